@@ -1,0 +1,57 @@
+/* tl/alloc.h: a caching allocator. Freed blocks are kept by size class and handed out again, so a
+ * training step allocates nothing after the first one; and it counts, so a leak or a peak shows.
+ *
+ * It works for any memory: the device's own malloc and free are given to tl_alloc_new, and the
+ * bookkeeping lies outside the blocks, which the host may not be able to touch. */
+#ifndef TL_ALLOC_H
+#define TL_ALLOC_H
+
+#include <stddef.h>
+
+#include "tl/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tl_alloc tl_alloc;
+
+/* What the device offers: raw_get returns NULL when memory runs out; blocks are aligned to 256 bytes. */
+typedef struct tl_alloc_source {
+    void *(*raw_get)(void *user, size_t bytes);
+    void (*raw_put)(void *user, void *block, size_t bytes);
+    void *user;
+} tl_alloc_source;
+
+typedef struct tl_alloc_stats {
+    size_t live_bytes;   /* handed out now, in size classes */
+    size_t peak_bytes;   /* the most that was ever handed out at once */
+    size_t held_bytes;   /* taken from the source: live and cached */
+    size_t live_blocks;  /* handed out now: 0 at the end, or something leaked */
+    size_t source_calls; /* calls of raw_get: constant from the second training step on */
+} tl_alloc_stats;
+
+/* Makes an allocator without taking any memory from the source. */
+tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source);
+
+/* Returns all cached blocks to the source and frees the allocator; NULL is allowed. Blocks still
+ * handed out are the caller's leak: they are not touched. */
+void tl_alloc_free(tl_alloc *alloc);
+
+/* A block of at least `bytes` (0 is allowed and gives a valid block), aligned to 256 bytes, content
+ * undefined. TL_ENOMEM names the size wanted and the bytes held. */
+tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes);
+
+/* Gives a block back; NULL is allowed. A pointer that this allocator never handed out, or one given
+ * back twice, is TL_EINVAL and changes nothing. */
+tl_status tl_alloc_put(tl_alloc *alloc, void *block);
+
+/* Returns the cached blocks to the source. */
+void tl_alloc_trim(tl_alloc *alloc);
+
+tl_alloc_stats tl_alloc_read_stats(const tl_alloc *alloc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

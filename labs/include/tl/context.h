@@ -1,0 +1,43 @@
+/* tl/context.h: everything an operation needs to know about where it runs.
+ *
+ * There is no global state: a tl_ctx names the device, its dispatch table, its allocator, the
+ * stream and BLAS handle of a GPU, and the numbers of the current training step. Every operation
+ * takes one as its first argument. A context is used by one host thread at a time. */
+#ifndef TL_CONTEXT_H
+#define TL_CONTEXT_H
+
+#include <stdint.h>
+
+#include "tl/alloc.h"
+#include "tl/real.h"
+#include "tl/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tl_backend;
+
+/* The numbers that change from step to step. They lie in device memory, so that a captured step
+ * can be replayed with other values: kernels read them through the pointer when they run. */
+typedef struct tl_step {
+    uint64_t seed;  /* of the run; all draws derive from it */
+    uint64_t index; /* optimiser steps done so far in the run, 0 in the first step */
+    uint32_t epoch; /* counted from 0 */
+    uint32_t first; /* position in the epoch's order of the batch's first image */
+    double lr;      /* learning rate of this step */
+} tl_step;
+
+typedef struct tl_ctx {
+    const struct tl_backend *ops; /* dispatch table: the plain path, then rungs over it */
+    int threads;                  /* cpu: OpenMP threads to use; GPUs ignore it */
+    void *stream;                 /* cudaStream_t on the CUDA devices, NULL on cpu */
+    void *blas;                   /* cublasHandle_t on the CUDA devices, NULL on cpu */
+    tl_alloc *alloc;              /* all device memory comes from here */
+    tl_step *step;                /* in device memory; written by ops->step_set only */
+} tl_ctx;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

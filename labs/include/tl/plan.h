@@ -1,0 +1,24 @@
+/* tl/plan.h: what chance decides in one epoch, written down for the PyTorch twin.
+ *
+ * A file per epoch (format: tl/record.h) with sections
+ *   order u32[images]     index of the image at each position of the epoch
+ *   crop  u8[images,2]    dy, dx of its crop;  flip u8[images]     (only if augmenting)
+ *   lr    f64[steps]      learning rate of each step
+ *   keep<layer> u8[steps, batch*size/8 rounded up]   dropout: bit i%8 of byte i/8 is element i */
+#ifndef TL_PLAN_H
+#define TL_PLAN_H
+
+#include "tl/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes the first `max_steps` steps (0: all) of `epoch` to path. Draws nothing from tr's position. */
+tl_status tl_plan_write(const tl_trainer *tr, const tl_net_spec *spec, uint32_t epoch,
+                        uint64_t max_steps, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
