@@ -2,9 +2,9 @@
  *
  * All numbers are little-endian. The file is a header and a row of sections:
  *   header   8 bytes "TLRECORD", u32 version (1), u32 number of sections
- *   section  name[48] (zero-padded), u32 dtype, u32 ndim, u64 dim[4] (unused: 1), u64 bytes of data,
- *            u32 CRC-32 (zlib's polynomial) over the preceding 104 bytes and the data, u32 zero;
- *            then the data, padded with zeros to a multiple of 8 bytes
+ *   section  name[48] (zero-padded), u32 dtype, u32 ndim, u64 dim[4] (each >= 1; unused: 1),
+ *            u64 bytes of data, u32 CRC-32 (zlib's polynomial) over these 96 bytes and the data,
+ *            u32 zero: 104 bytes; then the data, padded with zeros to a multiple of 8 bytes
  * The file ends after the last section. A writer makes PATH.part and renames it when all is on disk, so
  * PATH is either the old file or the whole new one. Equal contents give equal files. */
 #ifndef TL_RECORD_H
@@ -58,6 +58,7 @@ typedef struct tl_record {
     int sections;
     tl_section *section;
     void *bytes; /* the file's content */
+    char *path;  /* as given, for messages */
 } tl_record;
 tl_status tl_record_read(tl_record **r, const char *path);
 void tl_record_free(tl_record *r); /* NULL is allowed */

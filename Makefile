@@ -1,0 +1,209 @@
+# gradlab: every command a person needs. `make` alone prints those that exist.
+#
+# One Makefile, no recursion. Objects of one mode live in build/<mode>/ and mirror the source tree:
+#   mode = float|double, then -san (SAN=1: ASan + UBSan), then -debug (DEBUG=1: -O0 -g)
+# Rules exist for every mode at once, so that `make test` builds two precisions in one run.
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# ---- what may be given on the command line ------------------------------------------------------
+
+REAL ?= float
+ARCH ?= native
+PYTHON ?= .venv/bin/python
+GRADLAB_DATA ?= data
+export GRADLAB_DATA
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+BUILD_OPTIONS := REAL SAN DEBUG ARCH CC CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT
+# What decides the course of a run; the twin follows it too. The rest concerns our trainer alone.
+RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SEED LIMIT STEPS
+TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS STEP_LOG PLAN PLAN_ONLY
+TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
+OPTIONS_setup := YES
+OPTIONS_train := $(TRAIN_OPTIONS)
+OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS)
+OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
+OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
+OPTIONS_data := DATASET SEED
+
+# A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number of
+# epochs, and its owner would believe the result. GIVEN holds the names typed on this command line.
+GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g)))
+UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
+ifneq ($(UNKNOWN),)
+$(error $(shell awk -f tools/nearest.awk '$(UNKNOWN)' 'make $(MAKECMDGOALS)' $(KNOWN)))
+endif
+ifeq ($(filter $(REAL),float double),)
+$(error REAL=$(REAL): the storage type is float or double)
+endif
+
+# NAME='value' for those of the named options that were typed; the value reaches the program unchanged.
+quote = '$(subst ','\'',$(1))'
+given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
+
+# ---- setup: first and alone, then the other goals in a fresh make -------------------------------
+
+# The rules below this section look at what is installed, so they are read only after setup is done.
+ifneq ($(filter setup,$(MAKECMDGOALS)),)
+AFTER_SETUP := $(filter-out setup,$(MAKECMDGOALS))
+.PHONY: setup $(AFTER_SETUP)
+setup:
+	@YES=$(call quote,$(YES)) PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) \
+	    tools/setup.sh $(AFTER_SETUP)
+ifneq ($(AFTER_SETUP),)
+$(firstword $(AFTER_SETUP)): setup
+	+@$(MAKE) $(AFTER_SETUP)
+$(wordlist 2,$(words $(AFTER_SETUP)),$(AFTER_SETUP)): $(firstword $(AFTER_SETUP)) ; @:
+endif
+else
+
+# ---- sources and modes --------------------------------------------------------------------------
+
+MODE := $(REAL)$(if $(SAN),-san)$(if $(DEBUG),-debug)
+SUFFIX := $(patsubst $(REAL)%,%,$(MODE))
+MODES := $(foreach r,float double,$(foreach s,- -san -debug -san-debug,$(patsubst %-,%,$r$s)))
+
+MAIN_SRC := $(wildcard labs/common/program/main_*.c)
+LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
+	$(filter-out $(MAIN_SRC),$(wildcard labs/common/program/*.c))
+TEST_SRC := $(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c)
+HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.h \
+	solution/lab*/*.h kernels/*.h kernels/*/*.h)
+PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
+BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
+sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer)
+precision = $(if $(findstring double,$1),-DTL_REAL_DOUBLE)
+flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp $(WARNINGS) $(call sanitise,$1) \
+	$(call precision,$1) $(CFLAGS)
+LIBS := -lopenblas -lm
+
+# Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
+# and the autograder also see each other by their path from the root ("kernels/rungs.h").
+includes = -Ilabs/include $(if $(filter labs/common/program/% kernels/% autograder/% build/%,$1),-I.)
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+
+# Writes stdin to $(1), but leaves an equal file (and its time) alone.
+replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
+
+# Each compile depends on build/<mode>/flags: the flags and all that the compiler defines under them,
+# which covers its version and what -march=native means on this machine. Each link depends on
+# build/<mode>/objects, so that a removed source file relinks too.
+define mode_rules
+build/$(1)/%.o: %.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
+
+build/$(1)/build_info.o: build/$(1)/build_info.c build/$(1)/flags
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
+
+build/$(1)/flags: always
+	@mkdir -p $$(@D)
+	@CC='$$(CC)' tools/build_info.sh flags $$(call flags,$(1)) | { $$(call replace,$$@); }
+
+build/$(1)/objects: always
+	@mkdir -p $$(@D)
+	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) | { $$(call replace,$$@); }
+
+build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) always
+	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
+	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS)) | { $$(call replace,$$@); }
+
+$(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
+		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
+	$$(call say,LINK,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS)
+
+build/$(1)/tests: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
+		build/$(1)/build_info.o build/$(1)/objects
+	$$(call say,LINK,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS) -lcriterion
+endef
+$(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
+
+-include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
+
+.PHONY: always help doctor train baseline parity bench-step data test test-all clean format-check \
+	python-ready
+.SECONDARY:
+always:
+
+# ---- commands -----------------------------------------------------------------------------------
+
+# `## text` after a target is its line in the help; `##@` starts a group.
+help:
+	@awk -f tools/help.awk Makefile
+
+##@ first
+# (the rule of setup stands above; this line is its help)
+# setup: ## install what the other goals on the line need; says what and how big first
+doctor: ## what was found, what is missing, what that costs, and the command that mends it
+	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) tools/doctor.sh
+
+##@ train
+train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= THREADS= OUT= …
+	@$< $(call given,$(TRAIN_OPTIONS))
+
+data: ## generate a data set: DATASET=shapes10
+ifneq ($(filter data,$(MAKECMDGOALS)),)
+ifneq ($(DATASET),shapes10)
+	$(error make data: DATASET=shapes10 is the only set it makes (got DATASET=$(DATASET)); \
+	CIFAR-10 and MNIST: see data/README.md)
+endif
+data: build/$(MODE)/shapes10
+	@$< $(call quote,$(GRADLAB_DATA)) $(if $(filter SEED,$(GIVEN)),$(call quote,$(value SEED)))
+endif
+
+##@ compare with PyTorch
+# The twin reads batch order, draws and initial weights from the plan that our trainer writes.
+baseline: build/$(MODE)/train python-ready ## train the PyTorch twin with the options of `make train`
+	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
+	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)); \
+	$(PYTHON) baseline/train.py PLAN="$$plan" $(call given,$(OPTIONS_baseline))
+
+parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
+	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
+
+bench-step: build/float/train python-ready ## time training steps, ours and PyTorch's alternating
+	@$(PYTHON) baseline/bench_step.py $(call given,$(OPTIONS_bench-step))
+
+##@ check
+SUITES := build/float$(SUFFIX)/tests build/double$(SUFFIX)/tests
+ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
+
+# With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
+test: $(SUITES) $(if $(SAN),,$(BOTH_PROGRAMS)) python-ready ## C suites, twin's tests, short parity; SAN=1: C suites sanitised
+	@$(PYTHON) tools/run_tests.py $(SUITES) $(if $(SAN),,pytest parity)
+
+test-all: $(ALL_SUITES) $(BOTH_PROGRAMS) python-ready ## everything: also sanitised, and the whole parity
+	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) pytest parity-all
+
+C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(wildcard autograder/*/*.h)
+format-check: ## every C file is as clang-format would write it
+	@command -v clang-format >/dev/null || { echo "no clang-format: apt-get install clang-format"; exit 1; }
+	@clang-format --dry-run -Werror $(sort $(C_FILES))
+
+clean: ## remove build/
+	rm -rf build
+
+python-ready:
+	@$(call quote,$(PYTHON)) -c 'import torch, numpy, pytest' 2>/dev/null || \
+	    { echo "$(PYTHON) with torch, numpy and pytest is missing: run 'make setup test'"; exit 1; }
+
+endif

@@ -1,0 +1,134 @@
+/* call.c: the suite's side of a call: builds frames, and judges what came back in them. */
+#include "wire.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Signalling NaNs that no arithmetic returns; an int32 that is no index, label or count. */
+#ifdef TL_REAL_DOUBLE
+static const uint64_t real_poison = UINT64_C(0x7FF5A5A5A5A5A5A5);
+#else
+static const uint32_t real_poison = UINT32_C(0x7FA5A5A5);
+#endif
+static const uint32_t int_poison = UINT32_C(0x9E5A5A5A);
+static const uint8_t byte_poison = 0xA5;
+
+static size_t type_bytes(call_type type) {
+    return type == CALL_REAL ? sizeof(tl_real) : type == CALL_INT32 ? sizeof(int32_t) : 1;
+}
+
+static const void *type_poison(call_type type) {
+    if (type == CALL_REAL) return &real_poison;
+    return type == CALL_INT32 ? (const void *)&int_poison : &byte_poison;
+}
+
+static void poison(unsigned char *bytes, size_t count, call_type type) {
+    size_t size = type_bytes(type);
+    for (size_t i = 0; i < count; i++) memcpy(bytes + i * size, type_poison(type), size);
+}
+
+static size_t count_poison(const unsigned char *bytes, size_t count, call_type type) {
+    size_t size = type_bytes(type), left = 0;
+    for (size_t i = 0; i < count; i++) left += !memcmp(bytes + i * size, type_poison(type), size);
+    return left;
+}
+
+/* Keeps the first fault: later ones are often its consequences. */
+__attribute__((format(printf, 2, 3))) static void fault(call_report *report, const char *format,
+                                                        ...) {
+    if (report->fault[0]) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(report->fault, sizeof report->fault, format, arguments);
+    va_end(arguments);
+}
+
+/* The frame of an earlier buffer with the same host array, or -1. */
+static int shared_frame(const call_request *q, const call_wire *w, int i) {
+    for (int j = 0; j < i; j++)
+        if (q->buffer[i].host && q->buffer[j].host == q->buffer[i].host) return w->slot_frame[j];
+    return -1;
+}
+
+/* False if memory ran out; the frames made so far are in the wire. */
+static bool build_frames(const call_request *q, call_wire *w) {
+    for (int i = 0; i < q->buffers; i++) {
+        const call_buffer *b = &q->buffer[i];
+        bool absent = !b->host && b->role != CALL_SCRATCH;
+        w->slot_frame[i] = absent ? -1 : shared_frame(q, w, i);
+        if (absent || w->slot_frame[i] >= 0) continue;
+        size_t unit = type_bytes(b->type), bytes = b->count * unit;
+        unsigned char *frame = malloc(bytes + 2 * CALL_FENCE);
+        if (!frame) return false;
+        poison(frame, CALL_FENCE / unit, b->type);
+        poison(frame + CALL_FENCE, b->count, b->type);
+        poison(frame + CALL_FENCE + bytes, CALL_FENCE / unit, b->type);
+        /* an output in place of an input holds that input when the call starts */
+        bool content = b->role == CALL_IN || b->role == CALL_INOUT;
+        for (int j = i + 1; j < q->buffers; j++) content |= b->host && q->buffer[j].host == b->host;
+        if (content && bytes) memcpy(frame + CALL_FENCE, b->host, bytes);
+        w->slot_frame[i] = w->frames;
+        w->frame_bytes[w->frames] = bytes + 2 * CALL_FENCE;
+        w->frame[w->frames++] = frame;
+    }
+    w->slots = q->buffers;
+    return true;
+}
+
+static void judge_buffer(const call_request *q, const call_wire *w, int i, call_report *report) {
+    const call_buffer *b = &q->buffer[i];
+    const unsigned char *frame = w->frame[w->slot_frame[i]], *data = frame + CALL_FENCE;
+    size_t unit = type_bytes(b->type), bytes = b->count * unit, fence = CALL_FENCE / unit;
+    size_t before = fence - count_poison(frame, fence, b->type);
+    size_t behind = fence - count_poison(data + bytes, fence, b->type);
+    if (before) fault(report, "%zu elements in front of %s were written to", before, b->name);
+    if (behind) fault(report, "%zu elements behind the end of %s were written to", behind, b->name);
+    bool written = false; /* an input that is also an output may change */
+    for (int j = 0; j < q->buffers; j++)
+        written |= q->buffer[j].role != CALL_IN && q->buffer[j].host == b->host;
+    if (b->role == CALL_IN && !written && bytes && memcmp(data, b->host, bytes))
+        fault(report, "the input %s was changed", b->name);
+    if (b->role != CALL_OUT || report->status != TL_OK || b->type == CALL_BYTES) return;
+    size_t left = count_poison(data, b->count, b->type);
+    if (left) fault(report, "%zu of %zu elements of %s were never written", left, b->count, b->name);
+}
+
+static void judge(const call_request *q, const call_wire *w, call_report *report) {
+    for (int i = 0; i < q->buffers; i++)
+        if (w->slot_frame[i] >= 0) judge_buffer(q, w, i, report);
+    if (w->live_bytes)
+        fault(report, "%lld bytes of device memory were not given back", (long long)w->live_bytes);
+}
+
+static void take_results(const call_request *q, const call_wire *w) {
+    for (int i = 0; i < q->buffers; i++) {
+        const call_buffer *b = &q->buffer[i];
+        if (w->slot_frame[i] < 0 || !b->count) continue;
+        if (b->role == CALL_OUT || b->role == CALL_INOUT)
+            memcpy(b->host, w->frame[w->slot_frame[i]] + CALL_FENCE, b->count * type_bytes(b->type));
+    }
+}
+
+void call_run(const call_target *target, const call_request *request, call_report *report) {
+    call_wire wire = {.target = *target,
+                      .op = request->op,
+                      .integer = request->integer,
+                      .integers = request->integers,
+                      .status = TL_ENOMEM,
+                      .error = "call.c: no memory for the frames of a call"};
+    memcpy(wire.number, request->number, sizeof wire.number);
+    memset(report, 0, sizeof *report);
+    bool built = build_frames(request, &wire);
+    if (built) call_execute(&wire);
+    report->status = wire.status;
+    report->live_bytes = wire.live_bytes;
+    memcpy(report->error, wire.error, sizeof report->error);
+    if (built) judge(request, &wire, report);
+    if (report->status == TL_OK) take_results(request, &wire);
+    for (int i = 0; i < wire.frames; i++) free(wire.frame[i]);
+}
+
+const char *call_op_name(call_op op) { return op < CALL_OPS ? call_rows[op].name : "?"; }

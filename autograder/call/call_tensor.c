@@ -1,0 +1,151 @@
+/* call_tensor.c: rows for functions outside the dispatch table: tensors, initial weights, schedules.
+ *
+ * Slots are device pointers, and these functions live on the host: results go through copy_in. */
+#include "wire.h"
+
+#include <stdlib.h>
+
+#include "tl/init.h"
+#include "tl/tensor.h"
+
+static tl_status give(tl_ctx *ctx, call_arguments *a, int slot, const void *host, size_t bytes) {
+    TL_NEED(bytes <= a->slot_bytes[slot], TL_EINVAL, "buffer %d is too short for the result", slot);
+    return ctx->ops->copy_in(ctx, a->slot[slot], host, bytes);
+}
+
+/* ndim and up to 5 sizes from integer `first` on: 5, because 5 dimensions must be refused. */
+static int take_shape(const call_arguments *a, size_t first, int dim[5]) {
+    for (size_t i = 0; i < 5; i++)
+        dim[i] = first + 1 + i < a->integers ? (int)a->integer[first + 1 + i] : 0;
+    return (int)a->integer[first];
+}
+
+/* What a suite wants to know of a tensor: 8 numbers. */
+static tl_status give_tensor(tl_ctx *ctx, call_arguments *a, const tl_tensor *t, bool flag) {
+    int32_t fact[8] = {t->ndim,      t->dim[0], t->dim[1],      t->dim[2],
+                       t->dim[3], (int32_t)t->size, t->owner, flag};
+    return give(ctx, a, 0, fact, sizeof fact);
+}
+
+/* A constructor that fails must leave NULL behind, or its caller frees what was never made. */
+static tl_status judge_failure(tl_status status, const tl_tensor *t) {
+    return t ? TL_FAIL(TL_EDEVICE, "returned %s but left *t set", tl_status_name(status)) : status;
+}
+
+/* integers: ndim, sizes. int32 out: ndim, dim[4], size, owner, and whether ctx is the one given */
+tl_status call_tensor_new_row(tl_ctx *ctx, call_arguments *a) {
+    int dim[5], ndim = take_shape(a, 0, dim);
+    tl_tensor unset, *t = &unset;
+    tl_status status = tl_tensor_new(&t, ctx, ndim, dim);
+    if (status == TL_ENOTIMPL) return status;
+    if (status != TL_OK) return judge_failure(status, t);
+    status = give_tensor(ctx, a, t, t->ctx == ctx);
+    tl_tensor_free(t);
+    tl_tensor_free(NULL);
+    return status;
+}
+
+/* integers: ndim and 4 sizes of the tensor, ndim and 4 of the view. The same 8 numbers; the last says
+ * whether both share their elements. */
+tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a) {
+    int dim[5], view_dim[5];
+    int ndim = take_shape(a, 0, dim), view_ndim = take_shape(a, 5, view_dim);
+    tl_tensor unset, *t = NULL, *view = &unset;
+    TL_TRY(tl_tensor_new(&t, ctx, ndim, dim));
+    tl_status status = tl_tensor_view(&view, t, view_ndim, view_dim);
+    if (status == TL_OK) {
+        status = give_tensor(ctx, a, view, view->data == t->data);
+        tl_tensor_free(view);
+    } else if (status != TL_ENOTIMPL) {
+        status = judge_failure(status, view);
+    }
+    tl_tensor_free(t);
+    return status;
+}
+
+/* integers: ndim and 4 sizes, 4 indices. Out: one size_t. Offsets are arithmetic alone, so the tensor
+ * has no memory here and may be larger than any machine. */
+tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a) {
+    int dim[5], index[TL_MAX_DIMS];
+    tl_tensor t = {.ctx = ctx, .ndim = take_shape(a, 0, dim), .size = 1};
+    for (int i = 0; i < TL_MAX_DIMS; i++) {
+        t.dim[i] = dim[i];
+        t.size *= (size_t)dim[i];
+        index[i] = (int)a->integer[5 + i];
+    }
+    size_t offset = tl_tensor_offset(&t, index);
+    return give(ctx, a, 0, &offset, sizeof offset);
+}
+
+/* integers: two times ndim and 4 sizes. Out: one int32. */
+tl_status call_tensor_same_shape_row(tl_ctx *ctx, call_arguments *a) {
+    int dim[2][5];
+    tl_tensor t[2];
+    for (int k = 0; k < 2; k++) {
+        t[k] = (tl_tensor){.ctx = ctx, .ndim = take_shape(a, 5 * (size_t)k, dim[k]), .size = 1};
+        for (int i = 0; i < TL_MAX_DIMS; i++) {
+            t[k].dim[i] = dim[k][i];
+            t[k].size *= (size_t)dim[k][i];
+        }
+    }
+    int32_t same = tl_tensor_same_shape(&t[0], &t[1]);
+    return give(ctx, a, 0, &same, sizeof same);
+}
+
+static tl_status copy_through(tl_ctx *ctx, int ndim, const int dim[], tl_real *host) {
+    tl_tensor *t = NULL;
+    TL_TRY(tl_tensor_new(&t, ctx, ndim, dim));
+    tl_status status = tl_tensor_from_host(t, host);
+    for (size_t i = 0; status == TL_OK && i < t->size; i++) host[i] = 0;
+    if (status == TL_OK) status = tl_tensor_to_host(t, host);
+    tl_tensor_free(t);
+    return status;
+}
+
+/* integers: ndim and 4 sizes. Buffer 1 goes into a tensor and comes back out as buffer 0. */
+tl_status call_tensor_copy_row(tl_ctx *ctx, call_arguments *a) {
+    int dim[5], ndim = take_shape(a, 0, dim);
+    tl_real *host = malloc(a->slot_bytes[1]);
+    TL_NEED(host, TL_ENOMEM, "no host memory for %zu bytes", a->slot_bytes[1]);
+    tl_status status = ctx->ops->copy_out(ctx, host, a->slot[1], a->slot_bytes[1]);
+    if (status == TL_OK) status = copy_through(ctx, ndim, dim, host);
+    if (status == TL_OK) status = give(ctx, a, 0, host, a->slot_bytes[1]);
+    free(host);
+    return status;
+}
+
+/* integers: which of the four, fan_in, fan_out, seed, stream. Out: the weights. */
+tl_status call_init_row(tl_ctx *ctx, call_arguments *a) {
+    size_t bytes = a->slot_bytes[0], n = bytes / sizeof(tl_real);
+    int in = (int)a->integer[1], out = (int)a->integer[2];
+    uint64_t seed = (uint64_t)a->integer[3];
+    uint32_t stream = (uint32_t)a->integer[4];
+    tl_real *w = malloc(bytes);
+    TL_NEED(w, TL_ENOMEM, "no host memory for %zu bytes", bytes);
+    tl_status status = TL_EINVAL;
+    switch (a->integer[0]) {
+    case 0: status = tl_init_he_normal(w, n, in, seed, stream); break;
+    case 1: status = tl_init_he_uniform(w, n, in, seed, stream); break;
+    case 2: status = tl_init_xavier_normal(w, n, in, out, seed, stream); break;
+    case 3: status = tl_init_xavier_uniform(w, n, in, out, seed, stream); break;
+    }
+    if (status == TL_OK) status = give(ctx, a, 0, w, bytes);
+    free(w);
+    return status;
+}
+
+/* integers: kind, turn, total, first step; numbers: base, factor. Out: doubles, one per step. */
+tl_status call_schedule_row(tl_ctx *ctx, call_arguments *a) {
+    const tl_schedule schedule = {.kind = (tl_schedule_kind)a->integer[0],
+                                  .base = a->number[0],
+                                  .factor = a->number[1],
+                                  .turn = (uint64_t)a->integer[1],
+                                  .total = (uint64_t)a->integer[2]};
+    size_t bytes = a->slot_bytes[0], n = bytes / sizeof(double);
+    double *lr = malloc(bytes);
+    TL_NEED(lr, TL_ENOMEM, "no host memory for %zu bytes", bytes);
+    for (size_t i = 0; i < n; i++) lr[i] = tl_schedule_lr(&schedule, (uint64_t)a->integer[3] + i);
+    tl_status status = give(ctx, a, 0, lr, bytes);
+    free(lr);
+    return status;
+}

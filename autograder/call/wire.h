@@ -1,0 +1,74 @@
+/* wire.h: a call as it crosses to the side that runs it. Known to autograder/call alone.
+ *
+ * A frame is fence, data, fence. The running side copies whole frames to the device and back, and
+ * looks at nothing: what is in them is the suite's business. */
+#ifndef CALL_WIRE_H
+#define CALL_WIRE_H
+
+#include "call.h"
+
+/* Keeps the data as aligned as the allocator's blocks are. */
+enum { CALL_FENCE = 256 };
+
+typedef struct call_wire {
+    /* there */
+    call_target target;
+    call_op op;
+    const int64_t *integer;
+    size_t integers;
+    double number[CALL_NUMBERS];
+    int slots, slot_frame[CALL_BUFFERS]; /* frame behind each argument, -1: NULL */
+    int frames;
+    size_t frame_bytes[CALL_BUFFERS]; /* with both fences */
+    unsigned char *frame[CALL_BUFFERS];
+    /* and back: the frames, and */
+    tl_status status;
+    char error[CALL_TEXT];
+    int64_t live_bytes;
+} call_wire;
+
+/* What an operation's row gets: device pointers in the order of the request's buffers. */
+typedef struct call_arguments {
+    void *slot[CALL_BUFFERS];
+    size_t slot_bytes[CALL_BUFFERS];
+    const int64_t *integer;
+    size_t integers;
+    const double *number;
+    union {
+        tl_matmul_geom matmul;
+        tl_conv2d_geom conv2d;
+        tl_pool2d_geom pool2d;
+        tl_linear_geom linear;
+        tl_batchnorm_geom batchnorm;
+        tl_dropout_geom dropout;
+        tl_sgd_options sgd;
+        tl_adam_options adam;
+        tl_batch_geom batch;
+    } geom;
+    tl_device_split split;
+} call_arguments;
+
+typedef tl_status (*call_run_fn)(tl_ctx *ctx, call_arguments *a);
+
+/* One row per operation; call_rows[op].run is NULL for none, which a test looks for. */
+typedef struct call_row {
+    const char *name;
+    call_run_fn run;
+    size_t integers; /* the least that the row reads */
+} call_row;
+extern const call_row call_rows[CALL_OPS];
+
+/* call_graph.c and call_tensor.c: rows that are more than one call. */
+tl_status call_graph_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_tensor_new_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_tensor_same_shape_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_tensor_copy_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_init_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_schedule_row(tl_ctx *ctx, call_arguments *a);
+
+/* Runs the call in this process; call_direct.c. */
+void call_execute(call_wire *wire);
+
+#endif

@@ -1,0 +1,30 @@
+/* bound.c: error bounds from the number of terms and the size of the data. */
+#include "bound.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { EXACT_TERMS = 256, FLOAT_TERMS = 1024 };
+
+static double gamma_of(double terms, double unit) { return terms * unit / (1 - terms * unit); }
+
+bool bound_judges(size_t terms) {
+    return sizeof(tl_real) == sizeof(double) || terms <= FLOAT_TERMS;
+}
+
+double bound_double(size_t terms) { return gamma_of((double)terms + 2, DBL_EPSILON / 2); }
+
+double bound_factor(size_t terms) {
+    cr_assert(bound_judges(terms), "%zu terms are too many for a float claim", terms);
+    double unit = TL_REAL_ROUNDOFF, n = (double)terms;
+    double own = terms <= EXACT_TERMS ? gamma_of(n + 2, unit) : 6 * sqrt(n) * unit;
+    return own + bound_double(terms);
+}
+
+double *bound_of(claim *c, const double *scale, size_t n, size_t terms) {
+    double *bound = doubles(c, n), factor = bound_factor(terms);
+    for (size_t i = 0; i < n; i++) bound[i] = factor * scale[i];
+    return bound;
+}
+
+double bound_unit(void) { return TL_REAL_ROUNDOFF + DBL_EPSILON / 2; }

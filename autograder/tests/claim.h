@@ -1,0 +1,78 @@
+/* claim.h: a claim is one Criterion test: its name, its random inputs, and what it found so far.
+ *
+ *   CLAIM(lab2_conv2d, forward_matches_definition) { … uses `claim *c` … }
+ *
+ * Inputs derive from GRADLAB_SEED (default 1) and the claim's name. A claim that compared nothing
+ * fails; so does one whose bounds would let coarse arithmetic pass (expect_sharp). With GRADLAB_BOUNDS
+ * set, each claim prints its largest err/bound, and fails above 0.5: for the reference only. */
+#ifndef TESTS_CLAIM_H
+#define TESTS_CLAIM_H
+
+#include <criterion/criterion.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "autograder/call/call.h"
+
+typedef struct claim {
+    const char *name;
+    uint64_t seed, state;  /* of the run; of this claim's draws */
+    char call[512];        /* what is running: operation, device, shapes */
+    double worst;          /* largest err/bound so far */
+    char worst_call[512];  /* and where */
+    int compared;          /* results looked at */
+    int coarse, sharp;     /* coarse results tried, and those that broke their bound */
+    void **block;          /* memory of the claim's arrays */
+    size_t blocks;
+} claim;
+
+#define CLAIM(suite, test)                                                                         \
+    static void suite##_##test(claim *c);                                                          \
+    Test(suite, test, .timeout = 120) {                                                            \
+        claim c;                                                                                   \
+        claim_begin(&c, #suite "/" #test);                                                         \
+        suite##_##test(&c);                                                                        \
+        claim_end(&c);                                                                             \
+    }                                                                                              \
+    static void suite##_##test(claim *c)
+
+void claim_begin(claim *c, const char *name);
+void claim_end(claim *c);
+/* Says what is called next, for messages: operation, target and shapes. */
+__attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_target *t,
+                                                      const char *format, ...);
+/* Ends the claim with a message that names call and seed. */
+__attribute__((format(printf, 2, 3), noreturn)) void claim_fail(const claim *c, const char *format,
+                                                                ...);
+
+/* Devices, rungs and thread counts that every claim runs on; ends with device NULL. Plain and rungs,
+ * one thread and more threads than images or cores. */
+extern const call_target claim_targets[];
+#define FOR_TARGETS(t) for (const call_target *t = claim_targets; t->device; t++)
+
+/* ---- arrays that live until the claim ends; zeroed ---- */
+
+void *claim_memory(claim *c, size_t count, size_t size);
+static inline double *doubles(claim *c, size_t n) { return claim_memory(c, n, sizeof(double)); }
+static inline tl_real *reals(claim *c, size_t n) { return claim_memory(c, n, sizeof(tl_real)); }
+static inline int32_t *ints(claim *c, size_t n) { return claim_memory(c, n, sizeof(int32_t)); }
+tl_real *copy_reals(claim *c, const tl_real *x, size_t n);
+/* The same numbers as the oracle takes them; exact. */
+double *widen(claim *c, const tl_real *x, size_t n);
+/* The numbers as TF32 holds them (11 significant bits); in the double build, as float does. */
+double *coarsen(claim *c, const double *x, size_t n);
+
+/* ---- draws ---- */
+
+uint64_t draw_bits(claim *c);
+int draw_int(claim *c, int low, int high); /* low <= result <= high */
+double draw_uniform(claim *c, double low, double high);
+tl_real *draw_reals(claim *c, size_t n);                           /* uniform in [-1, 1] */
+tl_real *draw_between(claim *c, size_t n, double low, double high); /* uniform */
+/* Different numbers around 0, none nearer than `gap` to another or than gap/2 to 0: kinks of ReLU and
+ * pooling stay out of reach of a smaller step. */
+tl_real *draw_distinct(claim *c, size_t n, double gap);
+int32_t *draw_labels(claim *c, size_t n, int classes);
+
+#endif

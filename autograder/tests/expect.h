@@ -1,0 +1,40 @@
+/* expect.h: comparisons that end the claim with a message a reader can act on. */
+#ifndef TESTS_EXPECT_H
+#define TESTS_EXPECT_H
+
+#include "claim.h"
+
+/* Shape of an array, for coordinates in messages: SHAPE(n, c, h, w). */
+typedef struct expect_shape {
+    int ndim, dim[4];
+} expect_shape;
+#define SHAPE(...)                                                                                 \
+    ((expect_shape){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+
+/* The call returned TL_OK and touched nothing that it must not touch. */
+void expect_ok(claim *c, const call_report *r);
+/* It failed with this status, left a line, and did no other harm. */
+void expect_status(claim *c, const call_report *r, tl_status status);
+
+/* Every |got - want| <= bound, element by element; NaN fails. */
+void expect_close(claim *c, const char *name, const tl_real *got, const double *want,
+                  const double *bound, expect_shape shape);
+/* Equal numbers (0 equals -0, NaN equals NaN): copies, and what is rounded once. */
+void expect_equal(claim *c, const char *name, const tl_real *got, const double *want,
+                  expect_shape shape);
+void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_real *b,
+                      expect_shape shape);
+void expect_ints(claim *c, const char *name, const int32_t *got, const int32_t *want,
+                 expect_shape shape);
+/* One number against its bound. */
+void expect_number(claim *c, const char *name, double got, double want, double bound);
+/* A fact; the message follows. */
+__attribute__((format(printf, 3, 4))) void expect_true(claim *c, bool holds, const char *format,
+                                                       ...);
+
+/* Notes whether the results of the same formula on coarsened inputs break the bound somewhere. Each
+ * claim that uses it needs at least one case in which they do. */
+void expect_sharp(claim *c, const double *coarse, const double *want, const double *bound,
+                  size_t n);
+
+#endif

@@ -1,0 +1,163 @@
+"""What all programs of baseline/ share: options NAME=value, and lines of JSON with their origin."""
+
+import datetime
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+class UsageError(Exception):
+    """An option is unknown or out of range; the text is one line that says how to mend it."""
+
+
+def parse_options(arguments):
+    """{"NET": "a", …} from ["NET=a", …]; an empty value counts as not given."""
+    options = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or not name.isupper():
+            raise UsageError(f"'{argument}' is not an option; options look like NET=a")
+        if name in options:
+            raise UsageError(f"{name} is given twice")
+        if value:
+            options[name] = value
+    return options
+
+
+def take_number(options, name, default, low, high=10**9):
+    """Removes the whole number NAME from options and returns it, or `default`."""
+    text = options.pop(name, None)
+    if text is None:
+        return default
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise UsageError(f"{name}={text}: a whole number from {low} to {high} is needed")
+    return int(text)
+
+
+def take_choice(options, name, default, choices):
+    """Removes NAME from options and returns it, or `default`; it must be one of `choices`."""
+    value = options.pop(name, default)
+    if value not in choices:
+        raise UsageError(f"{name}={value}: one of {', '.join(choices)} is needed")
+    return value
+
+
+def refuse_rest(options):
+    """What is left when all known options were taken is a mistake."""
+    if options:
+        raise UsageError(f"{next(iter(options))} is not an option of this program")
+
+
+def cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def use_fp32_only():
+    """No TF32 and no bfloat16 behind a float32 call: the comparisons are between equal precisions."""
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+
+
+def pick_device(name):
+    """torch.device of DEVICE=auto|cpu|cuda; auto means a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UsageError("DEVICE=cuda: this PyTorch sees no GPU; use DEVICE=cpu")
+    return torch.device(name)
+
+
+def _git(*arguments):
+    """Output of a git command in the repository, or None where there is no git or no repository."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def _sources():
+    """16 hexadecimal digits that stand for this program: all files of baseline/ and their libraries."""
+    digest = hashlib.sha256()
+    for name in sorted(os.listdir(HERE)):
+        if name.endswith(".py") and not name.startswith("test_"):
+            with open(os.path.join(HERE, name), "rb") as file:
+                digest.update(name.encode() + b"\0" + file.read() + b"\0")
+    digest.update(f"{sys.version} {torch.__version__} {torch.__config__.show()}".encode())
+    return digest.hexdigest()[:16]
+
+
+def origin(program):
+    """The fields of DESIGN section 5 that are the same for every line of one run."""
+    commit = os.environ.get("GRADLAB_COMMIT") or _git("rev-parse", "HEAD") or "unknown"
+    changes = _git("status", "--porcelain", "--", ".", ":(exclude)results")
+    return {
+        "commit": commit,
+        "dirty": int(bool(changes)),
+        "sources": _sources(),
+        "program": program,
+        "framework": "pytorch",
+        "torch": torch.__version__,
+        "machine": _machine(),
+    }
+
+
+def _machine():
+    """Model name of the cpu, as the trainer reports it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else "unknown cpu"
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class LineWriter:
+    """Appends JSON objects, one a line, to a file; each line is flushed, so a killed run leaves whole lines.
+
+    `truncate` starts the file anew (a run's own log); without it lines are added (collected results).
+    """
+
+    def __init__(self, path, common, truncate=False):
+        self.common = common
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            self.file = open(path, "w" if truncate else "a", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+    def write(self, **fields):
+        # JSON has no NaN: a number that is none becomes null, and the line stays readable
+        line = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in {**fields, **self.common, "time": now()}.items()
+        }
+        # Python writes as many digits of a double as are needed to read the same double back
+        self.file.write(json.dumps(line, allow_nan=False) + "\n")
+        self.file.flush()
+
+
+def read_lines(path):
+    """All JSON objects of a file; UsageError if it is missing or a line is not JSON."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}: not JSON lines: {error}") from None

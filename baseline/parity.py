@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Compares our trainer with PyTorch, step by step from equal weights, batches, draws and masks.
+
+  baseline/parity.py [NETS=a,b,c,m | NET=a] [STEPS=100] [RUNGS=none|all|…] [BATCH=… any option of train]
+
+Each net is judged twice. In double both sides run freely and all losses must agree to 1e-11. In float
+two right programs drift apart by rounding alone, so before every step the twin sends its weights to
+our replay program and compares that one step: the loss to 2e-6, each gradient to 1e-4 in relative L2.
+Exit 0: all agree; 1: a disagreement; 2: something could not be judged.
+"""
+
+import math
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+import data
+import lines
+import nets
+import plans
+import programs
+import records
+import twin
+
+PROGRAM = "baseline/parity.py"
+RESULTS = os.path.join(lines.ROOT, "results", "local", "parity.jsonl")
+LOSS_DOUBLE, LOSS_FLOAT, GRADIENT_FLOAT = 1e-11, 2e-6, 1e-4
+
+
+@dataclass
+class Worst:
+    """The largest error seen, where it was, and where the bound was first broken."""
+
+    bound: float
+    error: float = -1.0
+    where: str = ""
+    first_bad: str = ""
+
+    def see(self, error, where):
+        """Takes note of one error; False if it is above the bound (or NaN)."""
+        good = error <= self.bound
+        if not good and not self.first_bad:
+            self.first_bad = where
+        # NaN must stay the worst once it has been seen, and no number beats it
+        if not math.isnan(self.error) and not error <= self.error:
+            self.error, self.where = error, where
+        return good
+
+    def __str__(self):
+        return f"{self.error:.1e} ({self.where})"
+
+
+@dataclass
+class Verdict:
+    """What was found out about one net in one precision."""
+
+    net: str
+    precision: str
+    loss: Worst
+    gradient: Worst | None
+    causes: list = field(default_factory=list)
+    origin: dict = field(default_factory=dict)  # dataset, seed, batch, and our run line
+
+    @property
+    def agrees(self):
+        return not self.loss.first_bad and not (self.gradient and self.gradient.first_bad)
+
+
+def relative(ours, theirs):
+    """|ours - theirs| / |theirs|; 0 if both are 0, infinite if only theirs is."""
+    difference = abs(ours - theirs)
+    if theirs == 0:
+        return 0.0 if difference == 0 else math.inf
+    return difference / abs(theirs)
+
+
+def relative_l2(ours, theirs):
+    """The same for arrays, by their L2 norms, in double."""
+    ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
+    distance, norm = np.linalg.norm(ours - theirs), np.linalg.norm(theirs)
+    if norm == 0:
+        return 0.0 if distance == 0 else math.inf
+    return float(distance / norm)
+
+
+def loss_causes(step, options):
+    """Where to look when the losses of a free run part at `step`."""
+    if step == 0:
+        return [
+            "the first loss comes before any update: look at the forward pass, at the batch (order, "
+            "crop, flip, standardisation, mask), or at how initial weights are read"
+        ]
+    causes = [
+        f"the losses agree up to step {step - 1}: look at a gradient or at the optimiser's update "
+        "(if the gradients below agree, it is the update)"
+    ]
+    per_epoch = options["steps_per_epoch"]
+    if step % per_epoch == 0:
+        causes.append("the step opens an epoch: order, draws and learning rate change there")
+    if step % per_epoch in (0, per_epoch - 1):
+        causes.append("the partial last batch of an epoch is involved: mean over its own size?")
+    return causes
+
+
+def gradient_causes(wrong, names, ours, theirs):
+    """What the wrong gradients of one step have in common; `wrong` indexes names, ours and theirs."""
+    causes = []
+    for i in wrong:
+        a, b = ours[i].astype(np.float64).ravel(), theirs[i].astype(np.float64).ravel()
+        factor = float(a @ b / (b @ b)) if b.any() else math.nan
+        if not a.any():
+            causes.append(f"{names[i]}: ours is all zeros, the gradient never arrives")
+        elif relative_l2(a, factor * b) < 1e-3:
+            causes.append(f"{names[i]}: the right direction, but {factor:.6g} times as long")
+        elif a.size > 1 and np.ptp(a) <= 1e-6 * abs(a).max():
+            causes.append(f"{names[i]}: ours is one number for all elements")
+    # backward runs from the last layer to the first: what is wrong there spoils all before it
+    if wrong[-1] < len(names) - 1:
+        last = names[wrong[-1]]
+        causes.append(f"all later parameters agree: look at {last} or at the layer right after it")
+    elif len(wrong) == len(names):
+        causes.append("every gradient is wrong: look at the loss, its mean, and the last layer")
+    return causes
+
+
+def planned(mode, options, steps, folder):
+    """The plan of a run of `steps` steps, written by build/<mode>/train without training."""
+    plan_folder = os.path.join(folder, f"plan-{mode}")
+    out = os.path.join(folder, f"plan-{mode}-out")
+    given = options | {"STEPS": steps, "PLAN": plan_folder, "PLAN_ONLY": 1, "OUT": out}
+    programs.train(mode, given)
+    return plans.Plan(plan_folder)
+
+
+def origin_of(plan, run):
+    names = ("dataset", "seed", "batch", "limit", "aug", "opt")
+    return {name: plan.options[name] for name in names} | {"ours_run": run}
+
+
+def judge_double(net, options, steps, folder):
+    """Both run freely in double; the losses of all steps are compared."""
+    plan_folder, out = os.path.join(folder, "plan-double"), os.path.join(folder, "out-double")
+    programs.train(
+        "double", options | {"STEPS": steps, "STEP_LOG": 1, "PLAN": plan_folder, "OUT": out}
+    )
+    run, _, ours = programs.train_lines(out)
+    plan = plans.Plan(plan_folder)
+    if sorted(ours) != list(range(steps)):
+        raise programs.ProgramError(f"build/double/train logged {len(ours)} steps, not {steps}")
+
+    model = twin.Twin(plan, torch.device("cpu"), torch.float64)
+    verdict = Verdict(net, "double", Worst(LOSS_DOUBLE), None, origin=origin_of(plan, run))
+    for step in model.first_steps(steps):
+        loss, _ = model.gradients(step)
+        model.update(step)
+        error = relative(ours[step.number], loss.item())
+        if not verdict.loss.see(error, f"step {step.number}") and not verdict.causes:
+            verdict.causes = loss_causes(step.number, plan.options)
+    return verdict
+
+
+def judge_float(net, options, steps, folder):
+    """The twin trains in float; each step is repeated by our replay from the twin's weights."""
+    plan = planned("float", options, steps, folder)
+    model = twin.Twin(plan, torch.device("cpu"), torch.float32)
+    names = [name for name, _ in model.parameters]
+    verdict = Verdict(
+        net, "float", Worst(LOSS_FLOAT), Worst(GRADIENT_FLOAT), origin=origin_of(plan, {})
+    )
+    shapes = [tuple(parameter.shape) for _, parameter in model.parameters]
+    replay = programs.Replay("float", options | {"STEPS": steps}, shapes)
+    try:
+        for step in model.first_steps(steps):
+            weights = [parameter.detach().numpy() for _, parameter in model.parameters]
+            our_loss, ours = replay.step(weights)
+            loss, _ = model.gradients(step)
+            theirs = [parameter.grad.numpy() for _, parameter in model.parameters]
+            compare_step(verdict, step.number, names, (our_loss, ours), (loss.item(), theirs))
+            model.update(step)
+        replay.close()
+    finally:
+        replay.stop()
+    return verdict
+
+
+def compare_step(verdict, number, names, ours, theirs):
+    """Adds one step's loss and gradients to the verdict; keeps the causes of the first bad step."""
+    wrong = []
+    good = verdict.loss.see(relative(ours[0], theirs[0]), f"step {number}")
+    for i, name in enumerate(names):
+        error = relative_l2(ours[1][i], theirs[1][i])
+        if not verdict.gradient.see(error, f"{name}, step {number}"):
+            wrong.append(i)
+    if verdict.causes:
+        return
+    if not good:
+        verdict.causes.append(
+            "weights were equal before this step: look at the forward pass or at the batch"
+        )
+    if wrong:
+        verdict.causes.append(f"wrong at step {number}: {', '.join(names[i] for i in wrong)}")
+        verdict.causes += gradient_causes(wrong, names, ours[1], theirs[1])
+
+
+def report(verdict):
+    """One row of the table, and below it what a disagreement looks like."""
+    gradient = f"  gradient {verdict.gradient!s:42}" if verdict.gradient else " " * 53
+    word = "agrees" if verdict.agrees else "DISAGREES"
+    print(f"{verdict.net}    {verdict.precision:6}  loss {verdict.loss!s:20}{gradient}  {word}")
+    for worst, what in ((verdict.loss, "loss"), (verdict.gradient, "gradient")):
+        if worst and worst.first_bad:
+            print(f"       {what}: first above {worst.bound:g} at {worst.first_bad}")
+    for cause in verdict.causes:
+        print(f"       {cause}")
+    sys.stdout.flush()
+
+
+def record(verdict, steps, rungs, threads):
+    origin = verdict.origin
+    common = lines.origin(PROGRAM) | {
+        "dataset": origin["dataset"], "device": "cpu", "threads": threads, "seed": origin["seed"],
+    }  # fmt: skip
+    fields = {name: origin[name] for name in ("batch", "limit", "aug", "opt", "ours_run")}
+    if verdict.gradient:
+        fields |= {
+            "gradient_error": verdict.gradient.error, "gradient_where": verdict.gradient.where,
+            "gradient_bound": verdict.gradient.bound,
+        }  # fmt: skip
+    lines.LineWriter(RESULTS, common).write(
+        kind="parity", net=verdict.net, precision=verdict.precision, steps=steps, rungs=rungs,
+        loss_error=verdict.loss.error, loss_where=verdict.loss.where,
+        loss_bound=verdict.loss.bound, agrees=verdict.agrees, causes=verdict.causes, **fields,
+    )  # fmt: skip
+
+
+def read_nets(options):
+    """NETS=a,b or NET=a as a list; all nets if neither is given."""
+    given = [options.pop(name) for name in ("NETS", "NET") if name in options]
+    if len(given) == 2:
+        raise lines.UsageError("NET and NETS are both given; one is enough")
+    chosen = given[0].split(",") if given else list(nets.NAMES)
+    for net in chosen:
+        if net not in nets.NAMES:
+            raise lines.UsageError(f"NETS={','.join(chosen)}: the nets are {', '.join(nets.NAMES)}")
+    return chosen
+
+
+def main(arguments):
+    """Judges all nets; returns the exit code."""
+    options = lines.parse_options(arguments)
+    chosen = read_nets(options)
+    steps = lines.take_number(options, "STEPS", 100, 1, 100000)
+    for name in ("OUT", "PLAN", "PLAN_ONLY", "STEP_LOG", "RESUME", "CKPT_EVERY"):
+        if name in options:
+            raise lines.UsageError(f"{name} has no place here: parity chooses its own files")
+    threads = lines.take_number(dict(options), "THREADS", 0, 0) or lines.cores()
+    torch.set_num_threads(threads)
+    lines.use_fp32_only()
+    options.setdefault("DEVICE", "cpu")
+
+    code = 0
+    print(f"{steps} steps, largest relative differences between ours and PyTorch {torch.__version__}")
+    for net in chosen:
+        for judge in (judge_double, judge_float):
+            with tempfile.TemporaryDirectory(prefix="gradlab-parity-") as folder:
+                try:
+                    verdict = judge(net, {"NET": net} | options, steps, folder)
+                except programs.ProgramError as error:
+                    print(f"{net}    NOT JUDGED: {error}", flush=True)
+                    code = 2
+                    break
+            report(verdict)
+            record(verdict, steps, options.get("RUNGS", "all"), threads)
+            if not verdict.agrees:
+                code = max(code, 1)
+    return code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (lines.UsageError, plans.PlanError, records.RecordError, data.DataError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        sys.exit(2)

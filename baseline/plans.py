@@ -1,0 +1,99 @@
+"""What a run of the trainer wrote down for the twin: options, initial weights, all random decisions.
+
+A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl, … (one per epoch; formats:
+labs/include/tl/record.h, plan.h). The twin draws nothing itself: it looks everything up here.
+"""
+
+import json
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import records
+
+# what the twin needs of options.json, and of which type
+_OPTIONS = {
+    "net": str, "dataset": str, "data_root": str, "batch": int, "epochs": int, "opt": str,
+    "lr": float, "momentum": float, "nesterov": int, "wd": float, "sched": str, "aug": str,
+    "pad": int, "seed": int, "limit": int, "steps_per_epoch": int, "mean": list, "std": list,
+}  # fmt: skip
+
+
+class PlanError(Exception):
+    """A plan folder is missing, incomplete or contradicts itself; the text is one line."""
+
+
+@dataclass
+class EpochPlan:
+    """The decisions of one epoch; `steps` of them are written (a short run plans a part)."""
+
+    order: np.ndarray  # u32[images]: which image stands at each position
+    crop: np.ndarray | None  # u8[images,2]: dy, dx; None without augmentation
+    flip: np.ndarray | None  # u8[images]
+    lr: np.ndarray  # f64[steps]
+    keep: list  # per dropout layer: u8[steps, bytes], bit i%8 of byte i/8 is element i
+
+    @property
+    def steps(self):
+        return len(self.lr)
+
+    def first(self, steps):
+        """The same epoch, planned for its first `steps` steps only."""
+        return replace(self, lr=self.lr[:steps], keep=[k[:steps] for k in self.keep])
+
+
+class Plan:
+    """A plan folder: `options` (dict), `init` ({parameter name: array}), and its epochs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.options = self._read_options(os.path.join(folder, "options.json"))
+        self.init_path = os.path.join(folder, "init.tl")
+        sections = records.read(self.init_path)
+        self.init = {name[2:]: a for name, a in sections.items() if name.startswith("w/")}
+        if not self.init:
+            raise PlanError(f"{self.init_path}: no parameters (sections 'w/<name>')")
+
+    @staticmethod
+    def _read_options(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                options = json.load(file)
+        except OSError as error:
+            raise PlanError(f"{path}: {error.strerror}; train with PLAN=<folder> writes it") from None
+        except json.JSONDecodeError as error:
+            raise PlanError(f"{path}: not JSON: {error}") from None
+        for name, kind in _OPTIONS.items():
+            value = options.get(name)
+            # JSON has one kind of number: 0 may stand for 0.0
+            good = isinstance(value, (int, float) if kind is float else kind)
+            if not good or isinstance(value, bool):
+                raise PlanError(f"{path}: '{name}' is {value!r}, wanted a {kind.__name__}")
+        return options
+
+    def epoch(self, number):
+        """Decisions of epoch `number` (from 0), checked for shape and range."""
+        path = os.path.join(self.folder, f"plan-{number:04d}.tl")
+        sections = records.read(path)
+        lr = records.find(sections, path, "lr", "<f8")
+        order = records.find(sections, path, "order", "<u4")
+        if order.size < 1 or not np.array_equal(np.sort(order), np.arange(order.size)):
+            raise PlanError(f"{path}: 'order' is not a permutation of {order.size} images")
+        expected = -(-order.size // self.options["batch"])
+        if lr.size > expected or expected != self.options["steps_per_epoch"]:
+            raise PlanError(
+                f"{path}: {lr.size} learning rates, but {order.size} images in batches of "
+                f"{self.options['batch']} are {expected} steps (options.json says "
+                f"{self.options['steps_per_epoch']})"
+            )
+        crop = flip = None
+        if "crop" in sections or "flip" in sections:
+            crop = records.find(sections, path, "crop", "<u1", 2 * order.size).reshape(-1, 2)
+            flip = records.find(sections, path, "flip", "<u1", order.size)
+        keep = []
+        while f"keep{len(keep)}" in sections:
+            name = f"keep{len(keep)}"
+            mask = records.find(sections, path, name, "<u1")
+            keep.append(mask.reshape(lr.size, -1))
+        return EpochPlan(order, crop, flip, lr, keep)

@@ -1,0 +1,185 @@
+/* nets.c: the course's nets as tables of layers (tl/nets.h). */
+#include "tl/nets.h"
+
+#include <string.h>
+
+#define CONV(channels, padding)                                                                    \
+    { TL_LAYER_CONV, channels, padding, 0 }
+#define RELU                                                                                       \
+    { TL_LAYER_RELU, 0, 0, 0 }
+#define POOL                                                                                       \
+    { TL_LAYER_POOL, 0, 0, 0 }
+#define DROPOUT(probability)                                                                       \
+    { TL_LAYER_DROPOUT, 0, 0, probability }
+#define FLATTEN                                                                                    \
+    { TL_LAYER_FLATTEN, 0, 0, 0 }
+#define LINEAR(features)                                                                           \
+    { TL_LAYER_LINEAR, features, 0, 0 }
+#define END                                                                                        \
+    { TL_LAYER_END, 0, 0, 0 }
+
+static const tl_layer net_a[] = {CONV(8, 1), RELU,        POOL, CONV(16, 1), RELU,
+                                 POOL,       CONV(32, 1), RELU, FLATTEN,     LINEAR(256),
+                                 RELU,       LINEAR(10),  END};
+static const tl_layer net_b[] = {CONV(6, 1), RELU,       POOL,        CONV(16, 1), RELU,
+                                 POOL,       FLATTEN,    LINEAR(120), RELU,        LINEAR(84),
+                                 RELU,       LINEAR(10), END};
+static const tl_layer net_c[] = {CONV(64, 1),  RELU,        CONV(64, 1),  RELU,       POOL,
+                                 CONV(128, 1), RELU,        CONV(128, 1), RELU,       POOL,
+                                 CONV(256, 1), RELU,        CONV(256, 1), RELU,       POOL,
+                                 FLATTEN,      LINEAR(256), RELU,         LINEAR(10), END};
+static const tl_layer net_m[] = {CONV(32, 0), RELU,          CONV(64, 0), RELU,
+                                 POOL,        DROPOUT(0.25), FLATTEN,     LINEAR(128),
+                                 RELU,        DROPOUT(0.5),  LINEAR(10),  END};
+
+static const tl_net_spec nets[] = {
+    {.name = "a",
+     .c = 3,
+     .h = 32,
+     .w = 32,
+     .layer = net_a,
+     .opt = "sgd",
+     .sched = "constant",
+     .aug = "none",
+     .lr = 0.05,
+     .momentum = 0,
+     .batch = 64,
+     .epochs = 5},
+    {.name = "b",
+     .c = 3,
+     .h = 32,
+     .w = 32,
+     .layer = net_b,
+     .opt = "sgd",
+     .sched = "step:10:0.1",
+     .aug = "none",
+     .lr = 0.01,
+     .momentum = 0.9,
+     .batch = 64,
+     .epochs = 12},
+    {.name = "c",
+     .c = 3,
+     .h = 32,
+     .w = 32,
+     .layer = net_c,
+     .opt = "adam",
+     .sched = "constant",
+     .aug = "crop+flip",
+     .lr = 1e-3,
+     .momentum = 0,
+     .batch = 64,
+     .epochs = 10},
+    {.name = "m",
+     .dataset = "mnist",
+     .c = 1,
+     .h = 28,
+     .w = 28,
+     .layer = net_m,
+     .opt = "adam",
+     .sched = "constant",
+     .aug = "none",
+     .lr = 1e-3,
+     .momentum = 0,
+     .batch = 64,
+     .epochs = 3},
+};
+const char tl_net_names[] = "a, b, c, m";
+
+const tl_net_spec *tl_net_find(const char *name) {
+    for (size_t i = 0; i < sizeof nets / sizeof nets[0]; i++)
+        if (strcmp(nets[i].name, name) == 0) return &nets[i];
+    return NULL;
+}
+
+enum { FILTER = 3, WINDOW = 2 };
+
+/* The shape of one image on its way through the layers. */
+typedef struct shape {
+    int c, h, w;
+} shape;
+
+static shape shape_after(shape x, const tl_layer *layer) {
+    switch (layer->kind) {
+    case TL_LAYER_CONV:
+        return (shape){layer->out, x.h + 2 * layer->pad - FILTER + 1,
+                       x.w + 2 * layer->pad - FILTER + 1};
+    case TL_LAYER_POOL:
+        return (shape){x.c, x.h / WINDOW, x.w / WINDOW};
+    case TL_LAYER_FLATTEN:
+        return (shape){x.c * x.h * x.w, 1, 1};
+    case TL_LAYER_LINEAR:
+        return (shape){layer->out, 1, 1};
+    default:
+        return x;
+    }
+}
+
+static tl_status build_layer(tl_module **m, tl_ctx *ctx, const tl_layer *layer, shape x,
+                             uint32_t dropouts, tl_module_seed *seed) {
+    switch (layer->kind) {
+    case TL_LAYER_CONV: {
+        tl_conv2d_geom g = {.c = x.c,
+                            .k = layer->out,
+                            .r = FILTER,
+                            .s = FILTER,
+                            .stride_h = 1,
+                            .stride_w = 1,
+                            .pad_h = layer->pad,
+                            .pad_w = layer->pad,
+                            .dil_h = 1,
+                            .dil_w = 1};
+        return tl_module_conv2d(m, ctx, &g, seed);
+    }
+    case TL_LAYER_POOL: {
+        tl_pool2d_geom g = {.r = WINDOW, .s = WINDOW, .stride_h = WINDOW, .stride_w = WINDOW};
+        return tl_module_maxpool2d(m, ctx, &g);
+    }
+    case TL_LAYER_RELU:
+        return tl_module_relu(m, ctx);
+    case TL_LAYER_DROPOUT:
+        return tl_module_dropout(m, ctx, layer->p, dropouts);
+    case TL_LAYER_FLATTEN:
+        return tl_module_flatten(m, ctx);
+    case TL_LAYER_LINEAR:
+        return tl_module_linear(m, ctx, x.c, layer->out, seed);
+    case TL_LAYER_END:
+        break;
+    }
+    return TL_FAIL(TL_EINVAL, "unknown kind of layer %d", (int)layer->kind);
+}
+
+static tl_status build_layers(tl_module *net, const tl_net_spec *spec, tl_module_seed *seed) {
+    shape x = {spec->c, spec->h, spec->w};
+    uint32_t dropouts = 0;
+    for (const tl_layer *layer = spec->layer; layer->kind != TL_LAYER_END; layer++) {
+        tl_module *m;
+        TL_TRY(build_layer(&m, net->ctx, layer, x, dropouts, seed));
+        TL_TRY(tl_module_append(net, m));
+        dropouts += layer->kind == TL_LAYER_DROPOUT;
+        x = shape_after(x, layer);
+    }
+    return TL_OK;
+}
+
+tl_status tl_net_build(tl_module **net, tl_ctx *ctx, const tl_net_spec *spec, uint64_t seed) {
+    tl_module_seed streams = {.seed = seed};
+    TL_TRY(tl_module_sequential(net, ctx));
+    tl_status status = build_layers(*net, spec, &streams);
+    if (status != TL_OK) {
+        tl_module_free(*net);
+        *net = NULL;
+    }
+    return status;
+}
+
+size_t tl_net_dropout_size(const tl_net_spec *spec, uint32_t layer, double *p) {
+    shape x = {spec->c, spec->h, spec->w};
+    for (const tl_layer *l = spec->layer; l->kind != TL_LAYER_END; l++) {
+        if (l->kind == TL_LAYER_DROPOUT && layer-- == 0) {
+            *p = l->p;
+            return (size_t)x.c * (size_t)x.h * (size_t)x.w;
+        }
+        x = shape_after(x, l);
+    }
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* main_train.c: `train NAME=value …`, what `make train` runs. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "build_info.h"
+#include "jsonl.h"
+#include "progress.h"
+#include "run.h"
+#include "tl/checkpoint.h"
+#include "tl/plan.h"
+
+/* What the hooks of a training run share. */
+typedef struct session {
+    run r;
+    char out[PATH_MAX - 64];
+    char checkpoint[PATH_MAX];
+    char describe[OPTIONS_TEXT];
+    jsonl log;
+    progress bar;
+    bool stopped; /* STEPS was reached */
+} session;
+
+/* The fields that every line of results has (one run differs from another by these). */
+static void common_fields(session *s, const char *kind) {
+    char when[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    jsonl_begin(&s->log);
+    jsonl_text(&s->log, "kind", kind);
+    jsonl_text(&s->log, "program", "train");
+    jsonl_text(&s->log, "commit", build_commit);
+    jsonl_whole(&s->log, "dirty", (uint64_t)build_dirty);
+    jsonl_text(&s->log, "sources", build_sources);
+    jsonl_text(&s->log, "time", when);
+    jsonl_text(&s->log, "dataset", s->r.data->name);
+    jsonl_text(&s->log, "device", s->r.ctx->ops->name);
+    jsonl_text(&s->log, "machine", machine_name());
+    jsonl_whole(&s->log, "threads", (uint64_t)s->r.ctx->threads);
+    jsonl_text(&s->log, "real", TL_REAL_NAME);
+    jsonl_text(&s->log, "rungs", s->r.o.rungs);
+    jsonl_text(&s->log, "net", s->r.o.net);
+    jsonl_whole(&s->log, "seed", s->r.o.seed);
+}
+
+static void option_fields(jsonl *j, const session *s) {
+    const options *o = &s->r.o;
+    jsonl_whole(j, "batch", (uint64_t)o->batch);
+    jsonl_whole(j, "epochs", (uint64_t)o->epochs);
+    jsonl_text(j, "opt", o->opt);
+    jsonl_number(j, "lr", o->lr);
+    jsonl_number(j, "momentum", o->momentum);
+    jsonl_whole(j, "nesterov", o->nesterov);
+    jsonl_number(j, "wd", o->wd);
+    jsonl_text(j, "sched", o->sched);
+    jsonl_text(j, "aug", o->aug);
+    jsonl_whole(j, "limit", (uint64_t)o->limit);
+    jsonl_whole(j, "steps_per_epoch", s->r.steps_per_epoch);
+}
+
+static tl_status log_step(session *s) {
+    tl_real loss;
+    TL_TRY(tl_tensor_to_host(s->r.trainer.loss->value, &loss));
+    jsonl_begin(&s->log);
+    jsonl_text(&s->log, "kind", "step");
+    jsonl_whole(&s->log, "step", s->r.trainer.index - 1);
+    jsonl_number(&s->log, "loss", (double)loss);
+    return jsonl_end(&s->log);
+}
+
+static tl_status after_step(tl_trainer *tr, int images, void *user) {
+    session *s = user;
+    const options *o = &s->r.o;
+    (void)images;
+    if (o->step_log) TL_TRY(log_step(s));
+    if (o->ckpt_every > 0 && tr->index % (uint64_t)o->ckpt_every == 0)
+        TL_TRY(tl_checkpoint_save(tr, s->checkpoint, s->describe));
+    progress_show(&s->bar, (long)tr->epoch + 1, o->epochs, tr->first, tr->train.count);
+    s->stopped = o->steps > 0 && tr->index >= (uint64_t)o->steps;
+    return s->stopped ? TL_FAIL(TL_EINVAL, "stopped after STEPS=%ld", o->steps) : TL_OK;
+}
+
+/* One epoch of training and the evaluation after it, reported to people and to the log. */
+static tl_status train_epoch(session *s) {
+    tl_trainer *tr = &s->r.trainer;
+    const uint32_t epoch = tr->epoch + 1, done_before = tr->first;
+    tl_metrics train, test;
+    progress_begin(&s->bar, done_before);
+    double begin = now_seconds();
+    tl_status status = tl_train_epoch(tr);
+    if (status == TL_OK) status = tl_metrics_read(s->r.ctx, &train, tr->sums); /* waits */
+    double train_s = now_seconds() - begin;
+    progress_clear(&s->bar);
+    if (s->stopped) return TL_OK;
+    TL_TRY(status);
+    begin = now_seconds();
+    TL_TRY(tl_evaluate(tr, &tr->test, &test));
+    double eval_s = now_seconds() - begin;
+    double rate = (double)(tr->train.count - done_before) / train_s;
+
+    printf("epoch %2" PRIu32 "/%ld  train loss %.4f acc %5.2f %%  test loss %.4f acc %5.2f %%  "
+           "%.2f s + %.2f s  %.0f images/s\n",
+           epoch, s->r.o.epochs, train.loss, 100 * train.accuracy, test.loss, 100 * test.accuracy,
+           train_s, eval_s, rate);
+    fflush(stdout);
+    common_fields(s, "epoch");
+    jsonl_whole(&s->log, "epoch", epoch);
+    jsonl_number(&s->log, "train_loss", train.loss);
+    jsonl_number(&s->log, "train_acc", train.accuracy);
+    jsonl_number(&s->log, "test_loss", test.loss);
+    jsonl_number(&s->log, "test_acc", test.accuracy);
+    jsonl_number(&s->log, "train_s", train_s);
+    jsonl_number(&s->log, "eval_s", eval_s);
+    jsonl_number(&s->log, "images_per_s", rate);
+    jsonl_whole(&s->log, "peak_bytes", tl_alloc_read_stats(s->r.ctx->alloc).peak_bytes);
+    TL_TRY(jsonl_end(&s->log));
+    TL_NEED(train.loss - train.loss == 0, TL_EINVAL, /* false for NaN and for infinity */
+            "the training loss of epoch %" PRIu32 " is not a finite number: the run diverged; try a "
+            "smaller LR than %g",
+            epoch, s->r.o.lr);
+    return tl_checkpoint_save(tr, s->checkpoint, s->describe);
+}
+
+static tl_status write_options(const session *s, const char *folder) {
+    char path[PATH_MAX];
+    jsonl j;
+    snprintf(path, sizeof path, "%s/options.json", folder);
+    TL_TRY(jsonl_open(&j, path, false));
+    jsonl_begin(&j);
+    jsonl_text(&j, "net", s->r.o.net);
+    jsonl_text(&j, "dataset", s->r.data->name);
+    jsonl_text(&j, "data_root", s->r.o.data_root);
+    jsonl_text(&j, "real", TL_REAL_NAME);
+    jsonl_whole(&j, "seed", s->r.o.seed);
+    option_fields(&j, s);
+    jsonl_whole(&j, "pad", (uint64_t)s->r.o.pad);
+    jsonl_numbers(&j, "mean", s->r.data->mean, s->r.data->c);
+    jsonl_numbers(&j, "std", s->r.data->std, s->r.data->c);
+    tl_status status = jsonl_end(&j);
+    jsonl_close(&j);
+    return status;
+}
+
+/* Options, initial weights and the plan of each epoch, for the PyTorch twin. */
+static tl_status write_plans(session *s) {
+    const options *o = &s->r.o;
+    char path[PATH_MAX];
+    TL_TRY(make_folder(o->plan));
+    TL_TRY(write_options(s, o->plan));
+    snprintf(path, sizeof path, "%s/init.tl", o->plan);
+    TL_TRY(tl_weights_save(s->r.params, path));
+    uint64_t left = o->steps > 0 ? (uint64_t)o->steps : UINT64_MAX;
+    for (uint32_t epoch = 0; epoch < (uint32_t)o->epochs && left > 0; epoch++) {
+        uint64_t steps = left < s->r.steps_per_epoch ? left : s->r.steps_per_epoch;
+        snprintf(path, sizeof path, "%s/plan-%04" PRIu32 ".tl", o->plan, epoch);
+        TL_TRY(tl_plan_write(&s->r.trainer, o->spec, epoch, steps, path));
+        left -= steps;
+    }
+    return TL_OK;
+}
+
+static tl_status train(session *s) {
+    tl_trainer *tr = &s->r.trainer;
+    const options *o = &s->r.o;
+    char path[PATH_MAX];
+    if (o->plan) TL_TRY(write_plans(s));
+    if (o->plan_only) return TL_OK;
+    if (o->out) snprintf(s->out, sizeof s->out, "%s", o->out);
+    else
+        snprintf(s->out, sizeof s->out, "results/local/train-%s-%s-seed%llu", o->net,
+                 s->r.ctx->ops->name, (unsigned long long)o->seed);
+    options_describe(o, s->describe, s->r.data->name);
+    snprintf(s->checkpoint, sizeof s->checkpoint, "%s/checkpoint", s->out);
+    if (o->resume) TL_TRY(tl_checkpoint_load(tr, o->resume, s->describe));
+    TL_TRY(make_folder(s->out));
+    snprintf(path, sizeof path, "%s/train.jsonl", s->out);
+    TL_TRY(jsonl_open(&s->log, path, o->resume != NULL));
+    common_fields(s, "run");
+    option_fields(&s->log, s);
+    TL_TRY(jsonl_end(&s->log));
+    tr->on_step = after_step;
+    tr->user = s;
+    while (tr->epoch < (uint32_t)o->epochs && !s->stopped) TL_TRY(train_epoch(s));
+    if (s->stopped) TL_TRY(tl_checkpoint_save(tr, s->checkpoint, s->describe));
+    printf("results  %s; weights and state in %s\n", path, s->checkpoint);
+    return TL_OK;
+}
+
+int main(int argc, char **argv) {
+    static session s;
+    options o;
+    tl_status status = options_parse(&o, argc - 1, argv + 1);
+    if (status == TL_OK) status = run_open(&s.r, &o);
+    if (status == TL_OK) status = train(&s);
+    if (status != TL_OK) fprintf(stderr, "train: %s\n", tl_error());
+    jsonl_close(&s.log);
+    if (s.r.ctx) run_close(&s.r);
+    if (status == TL_OK && fflush(stdout) != 0) return 1;
+    return status == TL_OK ? 0 : 1;
+}

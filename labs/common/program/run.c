@@ -1,0 +1,115 @@
+/* run.c: from options to a trainer that is ready to run (run.h). */
+#include "run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tl/device.h"
+
+enum { SHAPES10_SEED = 10 };
+
+tl_status make_folder(const char *path) {
+    char part[PATH_MAX];
+    TL_NEED(strlen(path) < sizeof part, TL_EIO, "%.40s…: the path is too long", path);
+    for (size_t i = 0; path[i];) {
+        i += strcspn(path + i + 1, "/") + 1; /* to the end of this name */
+        snprintf(part, sizeof part, "%.*s", (int)i, path);
+        TL_NEED(mkdir(part, 0777) == 0 || errno == EEXIST, TL_EIO, "cannot make folder %s: %s", part,
+                strerror(errno));
+    }
+    struct stat s;
+    TL_NEED(stat(path, &s) == 0 && S_ISDIR(s.st_mode), TL_EIO, "%s is not a folder", path);
+    return TL_OK;
+}
+
+const char *machine_name(void) {
+    static char name[128] = "";
+    FILE *file = name[0] ? NULL : fopen("/proc/cpuinfo", "r");
+    if (file) {
+        char line[256];
+        while (!name[0] && fgets(line, sizeof line, file))
+            sscanf(line, "model name : %127[^\n]", name);
+        fclose(file);
+    }
+    return name[0] ? name : "unknown cpu";
+}
+
+/* DATASET=auto as a name: the net's own set, else CIFAR-10 if it is there, else shapes10. */
+static const char *choose_dataset(const options *o, const char **reason) {
+    *reason = "";
+    if (strcmp(o->dataset, "auto") != 0) return o->dataset;
+    if (o->spec->dataset) return o->spec->dataset;
+    if (tl_dataset_exists("cifar10", o->data_root)) return "cifar10";
+    *reason = "; CIFAR-10 is not there (set GRADLAB_DATA), so this generated set stands in";
+    return "shapes10";
+}
+
+static tl_status load_data(run *r) {
+    const options *o = &r->o;
+    const char *reason, *name = choose_dataset(o, &reason);
+    if (strcmp(name, "shapes10") == 0 && !tl_dataset_exists(name, o->data_root)) {
+        fprintf(stderr, "dataset  drawing shapes10 into %s/shapes10 (once, some seconds)\n",
+                o->data_root);
+        TL_TRY(tl_shapes10_write(o->data_root, SHAPES10_SEED));
+    }
+    TL_TRY(tl_dataset_load(&r->data, name, o->data_root, (size_t)o->limit));
+    const tl_dataset *d = r->data;
+    fprintf(stderr, "dataset  %s: %zu training and %zu test images of %dx%dx%d (%s/%s%s)\n", name,
+            d->train.count, d->test.count, d->c, d->h, d->w, o->data_root, name, reason);
+    TL_NEED(d->c == o->spec->c && d->h == o->spec->h && d->w == o->spec->w, TL_ESHAPE,
+            "net %s takes images of %dx%dx%d, but %s has %dx%dx%d; choose another DATASET or NET",
+            o->net, o->spec->c, o->spec->h, o->spec->w, name, d->c, d->h, d->w);
+    return TL_OK;
+}
+
+static tl_status build(run *r) {
+    tl_trainer *tr = &r->trainer;
+    const options *o = &r->o;
+    TL_TRY(load_data(r));
+    TL_TRY(tl_device_open(&r->ctx, o->device, o->rungs, (int)o->threads));
+    fprintf(stderr, "device   %s, %d thread%s (%s), %s, rungs %s\n", r->ctx->ops->name,
+            r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(), TL_REAL_NAME,
+            o->rungs);
+    *tr = (tl_trainer){.ctx = r->ctx, .optimizer = o->optimizer, .batch = (int)o->batch,
+                       .augment = o->augment, .pad = o->pad, .seed = o->seed};
+    TL_TRY(tl_split_upload(r->ctx, &tr->train, r->data, &r->data->train));
+    TL_TRY(tl_split_upload(r->ctx, &tr->test, r->data, &r->data->test));
+    TL_TRY(tl_net_build(&r->net, r->ctx, o->spec, o->seed));
+    tr->net = r->net;
+    TL_TRY(tl_params_new(&r->params, r->net));
+    tr->params = r->params;
+    TL_TRY(tl_optimizer_init(&tr->optimizer, r->params));
+    r->steps_per_epoch = (tr->train.count + (size_t)o->batch - 1) / (size_t)o->batch;
+    TL_TRY(options_schedule(o, &tr->schedule, r->steps_per_epoch));
+    TL_TRY(tl_trainer_init(tr));
+    fprintf(stderr, "net      %s, %zu parameters; %s, lr %g, momentum %g, weight decay %g, %s; "
+                    "batch %ld, %ld epoch%s, augmentation %s, seed %llu\n",
+            o->net, r->params->count, o->opt, o->lr, o->momentum, o->wd, o->sched, o->batch,
+            o->epochs, o->epochs == 1 ? "" : "s", o->aug, (unsigned long long)o->seed);
+    return TL_OK;
+}
+
+tl_status run_open(run *r, const options *o) {
+    *r = (run){.o = *o};
+    tl_status status = build(r);
+    if (status != TL_OK) run_close(r);
+    return status;
+}
+
+void run_close(run *r) {
+    if (r->ctx) {
+        tl_trainer_release(&r->trainer);
+        tl_optimizer_release(&r->trainer.optimizer, r->ctx);
+        tl_module_free(r->net);
+        tl_params_free(r->params);
+        tl_split_release(r->ctx, &r->trainer.train);
+        tl_split_release(r->ctx, &r->trainer.test);
+        tl_device_close(r->ctx);
+    }
+    tl_dataset_free(r->data);
+    *r = (run){0};
+}

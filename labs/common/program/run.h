@@ -1,0 +1,30 @@
+/* run.h: everything that one training run consists of, built from its options. */
+#ifndef GRADLAB_RUN_H
+#define GRADLAB_RUN_H
+
+#include "options.h"
+#include "tl/data.h"
+#include "tl/train.h"
+
+typedef struct run {
+    options o;
+    tl_dataset *data;
+    tl_ctx *ctx;
+    tl_module *net;
+    tl_params *params;
+    tl_trainer trainer; /* points to the above */
+    uint64_t steps_per_epoch;
+} run;
+
+/* Opens the device, loads or generates the data set, uploads it, builds net and optimiser, and says on
+ * stderr which data set and device were chosen. On failure everything is released. */
+tl_status run_open(run *r, const options *o);
+void run_close(run *r);
+
+/* Makes a folder and the folders above it; one that is there is fine. TL_EIO names path and reason. */
+tl_status make_folder(const char *path);
+
+/* Model name of the cpu, for results. */
+const char *machine_name(void);
+
+#endif

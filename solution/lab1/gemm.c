@@ -1,0 +1,60 @@
+/* gemm.c: the matrix product through BLAS, in parallel over tiles of C (tl/matmul.h).
+ *
+ * Relies on OpenBLAS being set to one thread, which tl_device_open does: each tile is one serial
+ * call, and the parallelism is ours. This is quicker on our shapes than threaded BLAS, and K is
+ * never split between threads, so the bits do not depend on their number. */
+#include "tl/matmul.h"
+
+#include <cblas.h>
+
+#ifdef TL_REAL_DOUBLE
+#define blas_gemm cblas_dgemm
+#else
+#define blas_gemm cblas_sgemm
+#endif
+
+enum {
+    TILES = 8, /* wanted: enough for a handful of threads */
+    SIDE = 16, /* a multiple of what BLAS holds in registers; tiles are not cut below it */
+    TILE_WORK = 1 << 18, /* multiplications below which a tile is not worth a thread */
+};
+
+static size_t pieces(int length, int piece) { return ((size_t)length - 1) / (size_t)piece + 1; }
+
+/* Halves the longer side until there are TILES tiles. Each tile packs its part of A and of B anew,
+ * and tiles near a square pack least. The result follows from the sizes alone, not from the
+ * threads. */
+static void choose_tile(int *rows, int *cols, const tl_matmul_geom *g) {
+    *rows = g->m;
+    *cols = g->n;
+    while (pieces(g->m, *rows) * pieces(g->n, *cols) < TILES) {
+        int *longer = *cols >= *rows ? cols : rows;
+        double work = (double)*rows * *cols * g->k;
+        if (*longer <= SIDE || work < 2.0 * TILE_WORK) return;
+        *longer = ((*longer - 1) / 2 / SIDE + 1) * SIDE;
+    }
+}
+
+tl_status tl_gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                  const tl_matmul_geom *g) {
+    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "tl_gemm: ctx, C, A, B or the geometry is NULL");
+
+    int tile_rows, tile_cols;
+    choose_tile(&tile_rows, &tile_cols, g);
+    size_t down = pieces(g->m, tile_rows), across = pieces(g->n, tile_cols);
+    /* The distance between rows as stored, and the steps from op(A)[i,:] and op(B)[:,j] to the
+     * next. */
+    int lda = g->trans_a ? g->m : g->k, ldb = g->trans_b ? g->k : g->n;
+    size_t a_step = g->trans_a ? 1 : (size_t)lda, b_step = g->trans_b ? (size_t)ldb : 1;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads) if (down * across > 1)
+    for (size_t tile = 0; tile < down * across; tile++) {
+        int i = (int)(tile / across) * tile_rows, j = (int)(tile % across) * tile_cols;
+        int rows = g->m - i < tile_rows ? g->m - i : tile_rows;
+        int cols = g->n - j < tile_cols ? g->n - j : tile_cols;
+        blas_gemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans,
+                  g->trans_b ? CblasTrans : CblasNoTrans, rows, cols, g->k, TL_R(1),
+                  A + (size_t)i * a_step, lda, B + (size_t)j * b_step, ldb,
+                  TL_R(g->accumulate ? 1 : 0), C + (size_t)i * (size_t)g->n + (size_t)j, g->n);
+    }
+    return TL_OK;
+}

@@ -1,0 +1,105 @@
+/* conv2d_bwd.c: gradients of a convolution by input, weight and bias (tl/conv2d.h).
+ *
+ * Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
+ * back to pixels, and dW = dY·Xᵀ summed over chunks. Columns are made anew: keeping those of the
+ * forward pass would cost R*S times the memory of x. */
+#include "tl/backend.h"
+#include "tl/conv2d.h"
+#include "tl/matmul.h"
+
+enum {
+    LANES = 16,              /* independent partial sums: kept in vector registers */
+    PARALLEL_FROM = 1 << 15, /* elements below which waking the threads costs more than it saves */
+};
+
+/* rows[k,i,:] = dy[i,k,:]: the output gradients in the order in which the matrix product takes
+ * them. */
+static void images_to_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int images,
+                           const tl_conv2d_geom *g) {
+    size_t n = (size_t)images, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
+#pragma omp parallel for collapse(2)                                                               \
+    num_threads(ctx->threads) if (n * channels * outputs >= PARALLEL_FROM)
+    for (size_t k = 0; k < channels; k++) {
+        for (size_t i = 0; i < n; i++) {
+            const tl_real *from = dy + (i * channels + k) * outputs;
+            tl_real *to = rows + (k * n + i) * outputs;
+            for (size_t j = 0; j < outputs; j++) to[j] = from[j];
+        }
+    }
+}
+
+tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                              const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
+            "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+    size_t column_bytes = ctx->ops->column_bytes;
+    tl_real *dcol = work;
+    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
+           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    for (int done = 0, images; done < g->n; done += images) {
+        images = g->n - done < chunk ? g->n - done : chunk;
+        images_to_rows(ctx, rows, dy + (size_t)done * y_image, images, g);
+        /* dcol[C*R*S, images*P*Q] = wᵀ · rows[K, images*P*Q], with w stored [K, C*R*S] */
+        tl_matmul_geom product = {
+            .m = g->c * g->r * g->s, .n = images * g->p * g->q, .k = g->k, .trans_a = 1};
+        TL_TRY(tl_gemm(ctx, dcol, w, rows, &product));
+        TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
+    }
+    return TL_OK;
+}
+
+tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                               const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
+            "tl_conv2d_bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+    size_t column_bytes = ctx->ops->column_bytes;
+    tl_real *col = work;
+    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
+           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    for (int done = 0, images; done < g->n; done += images) {
+        images = g->n - done < chunk ? g->n - done : chunk;
+        TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
+        images_to_rows(ctx, rows, dy + (size_t)done * y_image, images, g);
+        /* dw[K, C*R*S] += rows[K, images*P*Q] · colᵀ; chunks follow each other, so their order of
+         * addition is fixed */
+        tl_matmul_geom product = {.m = g->k,
+                                  .n = g->c * g->r * g->s,
+                                  .k = images * g->p * g->q,
+                                  .trans_b = 1,
+                                  .accumulate = 1};
+        TL_TRY(tl_gemm(ctx, dw, rows, col, &product));
+    }
+    return TL_OK;
+}
+
+/* Sum of one plane in LANES interleaved parts: vectorises, and errs less than one long sum. */
+static tl_real sum_plane(const tl_real *x, size_t n) {
+    tl_real lane[LANES] = {0}, sum = 0;
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        for (size_t l = 0; l < LANES; l++) lane[l] += x[j + l];
+    for (size_t l = 0; j < n; j++, l++) lane[l] += x[j];
+    for (int l = 0; l < LANES; l++) sum += lane[l];
+    return sum;
+}
+
+tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
+    TL_NEED(ctx && db && dy && g, TL_EINVAL,
+            "tl_conv2d_bwd_bias: ctx, db, dy or the geometry is NULL");
+
+    size_t n = (size_t)g->n, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
+    /* One thread sums a channel over all images, in their order. */
+#pragma omp parallel for num_threads(ctx->threads) if (n * channels * outputs >= PARALLEL_FROM)
+    for (size_t k = 0; k < channels; k++) {
+        tl_real sum = 0;
+        for (size_t i = 0; i < n; i++) sum += sum_plane(dy + (i * channels + k) * outputs, outputs);
+        db[k] += sum;
+    }
+    return TL_OK;
+}

@@ -1,0 +1,47 @@
+/* conv2d_fwd.c: convolution forward as im2col and one matrix product per chunk (tl/conv2d.h). */
+#include "tl/backend.h"
+#include "tl/conv2d.h"
+#include "tl/matmul.h"
+
+/* Elements of y below which waking the threads costs more than it saves. */
+enum { PARALLEL_FROM = 1 << 15 };
+
+/* y[i,k,:] = rows[k,i,:] + b[k]. The matrix product has the channel outside and the image inside,
+ * the tensor the other way round; both keep the P*Q outputs of a plane together. b may be NULL. */
+static void rows_to_images(tl_ctx *ctx, tl_real *y, const tl_real *rows, const tl_real *b,
+                           int images, const tl_conv2d_geom *g) {
+    size_t n = (size_t)images, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
+#pragma omp parallel for collapse(2)                                                               \
+    num_threads(ctx->threads) if (n * channels * outputs >= PARALLEL_FROM)
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < channels; k++) {
+            const tl_real *from = rows + (k * n + i) * outputs;
+            tl_real *to = y + (i * channels + k) * outputs;
+            tl_real bias = b ? b[k] : 0;
+            for (size_t j = 0; j < outputs; j++) to[j] = from[j] + bias;
+        }
+    }
+}
+
+tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                        const tl_real *b, const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
+            "tl_conv2d_fwd: ctx, y, x, w, the geometry or work is NULL");
+    size_t column_bytes = ctx->ops->column_bytes;
+    tl_real *col = work;
+    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
+           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    /* The last chunk may be smaller; its rows and columns then lie closer together. */
+    for (int done = 0, images; done < g->n; done += images) {
+        images = g->n - done < chunk ? g->n - done : chunk;
+        TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
+        /* rows[K, images*P*Q] = w[K, C*R*S] · col */
+        tl_matmul_geom product = {.m = g->k, .n = images * g->p * g->q, .k = g->c * g->r * g->s};
+        TL_TRY(tl_gemm(ctx, rows, w, col, &product));
+        rows_to_images(ctx, y + (size_t)done * y_image, rows, b, images, g);
+    }
+    return TL_OK;
+}

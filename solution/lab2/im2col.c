@@ -1,0 +1,69 @@
+/* im2col.c: receptive fields copied into the columns of a matrix, on the CPU (tl/conv2d.h). */
+#include <string.h>
+
+#include "tl/conv2d.h"
+
+/* Elements of col below which waking the threads costs more than it saves. */
+enum { PARALLEL_FROM = 1 << 15 };
+
+/* Output columns first <= q < end read inside the image, where pixel q*stride + start is read. They
+ * always form one run, so that padding needs no test per pixel. */
+typedef struct run {
+    int first, end;
+} run;
+
+static run run_inside(int start, int stride, int length, int outputs) {
+    int first = start < 0 ? (-start - 1) / stride + 1 : 0; /* start + first*stride >= 0 */
+    int end =
+        start < length ? (length - 1 - start) / stride + 1 : 0; /* … + (end-1)*stride < length */
+    if (end > outputs) end = outputs;
+    if (first > end) first = end;
+    return (run){first, end};
+}
+
+/* One output row: to[q] = image_row[q*stride + start] inside the image, 0 outside. */
+static void copy_row(tl_real *to, const tl_real *image_row, int start, int stride, run inside,
+                     int q) {
+    memset(to, 0, (size_t)inside.first * sizeof *to);
+    if (stride == 1 && inside.end > inside.first) {
+        memcpy(to + inside.first, image_row + start + inside.first,
+               (size_t)(inside.end - inside.first) * sizeof *to);
+    } else {
+        for (int j = inside.first; j < inside.end; j++) to[j] = image_row[j * stride + start];
+    }
+    memset(to + inside.end, 0, (size_t)(q - inside.end) * sizeof *to);
+}
+
+/* One image's part of one row of col: what filter tap (r, s) sees of `plane` at each of P*Q places.
+ */
+static void copy_tap(tl_real *to, const tl_real *plane, int r, int s, const tl_conv2d_geom *g) {
+    int start = s * g->dil_w - g->pad_w;
+    run inside = run_inside(start, g->stride_w, g->w, g->q);
+    for (int p = 0; p < g->p; p++, to += g->q) {
+        int h = p * g->stride_h - g->pad_h + r * g->dil_h;
+        if (h < 0 || h >= g->h)
+            memset(to, 0, (size_t)g->q * sizeof *to);
+        else
+            copy_row(to, plane + (size_t)h * (size_t)g->w, start, g->stride_w, inside, g->q);
+    }
+}
+
+tl_status tl_im2col(tl_ctx *ctx, tl_real *col, const tl_real *x, int images,
+                    const tl_conv2d_geom *g) {
+    TL_NEED(ctx && col && x && g, TL_EINVAL, "tl_im2col: ctx, col, x or the geometry is NULL");
+    TL_NEED(images >= 1, TL_EINVAL, "tl_im2col: images is %d, must be at least 1", images);
+
+    size_t plane = (size_t)g->h * (size_t)g->w, taps = (size_t)g->r * (size_t)g->s;
+    size_t rows = tl_conv2d_col_rows(g), outputs = tl_conv2d_col_cols(g), n = (size_t)images;
+    /* Each pair (row, image) is a piece of col of its own. */
+#pragma omp parallel for collapse(2)                                                               \
+    num_threads(ctx->threads) if (rows * n * outputs >= PARALLEL_FROM)
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t i = 0; i < n; i++) {
+            size_t channel = row / taps, tap = row % taps;
+            copy_tap(col + (row * n + i) * outputs, x + (i * (size_t)g->c + channel) * plane,
+                     (int)tap / g->s, (int)tap % g->s, g);
+        }
+    }
+    return TL_OK;
+}

@@ -1,0 +1,59 @@
+/* linear.c: the fully connected layer, three matrix products and a sum. (tl/layers.h) */
+#include "tl/layers.h"
+
+#include <string.h>
+
+#include "tl/matmul.h"
+
+/* Below this many elements a call is over before other threads have started. */
+enum { PARALLEL_FROM = 1 << 15 };
+/* Columns whose sums one thread keeps at a time: a few cache lines. */
+enum { COLUMNS = 64 };
+
+/* y = x · wᵀ + b. The bias is laid into y first, and the product added to it: so every output is
+ * written by one pass of copying and one product, without a second look at it. */
+tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                        const tl_real *b, const tl_linear_geom *g) {
+    tl_matmul_geom product = {
+        .m = g->n, .n = g->out, .k = g->in, .trans_b = 1, .accumulate = b != NULL};
+    size_t out = (size_t)g->out;
+
+    for (int i = 0; b && i < g->n; i++) memcpy(y + (size_t)i * out, b, out * sizeof *b);
+    return tl_gemm(ctx, y, x, w, &product);
+}
+
+/* dx[n,in] += dy[n,out] · w[out,in]: how far each input moves the outputs is w itself. */
+tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                              const tl_linear_geom *g) {
+    tl_matmul_geom product = {.m = g->n, .n = g->in, .k = g->out, .accumulate = 1};
+    return tl_gemm(ctx, dx, dy, w, &product);
+}
+
+/* dw[out,in] += dyᵀ[out,n] · x[n,in]: the sum over the batch is the inner dimension. */
+tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                               const tl_linear_geom *g) {
+    tl_matmul_geom product = {.m = g->out, .n = g->in, .k = g->n, .trans_a = 1, .accumulate = 1};
+    return tl_gemm(ctx, dw, dy, x, &product);
+}
+
+/* Sums of `count` columns of dy in row order, so that the bits do not depend on who adds which
+ * columns; neighbouring columns lie side by side in memory and are added as vectors. */
+static void add_columns(tl_real *db, const tl_real *dy, int rows, size_t stride, int count) {
+    tl_real sum[COLUMNS] = {0};
+    for (int i = 0; i < rows; i++) {
+        const tl_real *row = dy + (size_t)i * stride;
+        for (int j = 0; j < count; j++) sum[j] += row[j];
+    }
+    for (int j = 0; j < count; j++) db[j] += sum[j];
+}
+
+tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_linear_geom *g) {
+    size_t size = (size_t)g->n * (size_t)g->out;
+
+#pragma omp parallel for num_threads(ctx->threads) if (size >= PARALLEL_FROM)
+    for (int j = 0; j < g->out; j += COLUMNS) {
+        int count = g->out - j < COLUMNS ? g->out - j : COLUMNS;
+        add_columns(db + j, dy + j, g->n, (size_t)g->out, count);
+    }
+    return TL_OK;
+}

@@ -1,0 +1,89 @@
+/* maxpool2d.c: max pooling, forward and backward, parallel over image planes. (tl/layers.h) */
+#include "tl/layers.h"
+
+/* Below this many outputs a call is over before other threads have started. */
+enum { PARALLEL_FROM = 1 << 13 };
+
+/* Whether v takes the place of best: of equal values the first stays, and so does the first NaN,
+ * which wins over every number because !(NaN <= best) holds. */
+static inline int beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
+
+/* One row of outputs for windows of 2x2 pixels side by side, the usual case: the four candidates
+ * a b / c d have fixed places, so that no branch is left and the compiler vectorises the loop. */
+static void row_2x2(tl_real *restrict y, int32_t *restrict argmax, const tl_real *restrict x,
+                    int32_t first, int w, int q) {
+    for (int j = 0; j < q; j++) {
+        int32_t at = first + 2 * j, best_at = at;
+        tl_real a = x[at], b = x[at + 1], c = x[at + w], d = x[at + w + 1], best = a;
+        best_at = beats(b, best) ? at + 1 : best_at;
+        best = beats(b, best) ? b : best;
+        best_at = beats(c, best) ? at + w : best_at;
+        best = beats(c, best) ? c : best;
+        best_at = beats(d, best) ? at + w + 1 : best_at;
+        best = beats(d, best) ? d : best;
+        y[j] = best;
+        argmax[j] = best_at;
+    }
+}
+
+/* One output of any window: rows h0..h1-1 and columns w0..w1-1 of the plane, none of them padding.
+ */
+static void window(tl_real *y, int32_t *argmax, const tl_real *x, int h0, int h1, int w0, int w1,
+                   int w) {
+    int32_t at = h0 * w + w0;
+    for (int h = h0; h < h1; h++) {
+        for (int32_t i = h * w + w0; i < h * w + w1; i++) {
+            if (beats(x[i], x[at])) at = i;
+        }
+    }
+    *y = x[at];
+    *argmax = at;
+}
+
+/* Output row p of one plane; the window is cut to the image, so that padding cannot win. */
+static void row(tl_real *y, int32_t *argmax, const tl_real *x, int p, const tl_pool2d_geom *g) {
+    int top = p * g->stride_h - g->pad_h;
+    int h0 = top > 0 ? top : 0, h1 = top + g->r < g->h ? top + g->r : g->h;
+    for (int q = 0; q < g->q; q++) {
+        int left = q * g->stride_w - g->pad_w;
+        int w0 = left > 0 ? left : 0, w1 = left + g->s < g->w ? left + g->s : g->w;
+        window(y + q, argmax + q, x, h0, h1, w0, w1, g->w);
+    }
+}
+
+tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
+                           const tl_pool2d_geom *g) {
+    size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
+    int halves = g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && g->pad_h == 0 &&
+                 g->pad_w == 0;
+
+#pragma omp parallel for num_threads(ctx->threads) if (tl_pool2d_y_size(g) >= PARALLEL_FROM)
+    for (size_t plane = 0; plane < planes; plane++) {
+        for (int p = 0; p < g->p; p++) {
+            size_t out = (plane * (size_t)g->p + (size_t)p) * (size_t)g->q;
+            const tl_real *image = x + plane * in;
+            if (halves) {
+                row_2x2(y + out, argmax + out, image, 2 * p * g->w, g->w, g->q);
+            } else {
+                row(y + out, argmax + out, image, p, g);
+            }
+        }
+    }
+    return TL_OK;
+}
+
+/* Windows of one plane may share a winner, windows of two planes never do: with a plane per thread
+ * the additions need no atomics, and their order is that of the outputs at any number of threads.
+ */
+tl_status tl_maxpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const int32_t *argmax,
+                           const tl_pool2d_geom *g) {
+    size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
+    size_t out = (size_t)g->p * (size_t)g->q;
+
+#pragma omp parallel for num_threads(ctx->threads) if (planes * out >= PARALLEL_FROM)
+    for (size_t plane = 0; plane < planes; plane++) {
+        tl_real *image = dx + plane * in;
+        for (size_t i = plane * out; i < (plane + 1) * out; i++) image[argmax[i]] += dy[i];
+    }
+    return TL_OK;
+}

@@ -1,0 +1,20 @@
+/* relu.c: the rectifier and its derivative, element by element. (tl/layers.h) */
+#include "tl/layers.h"
+
+/* Below this many elements a call is over before other threads have started. */
+enum { PARALLEL_FROM = 1 << 15 };
+
+/* Asks for x < 0, which a NaN is not: it passes through and shows that a net has diverged, where
+ * x > 0 ? x : 0 would hide it. y may be x, so neither pointer is restrict. */
+tl_status tl_relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n) {
+#pragma omp parallel for simd num_threads(ctx->threads) if (parallel : n >= PARALLEL_FROM)
+    for (size_t i = 0; i < n; i++) y[i] = x[i] < 0 ? 0 : x[i];
+    return TL_OK;
+}
+
+/* Reads the output y instead of x, which need not be kept: y > 0 holds exactly where x > 0 does. */
+tl_status tl_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *y, size_t n) {
+#pragma omp parallel for simd num_threads(ctx->threads) if (parallel : n >= PARALLEL_FROM)
+    for (size_t i = 0; i < n; i++) dx[i] += y[i] > 0 ? dy[i] : 0;
+    return TL_OK;
+}

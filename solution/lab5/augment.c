@@ -1,0 +1,74 @@
+/* augment.c: a batch from the data set on the device: shuffled, cropped, flipped. (tl/data.h) */
+#include "tl/data.h"
+#include "tl/rng.h"
+
+/* Below this many pixels a call is over before other threads have started. */
+enum { PARALLEL_FROM = 1 << 14 };
+
+/* One image as it is: byte by byte through the table of its channel. */
+static void copy_image(tl_real *x, const uint8_t *image, const tl_device_split *split) {
+    size_t plane = (size_t)split->h * (size_t)split->w;
+    for (int ch = 0; ch < split->c; ch++) {
+        const tl_real *lut = split->lut + ch * 256;
+        for (size_t i = 0; i < plane; i++) x[i] = lut[image[i]];
+        x += plane;
+        image += plane;
+    }
+}
+
+/* One row of a cropped image: x[i] is column i + shift of `row`, or lut[0] beyond its ends. The
+ * padding is black before standardising, as if the picture had been larger: lut[0], not 0. */
+static void crop_row(tl_real *x, const uint8_t *row, const tl_real *lut, int w, int shift,
+                     int flip) {
+    for (int i = 0; i < w; i++) {
+        int from = i + shift;
+        uint8_t byte = from >= 0 && from < w ? row[from] : 0;
+        x[flip ? w - 1 - i : i] = lut[byte];
+    }
+}
+
+/* One image, cropped from its padded self and then mirrored if crop.flip says so. */
+static void crop_image(tl_real *x, const uint8_t *image, const tl_device_split *split, tl_crop crop,
+                       int pad) {
+    int h = split->h, w = split->w;
+    for (int ch = 0; ch < split->c; ch++) {
+        const tl_real *lut = split->lut + ch * 256;
+        for (int i = 0; i < h; i++) {
+            int from = i + crop.dy - pad;
+            if (from >= 0 && from < h) {
+                const uint8_t *row = image + ((size_t)ch * (size_t)h + (size_t)from) * (size_t)w;
+                crop_row(x, row, lut, w, crop.dx - pad, crop.flip);
+            } else {
+                for (int j = 0; j < w; j++) x[j] = lut[0];
+            }
+            x += w;
+        }
+    }
+}
+
+/* Every image is found, cropped and flipped from its position in the epoch alone, so threads share
+ * nothing and any number of them gives the same batch. */
+tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
+                        const tl_step *step, const tl_batch_geom *g) {
+    TL_NEED(g->n >= 1 && (uint64_t)step->first + (uint64_t)g->n <= split->count, TL_EINVAL,
+            "batch of %d images at position %u: the split has %zu", g->n, step->first,
+            split->count);
+    size_t size = (size_t)split->c * (size_t)split->h * (size_t)split->w;
+    uint32_t count = (uint32_t)split->count;
+
+#pragma omp parallel for num_threads(ctx->threads) if ((size_t)g->n * size >= PARALLEL_FROM)
+    for (int i = 0; i < g->n; i++) {
+        uint32_t position = step->first + (uint32_t)i, from = position;
+        if (g->shuffle) from = tl_rng_permute(step->seed, step->epoch, count, position);
+        const uint8_t *image = split->images + from * size;
+        tl_real *to = x + (size_t)i * size;
+        if (g->augment) {
+            tl_crop crop = tl_rng_crop(step->seed, step->epoch, position, g->pad);
+            crop_image(to, image, split, crop, g->pad);
+        } else {
+            copy_image(to, image, split);
+        }
+        label[i] = split->labels[from];
+    }
+    return TL_OK;
+}

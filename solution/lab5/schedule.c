@@ -1,0 +1,23 @@
+/* schedule.c: learning rates as closed forms of the step number. (tl/optim.h) */
+#include "tl/optim.h"
+
+#include <math.h>
+
+/* Closed forms carry no state: a run that resumes at step i needs nothing but i. */
+double tl_schedule_lr(const tl_schedule *schedule, uint64_t i) {
+    double base = schedule->base, at = (double)i;
+    double turn = (double)schedule->turn, total = (double)schedule->total;
+
+    switch (schedule->kind) {
+    case TL_SCHEDULE_CONSTANT:
+        return base;
+    case TL_SCHEDULE_STEP:
+        return base * pow(schedule->factor, (double)(i / schedule->turn));
+    case TL_SCHEDULE_COSINE:
+        return base * (1 + cos(M_PI * at / total)) / 2;
+    case TL_SCHEDULE_TRIANGULAR:
+        /* A turn at or beyond total never comes down: the second form is not reached then. */
+        return base * (at < turn ? at / turn : (total - at) / (total - turn));
+    }
+    return NAN; /* not a schedule: a rate that no run can mistake for one */
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# doctor.sh: what was found, what is missing, what that costs, and the command that mends it. Changes
+# nothing and always exits 0: it reports, it does not judge.
+set -uo pipefail
+. tools/probe.sh
+GRADLAB_DATA=${GRADLAB_DATA:-data}
+
+has() { printf '  ok       %-12s %s\n' "$1" "$2"; }
+# lacks WHAT FOUND COST MEND
+lacks() {
+    printf '  missing  %-12s %s\n' "$1" "$2"
+    printf '           %-12s costs: %s\n' "" "$3"
+    printf '           %-12s mend:  %s\n' "" "$4"
+}
+
+echo "to build and train"
+if have_compiler; then
+    has compiler "$("$CC" --version | head -1)"
+    if have_openmp; then
+        has OpenMP "$(nproc) cores"
+    else
+        lacks OpenMP "$CC does not link -fopenmp" "nothing builds" "make setup train"
+    fi
+    if have_openblas; then
+        has OpenBLAS "$(basename "$(readlink -f "$("$CC" -print-file-name=libopenblas.so)")")"
+    else
+        lacks OpenBLAS "no cblas.h or libopenblas" "nothing builds" "make setup train"
+    fi
+else
+    lacks compiler "'$CC' builds no program" "nothing builds" "make setup train"
+fi
+
+echo "to test and compare with PyTorch"
+if have_criterion; then
+    has Criterion "$(readlink -f "$("$CC" -print-file-name=libcriterion.so)" | xargs basename)"
+else
+    lacks Criterion "no criterion/criterion.h or libcriterion" "make test" "make setup test"
+fi
+if have_packages "$PYTHON"; then
+    has "$PYTHON" "Python $(python_version "$PYTHON"), torch $(torch_version "$PYTHON")"
+else
+    lacks "$PYTHON" "lacks some of torch $TORCH, numpy, pytest" \
+        "make test, baseline, parity and bench-step" "make setup test"
+fi
+
+echo "CUDA (nothing here needs it yet)"
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+if [ -n "$nvcc" ]; then
+    has nvcc "$("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')"
+else
+    lacks nvcc "no CUDA toolkit" "nothing today" "install NVIDIA's toolkit yourself if you want it"
+fi
+if gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null); then
+    has GPU "$(head -1 <<<"$gpu") (driver)"
+else
+    lacks GPU "no GPU or no driver" "nothing today: DEVICE=cpu is the only device" "none needed"
+fi
+
+echo "data sets in GRADLAB_DATA=$GRADLAB_DATA"
+# data_set NAME BYTES COST MEND FILE...: every file there, with this many bytes together.
+data_set() {
+    local name=$1 bytes=$2 cost=$3 mend=$4 dir=$GRADLAB_DATA/$1 file here=0
+    shift 4
+    for file in "$@"; do
+        [ -f "$dir/$file" ] && here=$((here + $(stat -Lc %s "$dir/$file")))
+    done
+    if [ "$here" = "$bytes" ]; then
+        has "$name" "$dir, complete"
+    elif [ "$here" = 0 ]; then
+        lacks "$name" "no files in $dir" "$cost" "$mend"
+    else
+        lacks "$name" "$dir is incomplete: $here of $bytes bytes" "$cost" "$mend"
+    fi
+}
+cifar_form=(data_batch_{1,2,3,4,5}.bin test_batch.bin)
+data_set cifar10 184380000 "DATASET=auto trains on shapes10" "see data/README.md" "${cifar_form[@]}"
+data_set mnist 54950048 "NET=m has nothing to train on" "see data/README.md" \
+    {train-images-idx3,train-labels-idx1,t10k-images-idx3,t10k-labels-idx1}-ubyte
+data_set shapes10 184380000 "a few seconds when it is first used" "make data DATASET=shapes10" \
+    "${cifar_form[@]}"
+
+echo "room"
+has disk "$(df -Ph . | awk 'NR == 2 { print $4 }') free here; torch needs about 1 GB, data sets 0.5 GB"
+has memory "$(awk '/^MemAvailable/ { printf "%.1f GB available", $2 / 1e6 }' /proc/meminfo)"
+exit 0

@@ -1,0 +1,30 @@
+# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one that is nearest to it.
+
+function min(a, b) { return a < b ? a : b }
+
+# Levenshtein's distance: the fewest insertions, deletions and replacements from a to b.
+function distance(a, b,    i, j, row, diagonal, above) {
+    for (j = 0; j <= length(b); j++) row[j] = j
+    for (i = 1; i <= length(a); i++) {
+        diagonal = row[0]; row[0] = i
+        for (j = 1; j <= length(b); j++) {
+            above = row[j]
+            row[j] = min(min(above, row[j - 1]) + 1,
+                         diagonal + (substr(a, i, 1) != substr(b, j, 1)))
+            diagonal = above
+        }
+    }
+    return row[length(b)]
+}
+
+BEGIN {
+    best = 1000
+    for (k = 3; k < ARGC; k++) {
+        d = distance(toupper(ARGV[1]), ARGV[k])
+        if (d < best) { best = d; nearest = ARGV[k] }
+    }
+    sub(/ $/, "", ARGV[2])
+    printf "%s: unknown option %s", ARGV[2], ARGV[1]
+    if (best <= 2 || best < length(ARGV[1]) / 2) printf "; did you mean %s", nearest
+    printf "? (`make` lists the commands)\n"
+}

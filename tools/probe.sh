@@ -1,0 +1,51 @@
+# probe.sh: what this machine has; sourced by setup.sh and doctor.sh. Everything is found by using it
+# (a test program, an import), never by asking a package manager, so that a compiler module, a
+# hand-built OpenBLAS or somebody's own Python counts as well as a package does.
+
+CC=${CC:-gcc}
+PYTHON=${PYTHON:-.venv/bin/python}
+TORCH=2.13.0
+
+# links SOURCE FLAG...: true if this C program compiles and links.
+links() {
+    local source=$1 dir rc=0
+    shift
+    dir=$(mktemp -d)
+    printf '%s\n' "$source" >"$dir/probe.c"
+    "$CC" -o "$dir/probe" "$dir/probe.c" "$@" >/dev/null 2>&1 || rc=1
+    rm -rf "$dir"
+    return $rc
+}
+
+have_compiler() { links '#include <stdio.h>
+int main(void) { return puts("") < 0; }'; }
+have_openmp() { links '#include <omp.h>
+int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }
+have_openblas() { links '#include <cblas.h>
+#include <openblas_config.h>
+int main(void) { openblas_set_num_threads(1); return 0; }' -lopenblas; }
+have_criterion() { links '#include <criterion/criterion.h>
+Test(probe, links) { cr_assert(1); }' -lcriterion; }
+
+# python_version PYTHON: 3.11, or nothing if it does not start.
+python_version() {
+    "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
+}
+
+# torch_version PYTHON: the version that it would import (read from metadata: importing takes seconds).
+torch_version() {
+    "$1" -c 'from importlib.metadata import version; print(version("torch"))' 2>/dev/null || true
+}
+
+# have_packages PYTHON: the pinned torch, numpy and pytest are there.
+have_packages() {
+    case $(torch_version "$1") in
+    "$TORCH" | "$TORCH"+*) ;;
+    *) return 1 ;;
+    esac
+    "$1" -c 'from importlib.util import find_spec as f; import sys
+sys.exit(not all(map(f, ("numpy", "pytest"))))' 2>/dev/null
+}
+
+# A GPU that a CUDA build of torch could use.
+have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 2>&1; }

@@ -1,0 +1,151 @@
+"""run_tests.py SUITE... [pytest] [parity|parity-all]: runs them, believes counts instead of exit
+codes, and ends with one line `N passed, N failed` over everything.
+
+A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a run
+that was skipped, and wherever CRITERION_ALWAYS_SUCCEED is set. So the names that `--list` gives are
+compared with the names in the report, and only a test that passed with an assertion counts as passed.
+(A test that exits early reports no assertion, because Criterion sends their number at the end.)
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
+PARITY_SHORT = ["STEPS=10"]
+
+
+def environment(log: Path) -> dict:
+    """Nobody's CRITERION_* may soften the run; sanitizers write to files, where nothing hides them."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("CRITERION_")}
+    env["OMP_WAIT_POLICY"] = "passive"  # tests run side by side: spinning threads starve each other
+    env["LC_ALL"] = "C"  # plain ASCII in Criterion's lists
+    env["ASAN_OPTIONS"] = f"detect_leaks=1:strict_string_checks=1:log_path={log}"
+    env["UBSAN_OPTIONS"] = f"print_stacktrace=1:log_path={log}"
+    return env
+
+
+def run(command: list, **options) -> int:
+    """Exit status, or 124 after LIMIT_S; the whole process group is gone when this returns."""
+    with subprocess.Popen(command, start_new_session=True, **options) as process:
+        try:
+            return process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            print(f"FAILED {command[0]}: still running after {LIMIT_S} s")
+            return 124
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def listed(binary: str, env: dict) -> list:
+    """suite/test names as the binary lists them: `suite: 2 tests`, then `|-- name` lines."""
+    names, suite = [], None
+    text = subprocess.run([binary, "--list"], env=env, check=True, timeout=60,
+                          capture_output=True, text=True).stdout
+    for line in text.splitlines():
+        if match := re.match(r"(\S+): \d+ tests?", line):
+            suite = match[1]
+        elif match := re.match(r"[|`]-- (\S+)", line):
+            names.append(f"{suite}/{match[1]}")
+    return names
+
+
+def verdicts(report: Path) -> dict:
+    """suite/test -> why it did not pass, empty for a pass; parameterised cases share one name."""
+    found = {}
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        for case in suite.iter("testcase"):
+            reasons = found.setdefault(f"{suite.get('name')}/{case.get('name')}", [])
+            status = case.get("status", "").lower()
+            if status != "passed":
+                reasons.append(status)
+            elif int(case.get("assertions", 0)) == 0:
+                reasons.append("ended without an assertion")
+    return found
+
+
+def criterion(binary: str) -> tuple:
+    folder = Path(binary + ".out")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    report, env = folder / "report.xml", environment(folder / "sanitizer")
+    names = []
+    try:
+        names = listed(binary, env)
+        status = run([binary, f"--xml={report}"], env=env)
+        found = verdicts(report)
+    except (OSError, subprocess.SubprocessError, ElementTree.ParseError) as error:
+        print(f"FAILED {binary}: no readable list or report ({error})")
+        return 0, max(1, len(names))
+    failures = {n: ", ".join(r) for n, r in found.items() if r}
+    failures |= {n: "listed, but never ran" for n in names if n not in found}
+    failures |= {n: "ran, but is not listed" for n in found if n not in names}
+    passed = len(set(names) | set(found)) - len(failures)
+    # What a sanitizer writes fails the run even where the test's process then passed, as with leaks.
+    for log in sorted(folder.glob("sanitizer.*")):
+        text = log.read_text(errors="replace")
+        print(text[:4000])
+        summaries = [line for line in text.splitlines() if "SUMMARY" in line]
+        failures[str(log)] = summaries[0] if summaries else "see above"
+    if not names:
+        failures[binary] = "holds no test"
+    if status != 0 and not failures:
+        failures[binary] = f"exit status {status}"
+    for name, reason in failures.items():
+        print(f"FAILED {name}: {reason}")
+    return passed, len(failures)
+
+
+def pytest() -> tuple:
+    report = Path("build/pytest.xml")
+    report.unlink(missing_ok=True)
+    status = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                  f"--junitxml={report}", "baseline"])
+    if not report.exists():
+        return 0, 1
+    passed = failed = 0
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if any(case.find(kind) is not None for kind in ("failure", "error", "skipped")):
+            failed += 1
+        else:
+            passed += 1
+    if status != 0 or passed == 0:
+        failed = max(failed, 1)
+    return passed, failed
+
+
+def parity(options: list) -> tuple:
+    status = run([sys.executable, "baseline/parity.py", *options])
+    return (1, 0) if status == 0 else (0, 1)
+
+
+def main(jobs: list) -> int:
+    sys.stdout.reconfigure(line_buffering=True)  # our lines and the programs' in the order of events
+    total_passed = total_failed = 0
+    for job in jobs:
+        start = time.monotonic()
+        print(f"== {job}")
+        if job == "pytest":
+            passed, failed = pytest()
+        elif job in ("parity", "parity-all"):
+            passed, failed = parity(PARITY_SHORT if job == "parity" else [])
+        else:
+            passed, failed = criterion(job)
+        print(f"{job}: {passed} passed, {failed} failed, {time.monotonic() - start:.1f} s")
+        total_passed += passed
+        total_failed += failed
+    print(f"{total_passed} passed, {total_failed} failed")
+    return 0 if total_failed == 0 and total_passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

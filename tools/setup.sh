@@ -1,0 +1,176 @@
+#!/bin/bash
+# setup.sh GOAL...: installs what these make goals need and nothing else. Prints plan and sizes first,
+# asks once on a terminal (YES=1: does not ask). Never installs a driver or a CUDA toolkit. Running it
+# again with nothing to do prints one line and needs no network.
+set -euo pipefail
+. tools/probe.sh
+goals=$*
+log=build/setup.log
+
+die() {
+    echo "setup: $1" >&2
+    exit 1
+}
+
+# ---- what is missing ----------------------------------------------------------------------------
+
+# Which goals need more than compiler and OpenBLAS.
+need_tests= need_python=
+for goal in $goals; do
+    case $goal in
+    test | test-all) need_tests=1 need_python=1 ;;
+    baseline | parity | bench-step) need_python=1 ;;
+    esac
+done
+
+packages=() words=()
+missing() { # missing "DEBIAN PACKAGES" WORDS-FOR-OTHER-SYSTEMS
+    read -ra more <<<"$1"
+    packages+=("${more[@]}")
+    words+=("$2")
+}
+
+case $CC in
+*clang*) compiler_packages="clang libc6-dev libomp-dev" ;;
+*) compiler_packages="gcc libc6-dev" ;;
+esac
+if ! have_compiler || ! have_openmp; then
+    missing "$compiler_packages" "a C compiler with OpenMP"
+fi
+have_openblas || dpkg -s libopenblas-dev >/dev/null 2>&1 ||
+    missing libopenblas-dev "OpenBLAS with its headers"
+if [ -n "$need_tests" ]; then
+    have_criterion || dpkg -s libcriterion-dev >/dev/null 2>&1 ||
+        missing libcriterion-dev "Criterion 2.4 with its headers"
+fi
+
+# A Python that can make the virtual environment. Debian ships venv without ensurepip, so ask for both.
+pythons() {
+    local name found=
+    for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        command -v "$name" >/dev/null || continue
+        "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
+            continue
+        echo "$name"
+        found=1
+    done
+    [ -n "$found" ]
+}
+need_packages=
+if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
+    need_packages=1
+    # Only our own .venv is filled; a Python that somebody named is theirs.
+    [ "$PYTHON" = .venv/bin/python ] ||
+        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest: $PYTHON -m pip install torch==$TORCH numpy pytest"
+    pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
+fi
+
+if [ ${#packages[@]} = 0 ] && [ -z "$need_packages" ]; then
+    echo "setup: everything that '${goals:-train}' needs is here"
+    exit 0
+fi
+
+# ---- the plan -----------------------------------------------------------------------------------
+
+mkdir -p build
+: >"$log"
+run_logged() { "$@" >>"$log" 2>&1; }
+
+if [ ${#packages[@]} -gt 0 ]; then
+    if ! command -v apt-get >/dev/null; then
+        printf -v list '%s, ' "${words[@]}"
+        die "this is neither Debian nor Ubuntu: please install ${list%, }, then run it again
+       (Debian calls them: ${packages[*]})"
+    fi
+    as_root=(env DEBIAN_FRONTEND=noninteractive)
+    if [ "$(id -u)" != 0 ]; then
+        sudo -n true 2>/dev/null || die "needs root once; run this, then the same make command again:
+       sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages[*]}"
+        as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
+    fi
+    apt() { run_logged "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
+    no_apt="apt-get cannot fetch ${packages[*]} (no network, or no package source?); see $log"
+    # apt-get --print-uris lists what it would fetch: 'uri' file bytes hash. A machine that has never
+    # seen a package list cannot say, and gets its lists first.
+    fetch() { apt-get -qq -y --no-install-recommends --print-uris install "${packages[@]}" 2>>"$log"; }
+    if ! uris=$(fetch); then
+        echo "setup: reading the lists of packages"
+        apt update || die "$no_apt"
+        uris=$(fetch) || die "$no_apt"
+    fi
+    megabytes=$(awk '{ bytes += $3 } END { printf "%.0f", bytes / 1e6 + 0.5 }' <<<"$uris")
+    echo "setup: packages: ${packages[*]} (with what they need: $(grep -c . <<<"$uris") files, $megabytes MB)"
+fi
+if [ -n "$need_packages" ]; then
+    if have_gpu; then size="with CUDA, about 3 GB"; else size="CPU build, about 250 MB"; fi
+    echo "setup: .venv: torch $TORCH ($size), numpy, pytest"
+fi
+if [ -t 0 ] && [ "${YES:-}" != 1 ]; then
+    read -rp "Go on? [Y/n] " answer
+    case $answer in [nN]*) die "nothing was installed" ;; esac
+fi
+
+# ---- packages -----------------------------------------------------------------------------------
+
+if [ ${#packages[@]} -gt 0 ]; then
+    echo "setup: installing packages"
+    install=(install -y --no-install-recommends "${packages[@]}")
+    # Old package lists name files that the mirror no longer has: refresh and try once more.
+    apt "${install[@]}" || { apt update && apt "${install[@]}"; } || die "$no_apt"
+    have_compiler && have_openmp || die "$CC still builds no OpenMP program; see 'make doctor'"
+    have_openblas || die "$CC still does not find OpenBLAS; see 'make doctor'"
+    [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see 'make doctor'"
+fi
+[ -n "$need_packages" ] || exit 0
+
+# ---- torch into .venv ---------------------------------------------------------------------------
+
+cpu_index=https://download.pytorch.org/whl/cpu
+pip() { .venv/bin/python -m pip --disable-pip-version-check --no-input "$@"; }
+
+# offered PATTERN [INDEX OPTION...]: this Python can get a torch of that version.
+seen_torch=
+offered() {
+    local pattern=$1 versions
+    shift
+    versions=$(pip index versions torch "$@" 2>>"$log") || return 1
+    seen_torch=1
+    grep -qE "[ ,]$pattern(,|$)" <<<"$versions"
+}
+
+# What pip is to fetch for the Python in .venv, in `torch`; false if there is no file for it. The
+# user's own indexes and folders come first; PyTorch's index is asked only where they have no CPU build.
+choose_torch() {
+    local exact=${TORCH//./\\.}
+    torch=("torch==$TORCH")
+    if have_gpu; then
+        offered "$exact(\+[a-z0-9]+)?"
+    elif offered "$exact\+cpu"; then
+        torch=("torch==$TORCH+cpu")
+    elif offered "$exact\+cpu" --extra-index-url "$cpu_index"; then
+        torch=("torch==$TORCH+cpu" --extra-index-url "$cpu_index")
+    else
+        # Elsewhere than on x86-64 the plain file is a CPU build.
+        [ "$(uname -m)" != x86_64 ] && offered "$exact"
+    fi
+}
+
+chosen=
+for python in .venv/bin/python $(pythons); do
+    if [ "$python" = .venv/bin/python ]; then
+        pip --version >/dev/null 2>&1 || continue
+    else
+        run_logged "$python" -m venv --clear .venv || continue
+    fi
+    if choose_torch; then
+        chosen=1
+        break
+    fi
+done
+if [ -z "$chosen" ]; then
+    [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
+    die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
+fi
+echo "setup: fetching ${torch[0]} for Python $(python_version .venv/bin/python)"
+run_logged pip install "${torch[@]}" numpy pytest || die "pip could not install ${torch[0]}; see $log"
+have_packages .venv/bin/python || die ".venv lacks torch $TORCH, numpy or pytest after pip; see $log"
