@@ -25,7 +25,8 @@ endif
 BUILD_OPTIONS := REAL SAN DEBUG ARCH CC CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT
 # What decides the course of a run; the twin follows it too. The rest concerns our trainer alone.
 RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SEED LIMIT STEPS
-TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS STEP_LOG PLAN PLAN_ONLY
+TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS STEP_LOG \
+	PLAN PLAN_ONLY
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
 OPTIONS_setup := YES
 OPTIONS_train := $(TRAIN_OPTIONS)
@@ -34,8 +35,8 @@ OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
 OPTIONS_data := DATASET SEED
 
-# A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number of
-# epochs, and its owner would believe the result. GIVEN holds the names typed on this command line.
+# A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
+# of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
 GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
 KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g)))
 UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
@@ -46,7 +47,7 @@ ifeq ($(filter $(REAL),float double),)
 $(error REAL=$(REAL): the storage type is float or double)
 endif
 
-# NAME='value' for those of the named options that were typed; the value reaches the program unchanged.
+# NAME='value' for those of the named options that were typed; the program sees the value unchanged.
 quote = '$(subst ','\'',$(1))'
 given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
 
@@ -92,7 +93,8 @@ LIBS := -lopenblas -lm
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-includes = -Ilabs/include $(if $(filter labs/common/program/% kernels/% autograder/% build/%,$1),-I.)
+SEE_EACH_OTHER := labs/common/program/% kernels/% autograder/% build/%
+includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
@@ -100,9 +102,9 @@ say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
 replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
 
-# Each compile depends on build/<mode>/flags: the flags and all that the compiler defines under them,
-# which covers its version and what -march=native means on this machine. Each link depends on
-# build/<mode>/objects, so that a removed source file relinks too.
+# Each compile depends on build/<mode>/flags: the flags and all that the compiler defines under
+# them, which covers its version and what -march=native means on this machine. Each link depends
+# on build/<mode>/objects, so that a removed source file relinks too.
 define mode_rules
 build/$(1)/%.o: %.c build/$(1)/flags
 	@mkdir -p $$(@D)
@@ -157,7 +159,7 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) tools/doctor.sh
 
 ##@ train
-train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= THREADS= OUT= …
+train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
 	@$< $(call given,$(TRAIN_OPTIONS))
 
 data: ## generate a data set: DATASET=shapes10
@@ -172,7 +174,8 @@ endif
 
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
-baseline: build/$(MODE)/train python-ready ## train the PyTorch twin with the options of `make train`
+baseline: ## train the PyTorch twin with the options of `make train`
+baseline: build/$(MODE)/train python-ready
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
 	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)); \
 	$(PYTHON) baseline/train.py PLAN="$$plan" $(call given,$(OPTIONS_baseline))
@@ -188,15 +191,18 @@ SUITES := build/float$(SUFFIX)/tests build/double$(SUFFIX)/tests
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
 
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
-test: $(SUITES) $(if $(SAN),,$(BOTH_PROGRAMS)) python-ready ## C suites, twin's tests, short parity; SAN=1: C suites sanitised
+test: ## C suites, the twin's tests, a short parity; SAN=1: the C suites under ASan and UBSan
+test: $(SUITES) $(if $(SAN),,$(BOTH_PROGRAMS)) python-ready
 	@$(PYTHON) tools/run_tests.py $(SUITES) $(if $(SAN),,pytest parity)
 
-test-all: $(ALL_SUITES) $(BOTH_PROGRAMS) python-ready ## everything: also sanitised, and the whole parity
+test-all: ## everything: also sanitised, and the whole parity
+test-all: $(ALL_SUITES) $(BOTH_PROGRAMS) python-ready
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) pytest parity-all
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(wildcard autograder/*/*.h)
 format-check: ## every C file is as clang-format would write it
-	@command -v clang-format >/dev/null || { echo "no clang-format: apt-get install clang-format"; exit 1; }
+	@command -v clang-format >/dev/null || \
+	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
 clean: ## remove build/

@@ -28,6 +28,7 @@ class PlanError(Exception):
 class EpochPlan:
     """The decisions of one epoch; `steps` of them are written (a short run plans a part)."""
 
+    batch: int
     order: np.ndarray  # u32[images]: which image stands at each position
     crop: np.ndarray | None  # u8[images,2]: dy, dx; None without augmentation
     flip: np.ndarray | None  # u8[images]
@@ -40,7 +41,15 @@ class EpochPlan:
 
     def first(self, steps):
         """The same epoch, planned for its first `steps` steps only."""
-        return replace(self, lr=self.lr[:steps], keep=[k[:steps] for k in self.keep])
+        images = steps * self.batch
+        return replace(
+            self,
+            order=self.order[:images],
+            crop=None if self.crop is None else self.crop[:images],
+            flip=None if self.flip is None else self.flip[:images],
+            lr=self.lr[:steps],
+            keep=[mask[:steps] for mask in self.keep],
+        )
 
 
 class Plan:
@@ -78,15 +87,16 @@ class Plan:
         sections = records.read(path)
         lr = records.find(sections, path, "lr", "<f8")
         order = records.find(sections, path, "order", "<u4")
-        if order.size < 1 or not np.array_equal(np.sort(order), np.arange(order.size)):
-            raise PlanError(f"{path}: 'order' is not a permutation of {order.size} images")
-        expected = -(-order.size // self.options["batch"])
-        if lr.size > expected or expected != self.options["steps_per_epoch"]:
+        batch, whole = self.options["batch"], self.options["steps_per_epoch"]
+        steps = -(-order.size // batch)
+        # a run that stops within an epoch plans only its first steps, all of full batches
+        if not 1 <= lr.size == steps <= whole or (steps < whole and order.size % batch):
             raise PlanError(
-                f"{path}: {lr.size} learning rates, but {order.size} images in batches of "
-                f"{self.options['batch']} are {expected} steps (options.json says "
-                f"{self.options['steps_per_epoch']})"
+                f"{path}: {lr.size} learning rates and {order.size} images do not fit batches of "
+                f"{batch} and {whole} steps an epoch"
             )
+        if np.unique(order).size != order.size:
+            raise PlanError(f"{path}: an image stands twice in 'order'")
         crop = flip = None
         if "crop" in sections or "flip" in sections:
             crop = records.find(sections, path, "crop", "<u1", 2 * order.size).reshape(-1, 2)
@@ -96,4 +106,4 @@ class Plan:
             name = f"keep{len(keep)}"
             mask = records.find(sections, path, name, "<u1")
             keep.append(mask.reshape(lr.size, -1))
-        return EpochPlan(order, crop, flip, lr, keep)
+        return EpochPlan(batch, order, crop, flip, lr, keep)

@@ -77,7 +77,8 @@ def test_reset_starts_again_with_equal_losses(tmp_path, data_root):
 @pytest.mark.parametrize(
     "section, value, says",
     [
-        ("order", np.zeros(20, "<u4"), "not a permutation"),
+        ("order", np.zeros(20, "<u4"), "stands twice"),
+        ("order", np.arange(1, 21, dtype="<u4"), "image 20 is planned"),
         ("order", np.arange(16, dtype="<u4"), "learning rates"),
         ("lr", np.array([0.05, 0.05, 0.04]), "learning rate of step 2"),
         ("crop", np.zeros((20, 2), np.uint8), "'flip'"),

@@ -96,8 +96,11 @@ class Twin:
         """The plan of an epoch, checked against this twin's data, net and own schedule."""
         epoch = self.plan.epoch(number)
         where = f"{self.plan.folder}, epoch {number}"
-        if epoch.order.size != self.train_set.count:
-            raise PlanError(f"{where}: {epoch.order.size} images, the data has {self.train_set.count}")
+        count, whole = self.train_set.count, self.plan.options["steps_per_epoch"]
+        if -(-count // epoch.batch) != whole or (epoch.steps == whole and epoch.order.size != count):
+            raise PlanError(f"{where}: {epoch.order.size} images, the data has {count}")
+        if epoch.order.max() >= count:
+            raise PlanError(f"{where}: image {epoch.order.max()} is planned, the data has {count}")
         if (epoch.crop is not None) != self.train_set.augment:
             raise PlanError(f"{where}: crops in the plan do not fit AUG={self.plan.options['aug']}")
         if epoch.crop is not None and epoch.crop.max() > 2 * self.train_set.pad:
@@ -159,17 +162,17 @@ class Twin:
         epoch = epoch or self.epoch_plan(number)
         losses = torch.empty(epoch.steps, dtype=self.dtype, device=self.device)
         self._wait()
-        start, seen = time.perf_counter(), 0
+        start = time.perf_counter()
+        labels = torch.empty(len(epoch.order), dtype=torch.int64, device=self.device)
         for i, step in enumerate(self.steps(number, epoch)):
             losses[i], logits = self.gradients(step)
-            seen = step.first + len(logits)
-            self.logits[step.first : seen] = logits
+            seen = slice(step.first, step.first + len(logits))
+            self.logits[seen], labels[seen] = logits, step.label
             self.update(step)
-        order = torch.from_numpy(epoch.order[:seen].astype("int64")).to(self.device)
-        label = self.train_set.labels[order]
-        loss = functional.cross_entropy(self.logits[:seen].double(), label).item()
-        hits = (self.logits[:seen].argmax(1) == label).sum().item()
-        return loss, hits / seen, time.perf_counter() - start, losses
+        logits = self.logits[: len(labels)]
+        loss = functional.cross_entropy(logits.double(), labels).item()
+        accuracy = (logits.argmax(1) == labels).sum().item() / len(labels)
+        return loss, accuracy, time.perf_counter() - start, losses
 
     @torch.no_grad()
     def evaluate(self):

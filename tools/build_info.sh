@@ -1,15 +1,20 @@
 #!/bin/bash
-# build_info.sh flags FLAG...            what this compiler makes of these flags (file build/<mode>/flags)
+# build_info.sh flags FLAG...            what this compiler makes of these flags: build/<mode>/flags
 # build_info.sh source FLAGSFILE FILE... C source of build_info.h's strings
 # Both write to stdout; the Makefile keeps an equal older file.
 set -euo pipefail
 
+die() {
+    echo "$1" >&2
+    exit 1
+}
+
 # The predefined macros name the compiler's version and every instruction set that -march=native
 # stands for here, so a build folder carried to another machine is rebuilt, not run until it traps.
 flags() {
-    command -v "$CC" >/dev/null || { echo "no C compiler '$CC': run 'make setup train'" >&2; exit 1; }
+    command -v "$CC" >/dev/null || die "no C compiler '$CC': run 'make setup train'"
     echo '#include <openblas_config.h>' | "$CC" -E - >/dev/null 2>&1 ||
-        { echo "no OpenBLAS headers: run 'make setup train'" >&2; exit 1; }
+        die "no OpenBLAS headers: run 'make setup train'"
     echo "$CC $*"
     echo '#include <openblas_config.h>' | "$CC" "$@" -dM -E - | LC_ALL=C sort
     # Its real name says flavour and version: libopenblasp-r0.3.21.so
@@ -25,8 +30,8 @@ source_file() {
         [ -z "$(git status --porcelain -- . ':!results' 2>/dev/null)" ] || dirty=1
     fi
     [ -z "${GRADLAB_COMMIT:-}" ] || commit=$GRADLAB_COMMIT
-    case $commit in *[!0-9A-Za-z._-]*)
-        echo "GRADLAB_COMMIT=$commit: letters, digits, '.', '_' and '-' only" >&2; exit 1 ;;
+    case $commit in
+    *[!0-9A-Za-z._-]*) die "GRADLAB_COMMIT=$commit: letters, digits, '.', '_' and '-' only" ;;
     esac
     sources=$(sha256sum "$flagsfile" "$@" | sed "1s: .*: flags:" | sha256sum | cut -c1-16)
     cat <<END

@@ -1,6 +1,6 @@
 #!/bin/bash
-# doctor.sh: what was found, what is missing, what that costs, and the command that mends it. Changes
-# nothing and always exits 0: it reports, it does not judge.
+# doctor.sh: what was found, what is missing, what that costs, and the command that mends it.
+# Changes nothing and always exits 0: it reports, it does not judge.
 set -uo pipefail
 . tools/probe.sh
 GRADLAB_DATA=${GRADLAB_DATA:-data}
@@ -37,9 +37,9 @@ else
     lacks Criterion "no criterion/criterion.h or libcriterion" "make test" "make setup test"
 fi
 if have_packages "$PYTHON"; then
-    has "$PYTHON" "Python $(python_version "$PYTHON"), torch $(torch_version "$PYTHON")"
+    has Python "$(python_version "$PYTHON") with torch $(torch_version "$PYTHON") ($PYTHON)"
 else
-    lacks "$PYTHON" "lacks some of torch $TORCH, numpy, pytest" \
+    lacks Python "$PYTHON lacks some of torch $TORCH, numpy, pytest" \
         "make test, baseline, parity and bench-step" "make setup test"
 fi
 
@@ -80,6 +80,6 @@ data_set shapes10 184380000 "a few seconds when it is first used" "make data DAT
     "${cifar_form[@]}"
 
 echo "room"
-has disk "$(df -Ph . | awk 'NR == 2 { print $4 }') free here; torch needs about 1 GB, data sets 0.5 GB"
-has memory "$(awk '/^MemAvailable/ { printf "%.1f GB available", $2 / 1e6 }' /proc/meminfo)"
+has disk "$(df -Ph . | awk 'NR == 2 { print $4 }') free here (torch needs 1 GB, data sets 0.5 GB)"
+has memory "$(awk '/^MemAvailable/ { printf "%.1f GiB available", $2 / 1048576 }' /proc/meminfo)"
 exit 0

@@ -6,4 +6,7 @@ BEGIN { print "usage: make COMMAND [NAME=value ...]" }
     text = $0; sub(/.* ## /, "", text)
     printf "  %-14s %s\n", name, text
 }
-END { print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc V=1; data: GRADLAB_DATA=data" }
+END {
+    print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc CFLAGS= V=1"
+    print "places:        GRADLAB_DATA=data (data sets), PYTHON=.venv/bin/python"
+}

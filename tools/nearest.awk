@@ -1,4 +1,4 @@
-# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one that is nearest to it.
+# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one nearest to it.
 
 function min(a, b) { return a < b ? a : b }
 

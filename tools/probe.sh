@@ -1,10 +1,11 @@
-# probe.sh: what this machine has; sourced by setup.sh and doctor.sh. Everything is found by using it
-# (a test program, an import), never by asking a package manager, so that a compiler module, a
+# probe.sh: what this machine has; sourced by setup.sh and doctor.sh. Everything is found by using
+# it (a test program, an import), never by asking a package manager, so that a compiler module, a
 # hand-built OpenBLAS or somebody's own Python counts as well as a package does.
 
 CC=${CC:-gcc}
 PYTHON=${PYTHON:-.venv/bin/python}
-TORCH=2.13.0
+REQUIREMENTS=baseline/requirements.txt
+TORCH=$(sed -n 's/^torch==//p' "$REQUIREMENTS")
 
 # links SOURCE FLAG...: true if this C program compiles and links.
 links() {
@@ -32,7 +33,7 @@ python_version() {
     "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
 }
 
-# torch_version PYTHON: the version that it would import (read from metadata: importing takes seconds).
+# torch_version PYTHON: the version that it would import, from metadata: importing takes seconds.
 torch_version() {
     "$1" -c 'from importlib.metadata import version; print(version("torch"))' 2>/dev/null || true
 }

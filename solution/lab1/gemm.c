@@ -14,24 +14,27 @@
 #endif
 
 enum {
-    TILES = 8, /* wanted: enough for a handful of threads */
-    SIDE = 16, /* a multiple of what BLAS holds in registers; tiles are not cut below it */
+    TILES = 8,     /* enough for a handful of threads */
+    SIDE = 24,     /* see choose_tile */
+    REGISTERS = 8, /* columns that BLAS keeps in registers at a time: sides are multiples of it */
     TILE_WORK = 1 << 18, /* multiplications below which a tile is not worth a thread */
 };
 
-static size_t pieces(int length, int piece) { return ((size_t)length - 1) / (size_t)piece + 1; }
+static int pieces(int length, int piece) { return (length - 1) / piece + 1; }
 
-/* Halves the longer side until there are TILES tiles. Each tile packs its part of A and of B anew,
- * and tiles near a square pack least. The result follows from the sizes alone, not from the
- * threads. */
+/* Halves the longer side of the tile until there are enough tiles. Every tile packs its part of A
+ * and of B anew: tiles near a square pack least, and more tiles pay only where they stay large, so
+ * the side that may still be cut grows with their number. Two tiles come cheap, eight need a large
+ * C. All this follows from the sizes alone, never from the threads. */
 static void choose_tile(int *rows, int *cols, const tl_matmul_geom *g) {
     *rows = g->m;
     *cols = g->n;
-    while (pieces(g->m, *rows) * pieces(g->n, *cols) < TILES) {
+    for (;;) {
         int *longer = *cols >= *rows ? cols : rows;
+        long long tiles = (long long)pieces(g->m, *rows) * pieces(g->n, *cols);
         double work = (double)*rows * *cols * g->k;
-        if (*longer <= SIDE || work < 2.0 * TILE_WORK) return;
-        *longer = ((*longer - 1) / 2 / SIDE + 1) * SIDE;
+        if (tiles >= TILES || *longer <= SIDE * tiles || work < 2.0 * TILE_WORK) return;
+        *longer = pieces((*longer - 1) / 2 + 1, REGISTERS) * REGISTERS;
     }
 }
 
@@ -41,14 +44,14 @@ tl_status tl_gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
 
     int tile_rows, tile_cols;
     choose_tile(&tile_rows, &tile_cols, g);
-    size_t down = pieces(g->m, tile_rows), across = pieces(g->n, tile_cols);
-    /* The distance between rows as stored, and the steps from op(A)[i,:] and op(B)[:,j] to the
-     * next. */
+    int across = pieces(g->n, tile_cols), tiles = pieces(g->m, tile_rows) * across;
+    /* lda, ldb: distance between rows as stored; the steps: from row to row of op(A), and from
+     * column to column of op(B). */
     int lda = g->trans_a ? g->m : g->k, ldb = g->trans_b ? g->k : g->n;
     size_t a_step = g->trans_a ? 1 : (size_t)lda, b_step = g->trans_b ? (size_t)ldb : 1;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads) if (down * across > 1)
-    for (size_t tile = 0; tile < down * across; tile++) {
-        int i = (int)(tile / across) * tile_rows, j = (int)(tile % across) * tile_cols;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads) if (tiles > 1)
+    for (int tile = 0; tile < tiles; tile++) {
+        int i = tile / across * tile_rows, j = tile % across * tile_cols;
         int rows = g->m - i < tile_rows ? g->m - i : tile_rows;
         int cols = g->n - j < tile_cols ? g->n - j : tile_cols;
         blas_gemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans,

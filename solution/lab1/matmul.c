@@ -7,6 +7,7 @@
 #include "tl/matmul.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 enum {
     TILE = 64,               /* rows and columns of a tile of C */
@@ -60,7 +61,7 @@ static void add_products(tl_real *restrict c, const tl_real *restrict a,
 /* work->c = the tile of op(A)·op(B) at (i0, j0). */
 static void multiply_tile(workplace *work, const operand *a, const operand *b, size_t i0, size_t j0,
                           size_t rows, size_t cols, size_t depth) {
-    *work = (workplace){0};
+    memset(work->c, 0, sizeof work->c);
     for (size_t k0 = 0; k0 < depth; k0 += DEPTH) {
         size_t slice = smaller(DEPTH, depth - k0);
         size_t whole = (slice + UNROLL - 1) / UNROLL * UNROLL;

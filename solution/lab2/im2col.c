@@ -26,7 +26,7 @@ static void copy_row(tl_real *to, const tl_real *image_row, int start, int strid
                      int q) {
     memset(to, 0, (size_t)inside.first * sizeof *to);
     if (stride == 1 && inside.end > inside.first) {
-        memcpy(to + inside.first, image_row + start + inside.first,
+        memcpy(to + inside.first, image_row + (start + inside.first),
                (size_t)(inside.end - inside.first) * sizeof *to);
     } else {
         for (int j = inside.first; j < inside.end; j++) to[j] = image_row[j * stride + start];

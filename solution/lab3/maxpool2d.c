@@ -26,8 +26,7 @@ static void row_2x2(tl_real *restrict y, int32_t *restrict argmax, const tl_real
     }
 }
 
-/* One output of any window: rows h0..h1-1 and columns w0..w1-1 of the plane, none of them padding.
- */
+/* One output of any window: rows h0..h1-1, columns w0..w1-1 of the plane, no padding. */
 static void window(tl_real *y, int32_t *argmax, const tl_real *x, int h0, int h1, int w0, int w1,
                    int w) {
     int32_t at = h0 * w + w0;
@@ -54,15 +53,15 @@ static void row(tl_real *y, int32_t *argmax, const tl_real *x, int p, const tl_p
 tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
                            const tl_pool2d_geom *g) {
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
-    int halves = g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && g->pad_h == 0 &&
-                 g->pad_w == 0;
+    int side_by_side = g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 &&
+                       g->pad_h == 0 && g->pad_w == 0;
 
 #pragma omp parallel for num_threads(ctx->threads) if (tl_pool2d_y_size(g) >= PARALLEL_FROM)
     for (size_t plane = 0; plane < planes; plane++) {
         for (int p = 0; p < g->p; p++) {
             size_t out = (plane * (size_t)g->p + (size_t)p) * (size_t)g->q;
             const tl_real *image = x + plane * in;
-            if (halves) {
+            if (side_by_side) {
                 row_2x2(y + out, argmax + out, image, 2 * p * g->w, g->w, g->q);
             } else {
                 row(y + out, argmax + out, image, p, g);
@@ -73,8 +72,7 @@ tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_re
 }
 
 /* Windows of one plane may share a winner, windows of two planes never do: with a plane per thread
- * the additions need no atomics, and their order is that of the outputs at any number of threads.
- */
+ * the additions need no atomics, and the order is that of the outputs at any number of threads. */
 tl_status tl_maxpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const int32_t *argmax,
                            const tl_pool2d_geom *g) {
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;

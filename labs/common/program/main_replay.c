@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "run.h"
 
 /* One host copy of the flat parameters, with their gaps. */
@@ -68,6 +69,7 @@ static tl_status replay(run *r) {
 }
 
 int main(int argc, char **argv) {
+    wait_patiently(argv);
     static run r;
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);

@@ -8,6 +8,7 @@
 #include "build_info.h"
 #include "jsonl.h"
 #include "progress.h"
+#include "patience.h"
 #include "run.h"
 #include "tl/checkpoint.h"
 #include "tl/plan.h"
@@ -190,6 +191,7 @@ static tl_status train(session *s) {
 }
 
 int main(int argc, char **argv) {
+    wait_patiently(argv);
     static session s;
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
