@@ -87,7 +87,7 @@ optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g
 sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 precision = $(if $(findstring double,$1),-DTL_REAL_DOUBLE)
-flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp $(WARNINGS) $(call sanitise,$1) \
+flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $(WARNINGS) $(call sanitise,$1) \
 	$(call precision,$1) $(CFLAGS)
 LIBS := -lopenblas -lm
 
@@ -162,15 +162,13 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
 	@$< $(call given,$(TRAIN_OPTIONS))
 
-data: ## generate a data set: DATASET=shapes10
 ifneq ($(filter data,$(MAKECMDGOALS)),)
 ifneq ($(DATASET),shapes10)
-	$(error make data: DATASET=shapes10 is the only set it makes (got DATASET=$(DATASET)); \
-	CIFAR-10 and MNIST: see data/README.md)
+$(error make data: it makes DATASET=shapes10 only; for CIFAR-10 and MNIST see data/README.md)
 endif
-data: build/$(MODE)/shapes10
+endif
+data: build/$(MODE)/shapes10 ## generate a data set: DATASET=shapes10
 	@$< $(call quote,$(GRADLAB_DATA)) $(if $(filter SEED,$(GIVEN)),$(call quote,$(value SEED)))
-endif
 
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
@@ -209,7 +207,7 @@ clean: ## remove build/
 	rm -rf build
 
 python-ready:
-	@$(call quote,$(PYTHON)) -c 'import torch, numpy, pytest' 2>/dev/null || \
-	    { echo "$(PYTHON) with torch, numpy and pytest is missing: run 'make setup test'"; exit 1; }
+	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
+	    { echo "$$PYTHON lacks torch $$TORCH, numpy or pytest: run 'make setup test'"; exit 1; }
 
 endif

@@ -25,6 +25,11 @@ BEGIN {
     }
     sub(/ $/, "", ARGV[2])
     printf "%s: unknown option %s", ARGV[2], ARGV[1]
-    if (best <= 2 || best < length(ARGV[1]) / 2) printf "; did you mean %s", nearest
-    printf "? (`make` lists the commands)\n"
+    if (best <= 2 || best < length(ARGV[1]) / 2) {
+        printf "; the nearest that it takes is %s\n", nearest
+    } else {
+        printf "; it takes"
+        for (k = 3; k < ARGC; k++) printf " %s", ARGV[k]
+        printf "\n"
+    }
 }

@@ -1,6 +1,7 @@
 /* data_test.c: claims about the loaders of CIFAR-10 and MNIST (tl/data.h). Each test makes its own
  * folder with files of the official size; most are sparse, for a loader must find what is wrong
  * with a file of 30 MB whose other bytes are all zero. */
+#define _GNU_SOURCE /* nftw */
 #include "tl/backend.h"
 #include "tl/data.h"
 #include "tl/device.h"

@@ -150,7 +150,7 @@ Test(record_damage, huge_sizes_are_refused) {
         {{UINT64_MAX, 1}, "ends beyond the file"},                   /* the end of the data wraps */
         {{UINT64_MAX - 7, 1}, "ends beyond the file"},
         {{1, (uint64_t)1 << 40}, "ends beyond the file"},
-        {{3, 3}, "ends beyond the file"}, /* 9 bytes where 8 are left */
+        {{3, 7}, "ends beyond the file"}, /* 21 bytes where 16 are left */
     };
     write_small();
     bytes b = load();
@@ -159,7 +159,7 @@ Test(record_damage, huge_sizes_are_refused) {
         put_u64(b, SMALL_SECOND + DIM, huge[i].dim[0]);
         put_u64(b, SMALL_SECOND + DIM + 8, huge[i].dim[1]);
         put_u64(b, SMALL_SECOND + BYTES, huge[i].dim[0] * huge[i].dim[1]);
-        reseal(b, SMALL_SECOND, 8);
+        reseal(b, SMALL_SECOND, 12);
         expect_refused(b.at, b.size, huge[i].word);
     }
     free(b.at);
@@ -169,11 +169,11 @@ Test(record_damage, bad_names_are_refused) {
     write_small();
     bytes b = load();
     memset(b.at + SMALL_SECOND, 'x', TL_SECTION_NAME);
-    reseal(b, SMALL_SECOND, 8);
+    reseal(b, SMALL_SECOND, 12);
     expect_refused(b.at, b.size, "its name is empty or does not end");
     memset(b.at + SMALL_SECOND, 0, TL_SECTION_NAME);
     memcpy(b.at + SMALL_SECOND, "ab", 2);
-    reseal(b, SMALL_SECOND, 8);
+    reseal(b, SMALL_SECOND, 12);
     expect_refused(b.at, b.size, "two sections are called \"ab\"");
     free(b.at);
 }

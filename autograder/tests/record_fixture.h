@@ -52,15 +52,16 @@ static inline void store(const void *at, size_t size) {
 /* Where things lie in the file, as the format states it. */
 enum { HEADER = 16, SECTION = 104, DTYPE = 48, NDIM = 52, DIM = 56, BYTES = 88, CRC = 96 };
 
-/* Two sections: "ab" of 5 bytes (so 3 of padding), "n" u32[2,1]. */
+/* Two sections: "ab" of 5 bytes, so 3 of padding, and "n" u32[3,1], so 4. */
+static const uint32_t small_n[3] = {7, 9, 11};
 static inline void write_small(void) {
     tl_writer *w;
     cr_assert_eq(tl_writer_open(&w, path), TL_OK, "%s", tl_error());
     cr_assert_eq(tl_writer_add(w, "ab", TL_U8, 1, (uint64_t[]){5}, "hello"), TL_OK);
-    cr_assert_eq(tl_writer_add(w, "n", TL_U32, 2, (uint64_t[]){2, 1}, (uint32_t[]){7, 9}), TL_OK);
+    cr_assert_eq(tl_writer_add(w, "n", TL_U32, 2, (uint64_t[]){3, 1}, small_n), TL_OK);
     cr_assert_eq(tl_writer_commit(&w), TL_OK, "%s", tl_error());
     cr_assert_null(w);
 }
-enum { SMALL_SECOND = HEADER + SECTION + 8, SMALL_SIZE = SMALL_SECOND + SECTION + 8 };
+enum { SMALL_SECOND = HEADER + SECTION + 8, SMALL_SIZE = SMALL_SECOND + SECTION + 16 };
 
 #endif

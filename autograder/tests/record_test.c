@@ -111,14 +111,14 @@ Test(record, find_names_what_differs) {
     tl_record *r;
     const tl_section *s;
     cr_assert_eq(tl_record_read(&r, path), TL_OK);
-    cr_assert_eq(tl_record_find(r, &s, "n", TL_U32, 2), TL_OK);
-    cr_assert_eq(memcmp(s->data, (uint32_t[]){7, 9}, 8), 0);
-    cr_assert_eq(tl_record_find(r, &s, "m", TL_U32, 2), TL_EFORMAT);
+    cr_assert_eq(tl_record_find(r, &s, "n", TL_U32, 3), TL_OK);
+    cr_assert_eq(memcmp(s->data, small_n, sizeof small_n), 0);
+    cr_assert_eq(tl_record_find(r, &s, "m", TL_U32, 3), TL_EFORMAT);
     cr_assert(strstr(tl_error(), "no section \"m\""), "%s", tl_error());
-    cr_assert_eq(tl_record_find(r, &s, "n", TL_F32, 2), TL_EFORMAT);
+    cr_assert_eq(tl_record_find(r, &s, "n", TL_F32, 3), TL_EFORMAT);
     cr_assert(strstr(tl_error(), "u32") && strstr(tl_error(), "f32"), "%s", tl_error());
-    cr_assert_eq(tl_record_find(r, &s, "n", TL_U32, 3), TL_EFORMAT);
-    cr_assert(strstr(tl_error(), "2 elements, 3 wanted"), "%s", tl_error());
+    cr_assert_eq(tl_record_find(r, &s, "n", TL_U32, 4), TL_EFORMAT);
+    cr_assert(strstr(tl_error(), "3 elements, 4 wanted"), "%s", tl_error());
     cr_assert_null(s);
     tl_record_free(r);
 }
@@ -157,6 +157,7 @@ Test(record, missing_folders_and_files_are_io_errors) {
     cr_assert_eq(tl_record_read(&r, path), TL_EIO);
     cr_assert(strstr(tl_error(), path) && strstr(tl_error(), "No such file"), "%s", tl_error());
     cr_assert_eq(tl_record_read(&r, folder), TL_EIO, "a folder is not a file");
+    cr_assert_eq(tl_record_read(&r, "/dev/null"), TL_EIO, "nor is a device");
     cr_assert_null(r);
 }
 

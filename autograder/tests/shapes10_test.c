@@ -1,5 +1,6 @@
 /* shapes10_test.c: claims about the drawn data set shapes10 (tl/data.h): the same bytes everywhere,
  * sound files or none. */
+#define _GNU_SOURCE /* nftw */
 #include "tl/data.h"
 
 #include <criterion/criterion.h>

@@ -18,6 +18,8 @@ enum {
     SHIFT = 1024,      /* the centre lies up to 4 pixels from the image's */
     TURN = 18,         /* the shape leans up to 25 degrees either way */
     STRETCH = 12,      /* per cent wider or narrower than high */
+    MIDDLE_MIN = 95, /* brightness half way between shape and background */
+    MIDDLE_MAX = 160,
     CONTRAST_MIN = 50, /* between the mean brightness of shape and background */
     CONTRAST_MAX = 120,
     DARK_PER_CENT = 25, /* shapes darker than their background */
@@ -188,7 +190,7 @@ void tl_shapes10_draw(uint8_t image[3072], uint8_t *label, uint64_t seed, uint64
     paint ground, shape;
     *label = (uint8_t)label_of(seed, index);
 
-    int middle = between(&d, 95, 160);
+    int middle = between(&d, MIDDLE_MIN, MIDDLE_MAX);
     int contrast = between(&d, CONTRAST_MIN, CONTRAST_MAX);
     if (happens(&d, DARK_PER_CENT)) contrast = -contrast;
     choose_paint(&d, &ground, middle - contrast / 2);

@@ -19,7 +19,8 @@ static int output_row(int h, int r, const tl_conv2d_geom *g) {
 }
 
 /* dx_row[w] += from[q] for every output column q that reads pixel w = q*stride_w - pad_w + s*dil_w
- * of this row. The q inside the image form one run, first .. end-1. */
+ * of this row. The q that read inside the image form one run, first .. end-1, maybe an empty one:
+ * what lies outside it came from the padding and is dropped. */
 static void add_output_row(tl_real *restrict dx_row, const tl_real *restrict from, int s,
                            const tl_conv2d_geom *g) {
     int start = s * g->dil_w - g->pad_w, stride = g->stride_w;

@@ -33,6 +33,7 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
     size_t column_bytes = ctx->ops->column_bytes;
+    /* work holds the gradients of the columns, and behind them dy of the chunk as rows. */
     tl_real *dcol = work;
     tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
@@ -45,7 +46,7 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
         /* dcol[C*R*S, images*P*Q] = wᵀ · rows[K, images*P*Q], with w stored [K, C*R*S] */
         tl_matmul_geom product = {
             .m = g->c * g->r * g->s, .n = images * g->p * g->q, .k = g->k, .trans_a = 1};
-        TL_TRY(tl_gemm(ctx, dcol, w, rows, &product));
+        TL_TRY(tl_gemm(ctx, dcol, w, rows, &product)); /* overwrites: dcol is scratch */
         TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
     }
     return TL_OK;
@@ -94,7 +95,8 @@ tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const 
             "tl_conv2d_bwd_bias: ctx, db, dy or the geometry is NULL");
 
     size_t n = (size_t)g->n, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
-    /* One thread sums a channel over all images, in their order. */
+    /* A channel has one bias, used at every place of every image, so its gradient is the sum over
+     * all of them, not the mean. One thread sums a channel, images in order. */
 #pragma omp parallel for num_threads(ctx->threads) if (n * channels * outputs >= PARALLEL_FROM)
     for (size_t k = 0; k < channels; k++) {
         tl_real sum = 0;

@@ -28,13 +28,16 @@ tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
             "tl_conv2d_fwd: ctx, y, x, w, the geometry or work is NULL");
     size_t column_bytes = ctx->ops->column_bytes;
+    /* work holds the columns of a chunk, and behind them the outputs of the chunk as rows. */
     tl_real *col = work;
     tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
            y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
-    /* The last chunk may be smaller; its rows and columns then lie closer together. */
+    /* All images of a chunk go through one matrix product: the number of calls grows with chunks,
+     * not with images. The last chunk may be smaller; its rows and columns then lie closer
+     * together. */
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
         TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));

@@ -6,16 +6,18 @@
 /* Elements of col below which waking the threads costs more than it saves. */
 enum { PARALLEL_FROM = 1 << 15 };
 
-/* Output columns first <= q < end read inside the image, where pixel q*stride + start is read. They
- * always form one run, so that padding needs no test per pixel. */
+/* The output columns first <= q < end that read inside the image row, when column q reads pixel
+ * q*stride + start. They form one run, so padding needs no test per pixel. It may be empty: padding
+ * and dilation can put all that a tap sees outside the image. */
 typedef struct run {
     int first, end;
 } run;
 
 static run run_inside(int start, int stride, int length, int outputs) {
-    int first = start < 0 ? (-start - 1) / stride + 1 : 0; /* start + first*stride >= 0 */
-    int end =
-        start < length ? (length - 1 - start) / stride + 1 : 0; /* … + (end-1)*stride < length */
+    /* The smallest q with q*stride + start >= 0, and one more than the largest q with
+     * q*stride + start <= length - 1. Written so that no sum can pass INT_MAX at a huge stride. */
+    int first = start < 0 ? (-start - 1) / stride + 1 : 0;
+    int end = start < length ? (length - 1 - start) / stride + 1 : 0;
     if (end > outputs) end = outputs;
     if (first > end) first = end;
     return (run){first, end};
@@ -34,8 +36,7 @@ static void copy_row(tl_real *to, const tl_real *image_row, int start, int strid
     memset(to + inside.end, 0, (size_t)(q - inside.end) * sizeof *to);
 }
 
-/* One image's part of one row of col: what filter tap (r, s) sees of `plane` at each of P*Q places.
- */
+/* One image's part of one row of col: what tap (r, s) sees of `plane` at each of P*Q places. */
 static void copy_tap(tl_real *to, const tl_real *plane, int r, int s, const tl_conv2d_geom *g) {
     int start = s * g->dil_w - g->pad_w;
     run inside = run_inside(start, g->stride_w, g->w, g->q);

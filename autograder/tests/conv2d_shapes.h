@@ -1,0 +1,45 @@
+/* conv2d_shapes.h: geometries on which convolutions go wrong, awkward ones first. */
+#ifndef TESTS_CONV2D_SHAPES_H
+#define TESTS_CONV2D_SHAPES_H
+
+#include "claim.h"
+
+/*  n, c, h, w, k, r, s, stride, pad, dilation (h and w each) */
+static const tl_conv2d_geom conv2d_shapes[] = {
+    {2, 3, 5, 7, 4, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},    /* nothing is square, C < K */
+    {2, 2, 9, 11, 3, 3, 2, 2, 3, 3, 1, 2, 3, 0, 0},   /* stride, pad and dilation all differ */
+    {2, 2, 7, 6, 3, 3, 3, 2, 1, 1, 1, 1, 1, 0, 0},    /* stride 2 in one direction */
+    {3, 4, 6, 5, 2, 2, 3, 1, 2, 0, 2, 1, 1, 0, 0},    /* C > K, pad in one direction */
+    {1, 3, 9, 8, 2, 3, 3, 1, 1, 2, 2, 2, 2, 0, 0},    /* dilation 2 */
+    {2, 1, 4, 3, 2, 2, 2, 1, 1, 4, 5, 1, 1, 0, 0},    /* outputs that see only padding */
+    {2, 2, 3, 3, 2, 5, 5, 1, 1, 2, 2, 1, 1, 0, 0},    /* a filter bigger than the image */
+    {2, 2, 7, 7, 3, 2, 2, 3, 4, 0, 0, 1, 1, 0, 0},    /* pixels that no output sees */
+    {2, 3, 4, 4, 5, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},    /* 1x1 */
+    {2, 2, 5, 5, 3, 1, 1, 2, 2, 1, 1, 1, 1, 0, 0},    /* 1x1, strided, padded */
+    {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},    /* one number */
+    {7, 1, 3, 4, 1, 3, 1, 1, 1, 1, 0, 1, 1, 0, 0},    /* more images than threads */
+    {3, 3, 8, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* as in the nets: few channels, pad 1 */
+    {4, 1, 12, 12, 9, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0},  /* as in net m */
+    {1, 3, 32, 32, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* wide rows; 1,024 terms in a weight */
+    {2, 8, 16, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* the middle of net a */
+    {1, 5, 5, 37, 3, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* a row off every vector width */
+    {1, 64, 5, 5, 70, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* 576 taps, K beyond a tile */
+};
+enum { CONV2D_SHAPES = sizeof conv2d_shapes / sizeof *conv2d_shapes };
+
+/* The s-th geometry, checked. The first `CONV2D_SMALL` are small enough for numeric gradients. */
+enum { CONV2D_SMALL = 12 };
+static inline tl_conv2d_geom conv2d_shape(claim *c, int s) {
+    tl_conv2d_geom g = conv2d_shapes[s];
+    if (tl_conv2d_check(&g) != TL_OK) claim_fail(c, "shape %d: %s", s, tl_error());
+    return g;
+}
+
+static inline void conv2d_case(claim *c, const call_target *t, const char *op,
+                               const tl_conv2d_geom *g) {
+    claim_case(c, t, "%s x[%d,%d,%d,%d] w[%d,%d,%d,%d] stride %d,%d pad %d,%d dilation %d,%d%s", op,
+               g->n, g->c, g->h, g->w, g->k, g->c, g->r, g->s, g->stride_h, g->stride_w, g->pad_h,
+               g->pad_w, g->dil_h, g->dil_w, t->column_bytes ? ", one image at a time" : "");
+}
+
+#endif
