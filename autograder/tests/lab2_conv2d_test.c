@@ -194,6 +194,7 @@ CLAIM(lab2_conv2d, bias_gradient_matches_numeric) { expect_all_numeric(c, OF_BIA
 CLAIM(lab2_conv2d, second_call_overwrites_output_and_adds_to_gradients) {
     FOR_CASES(t, d) {
         if (!bound_judges(2 * gradient_terms(&d, OF_WEIGHT))) continue;
+        if (!bound_judges(2 * gradient_terms(&d, OF_INPUT))) continue;
         call_report r;
         tl_real *first = reals(c, d.ys), *y = reals(c, d.ys);
         conv2d_case(c, t, "conv2d_fwd twice", &d.g);
@@ -207,7 +208,10 @@ CLAIM(lab2_conv2d, second_call_overwrites_output_and_adds_to_gradients) {
             tl_real *grad = reals(c, n);
             double *want = doubles(c, n), *scale = doubles(c, n);
             define_gradient(want, scale, &d, of);
-            for (size_t i = 0; i < n; i++) want[i] *= 2, scale[i] *= 2;
+            for (size_t i = 0; i < n; i++) {
+                want[i] *= 2;
+                scale[i] *= 2;
+            }
             double *bound = bound_of(c, scale, n, 2 * gradient_terms(&d, of));
             call_gradient(c, t, grad, &d, of);
             call_gradient(c, t, grad, &d, of);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void expect_refused(claim *c, tl_status status, const char *what) {
-    snprintf(c->call, sizeof c->call, "%s", what);
+    claim_case(c, NULL, "%s", what);
     expect_true(c, status == TL_EINVAL, "returned %s", tl_status_name(status));
     expect_true(c, strchr(tl_error(), ':') != NULL, "left the line \"%s\"", tl_error());
 }
@@ -104,7 +104,7 @@ CLAIM(lab2_geometry, workspace_holds_a_chunk_of_images) {
         size_t image = tl_conv2d_col_rows(&g) * tl_conv2d_col_cols(&g) * sizeof(tl_real);
         size_t allowed = (size_t)draw_int(c, 1, (int)(45 * image));
         size_t chunk = (size_t)tl_conv2d_chunk(&g, allowed);
-        snprintf(c->call, sizeof c->call, "tl_conv2d_chunk of %d images, %zu bytes", g.n, allowed);
+        claim_case(c, NULL, "tl_conv2d_chunk of %d images, %zu bytes", g.n, allowed);
         expect_true(c, chunk >= 1 && chunk <= (size_t)g.n, "chunk is %zu", chunk);
         expect_true(c, chunk == 1 || chunk * image <= allowed, "chunk of %zu takes too much", chunk);
         expect_true(c, chunk == (size_t)g.n || (chunk + 1) * image > allowed,

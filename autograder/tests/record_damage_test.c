@@ -85,6 +85,7 @@ Test(record_damage, faults_are_named) {
     memcpy(longer, b.at, b.size);
     expect_refused(longer, b.size + 1, "1 bytes follow the last section");
     free(longer);
+    expect_refused(b.at, b.size - 1, "its data ends beyond the file"); /* within the padding */
     put_u32(b, 8, 7);
     expect_refused(b.at, b.size, "version 7, this program reads version 1");
     put_u32(b, 8, 1);

@@ -37,17 +37,21 @@ typedef struct group {
     int pitch;
 } group;
 
-/* The sum of the first `lanes` of v: of all of them by halves, in registers. */
-TL_DIRECT_INLINE tl_real add_lanes(tl_direct_vec v, int lanes) {
-    enum { HALF = TL_DIRECT_LANES / 2 };
+typedef tl_real half_vec __attribute__((vector_size(TL_DIRECT_BYTES / 2)));
+
+/* The sum of all lanes of v, or of the first `lanes`. */
+TL_DIRECT_INLINE tl_real add_all_lanes(tl_direct_vec v) {
+    half_vec half[2], both;
+    memcpy(half, &v, sizeof v);
+    both = half[0] + half[1];
     tl_real total = 0;
-    if (lanes < TL_DIRECT_LANES) {
-        for (int i = 0; i < lanes; i++) total += v[i];
-        return total;
-    }
-    tl_real lane[HALF];
-    for (int i = 0; i < HALF; i++) lane[i] = v[i] + v[i + HALF];
-    for (int i = 0; i < HALF; i++) total += lane[i];
+    for (int i = 0; i < TL_DIRECT_LANES / 2; i++) total += both[i];
+    return total;
+}
+TL_DIRECT_INLINE tl_real add_lanes(tl_direct_vec v, int lanes) {
+    tl_real lane[TL_DIRECT_LANES], total = 0;
+    tl_direct_store(lane, v);
+    for (int i = 0; i < lanes; i++) total += lane[i];
     return total;
 }
 
@@ -74,9 +78,10 @@ TL_DIRECT_INLINE void block(const group *a, tl_real *sums, size_t sums_step, con
             }
         }
     }
-    for (int k = 0; k < channels; k++)
+    for (int k = 0; k < channels; k++, sums += sums_step)
         for (int t = 0; t < s; t++)
-            sums[(size_t)k * sums_step + (size_t)t] += add_lanes(sum[k][t], a->lanes);
+            sums[t] += a->lanes == TL_DIRECT_LANES ? add_all_lanes(sum[k][t])
+                                                   : add_lanes(sum[k][t], a->lanes);
 }
 
 #define BLOCK(channels, s)                                                                         \

@@ -44,8 +44,9 @@ static tl_status check_int(const char *name, int ndim, const int dim[]) {
     return TL_OK;
 }
 
-/* Output length along one axis. That the padded length fits int is what makes every later index
- * p*stride + r*dilation - pad safe in int. */
+/* Output length along one axis; a filter of `taps` taps reaches over dilation*(taps-1) + 1 pixels.
+ * That the padded length fits int is what makes every later index p*stride + r*dilation - pad safe
+ * in int. */
 static tl_status check_axis(int *out, const char *axis, int length, int taps, int stride, int pad,
                             int dilation) {
     long long padded = length + 2LL * pad;
@@ -82,6 +83,7 @@ tl_status tl_linear_check(const tl_linear_geom *g) {
     return TL_OK;
 }
 
+/* Each number alone comes first: the products are formed only of numbers in range. */
 static tl_status check_conv2d_numbers(const tl_conv2d_geom *g) {
     NEED_POSITIVE("conv2d", n);
     NEED_POSITIVE("conv2d", c);
@@ -113,6 +115,7 @@ tl_status tl_conv2d_check(tl_conv2d_geom *g) {
     TL_TRY(check_array("conv2d: y[n,k,p,q]", 4, (int[]){g->n, g->k, p, q}));
     TL_TRY(check_array("conv2d: columns[c*r*s,p,q] of one image", 3,
                        (int[]){g->c * g->r * g->s, p, q}));
+    /* Written last: geometry that failed stays as the caller gave it. */
     g->p = p;
     g->q = q;
     return TL_OK;
@@ -148,11 +151,13 @@ tl_status tl_pool2d_check(tl_pool2d_geom *g) {
     TL_TRY(check_int("pool2d: p*q", 2, (int[]){p, q}));
     TL_TRY(check_array("pool2d: x[n,c,h,w]", 4, (int[]){g->n, g->c, g->h, g->w}));
     TL_TRY(check_array("pool2d: y[n,c,p,q]", 4, (int[]){g->n, g->c, p, q}));
+    /* Written last: geometry that failed stays as the caller gave it. */
     g->p = p;
     g->q = q;
     return TL_OK;
 }
 
+/* Images whose columns fit column_bytes; at least one, even if that one does not fit. */
 int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes) {
     size_t image = tl_conv2d_col_rows(g) * tl_conv2d_col_cols(g) * sizeof(tl_real);
     size_t chunk = column_bytes / image;
@@ -163,6 +168,7 @@ int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes) {
     return chunk < 1 ? 1 : (int)chunk;
 }
 
+/* The columns come first; the rows start at the next multiple of ALIGNMENT. */
 size_t tl_conv2d_rows_offset(const tl_conv2d_geom *g, size_t column_bytes) {
     size_t columns = (size_t)tl_conv2d_chunk(g, column_bytes) * tl_conv2d_col_cols(g);
     size_t bytes = tl_conv2d_col_rows(g) * columns * sizeof(tl_real);

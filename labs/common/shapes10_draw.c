@@ -13,23 +13,23 @@ enum { SIDE = TL_SHAPES10_SIDE, PIXELS = TL_SHAPES10_PIXELS, UNIT = 256, SINE_ON
 
 /* How hard the set is. Lengths in 1/256 pixel, angles in 1/256 turn, colours in steps of 0..255. */
 enum {
-    RADIUS_MIN = 1950, /* 7.6 pixels */
+    RADIUS_MIN = 1900, /* 7.4 pixels */
     RADIUS_MAX = 3000, /* 11.7 pixels */
     SHIFT = 1024,      /* the centre lies up to 4 pixels from the image's */
-    TURN = 18,         /* the shape leans up to 25 degrees either way */
+    TURN = 20,         /* the shape leans up to 28 degrees either way */
     STRETCH = 12,      /* per cent wider or narrower than high */
     MIDDLE_MIN = 95, /* brightness half way between shape and background */
     MIDDLE_MAX = 160,
-    CONTRAST_MIN = 50, /* between the mean brightness of shape and background */
-    CONTRAST_MAX = 120,
-    DARK_PER_CENT = 25, /* shapes darker than their background */
+    CONTRAST_MIN = 38, /* between the mean brightness of shape and background */
+    CONTRAST_MAX = 115,
+    DARK_PER_CENT = 12, /* shapes darker than their background */
     TINT = 45,
     NOISE_MIN = 12,
-    NOISE_MAX = 40,
+    NOISE_MAX = 42,
     FRAGMENTS_MIN = 2,
     FRAGMENTS_MAX = 5,
     REACH_MIN = 768, /* of a fragment, from its middle */
-    REACH_MAX = 1536,
+    REACH_MAX = 1700,
     IN_FRONT_PER_CENT = 30 /* images whose last fragment hides a bit of the shape */
 };
 

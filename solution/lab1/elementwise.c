@@ -2,7 +2,10 @@
  *
  * Element i is computed by one iteration whatever thread runs it, so the bits cannot depend on the
  * number of threads. `simd` promises the compiler that iterations are independent; this stays true
- * when y is the same array as an input, because iteration i touches element i only. */
+ * when y is the same array as an input, because iteration i touches element i only.
+ *
+ * All of these are bound by memory: an element is fetched and written back in the time of dozens of
+ * multiplications. Threads help until the memory is saturated; cleverer arithmetic would not. */
 #include "tl/elementwise.h"
 
 /* Below this many elements waking the threads costs more than they save. */
@@ -46,6 +49,7 @@ tl_status tl_scale(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n, tl_real 
     return TL_OK;
 }
 
+/* This one and tl_mul_add add to what is there: gradients from several uses of a value add up. */
 tl_status tl_axpy(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n, tl_real alpha) {
     TL_NEED(ctx && y && x, TL_EINVAL, "tl_axpy: ctx, y or x is NULL");
     NEED_ELEMENTS(n);

@@ -27,7 +27,7 @@ static tl_real sum_leaf(const tl_real *x, size_t n) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         for (int l = 0; l < LANES; l++) lane[l] += x[i + (size_t)l];
-    for (int l = 0; i < n; i++, l++) lane[l] += x[i];
+    for (int l = 0; i < n; i++, l++) lane[l] += x[i]; /* fewer than LANES are left */
 
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++) lane[l] += lane[l + half];
@@ -55,7 +55,7 @@ tl_status tl_sum(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n) {
         size_t first = part * length;
         partial[part] = sum_pairwise(x + first, n - first < length ? n - first : length);
     }
-    y[0] = sum_pairwise(partial, parts);
+    y[0] = sum_pairwise(partial, parts); /* in index order, whichever thread finished first */
     return TL_OK;
 }
 

@@ -45,7 +45,7 @@ tl_status tl_tensor_new(tl_tensor **t, tl_ctx *ctx, int ndim, const int dim[]) {
     TL_TRY(make_view(&made, ctx, NULL, ndim, dim));
     void *block;
     tl_status status = tl_alloc_get(ctx->alloc, &block, made->size * sizeof(tl_real));
-    if (status != TL_OK) {
+    if (status != TL_OK) { /* TL_TRY would leak the struct */
         free(made);
         return status;
     }
@@ -66,11 +66,13 @@ tl_status tl_tensor_view(tl_tensor **view, const tl_tensor *of, int ndim, const 
     TL_NEED(size == of->size, TL_ESHAPE, "a view %s of a tensor %s: %zu elements against %zu",
             tl_shape_text(wanted, ndim, dim), tl_shape_text(there, of->ndim, of->dim), size,
             of->size);
+    /* Row-major and contiguous: any shape with as many elements fits the same memory. */
     return make_view(view, of->ctx, of->data, ndim, dim);
 }
 
 void tl_tensor_free(tl_tensor *t) {
     if (!t) return;
+    /* A view's elements belong to the tensor it was made of. */
     if (t->owner) tl_alloc_put(t->ctx->alloc, t->data);
     free(t);
 }
@@ -83,6 +85,7 @@ size_t tl_tensor_offset(const tl_tensor *t, const int index[]) {
     return offset;
 }
 
+/* [6] and [1,6] are different shapes, though their elements lie alike. */
 bool tl_tensor_same_shape(const tl_tensor *a, const tl_tensor *b) {
     if (a->ndim != b->ndim) return false;
     for (int i = 0; i < a->ndim; i++)

@@ -37,8 +37,8 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
     tl_real *dcol = work;
     tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
-           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
+    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
@@ -60,8 +60,8 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
     tl_real *col = work;
     tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
-           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
+    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;

@@ -32,8 +32,8 @@ tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
     tl_real *col = work;
     tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n,
-           y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
+    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
     /* All images of a chunk go through one matrix product: the number of calls grows with chunks,
      * not with images. The last chunk may be smaller; its rows and columns then lie closer
