@@ -5,7 +5,8 @@
 
 Each net is judged twice. In double both sides run freely and all losses must agree to 1e-11. In float
 two right programs drift apart by rounding alone, so before every step the twin sends its weights to
-our replay program and compares that one step: the loss to 2e-6, each gradient to 1e-4 in relative L2.
+our replay program and compares that one step: the loss to 2e-6, each gradient to 1e-4 in relative L2
+(a ReLU or max pool that rounding alone decided otherwise is taken out and counted, see kinks.py).
 Exit 0: all agree; 1: a disagreement; 2: something could not be judged.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 import torch
 
 import data
+import kinks
 import lines
 import nets
 import plans
@@ -62,6 +64,8 @@ class Verdict:
     precision: str
     loss: Worst
     gradient: Worst | None
+    kinks: int = 0  # units that rounding decided otherwise, taken out of the gradients
+    kink_steps: int = 0
     causes: list = field(default_factory=list)
     origin: dict = field(default_factory=dict)  # dataset, seed, batch, and our run line
 
@@ -179,12 +183,26 @@ def judge_float(net, options, steps, folder):
             our_loss, ours = replay.step(weights)
             loss, _ = model.gradients(step)
             theirs = [parameter.grad.numpy() for _, parameter in model.parameters]
+            if not all(relative_l2(a, b) <= GRADIENT_FLOAT for a, b in zip(ours, theirs)):
+                ours = without_kinks(verdict, model, step, ours, theirs)
             compare_step(verdict, step.number, names, (our_loss, ours), (loss.item(), theirs))
             model.update(step)
         replay.close()
     finally:
         replay.stop()
     return verdict
+
+
+def without_kinks(verdict, model, step, ours, theirs):
+    """Our gradients as they would be, had rounding decided no ReLU or max pool otherwise."""
+    if not all(np.isfinite(array).all() for array in ours):
+        return ours
+    model.set_masks(step)
+    decisions = kinks.Decisions(model.net, step.x, step.label)
+    rest, units = kinks.explain(decisions, ours, theirs)
+    verdict.kinks += units
+    verdict.kink_steps += units > 0
+    return [b + difference for b, difference in zip(theirs, rest)]
 
 
 def compare_step(verdict, number, names, ours, theirs):
@@ -211,6 +229,8 @@ def report(verdict):
     gradient = f"  gradient {verdict.gradient!s:42}" if verdict.gradient else " " * 53
     word = "agrees" if verdict.agrees else "DISAGREES"
     print(f"{verdict.net}    {verdict.precision:6}  loss {verdict.loss!s:20}{gradient}  {word}")
+    if verdict.kinks:
+        print(f"       rounding decided {verdict.kinks} units otherwise, in {verdict.kink_steps} steps")
     for worst, what in ((verdict.loss, "loss"), (verdict.gradient, "gradient")):
         if worst and worst.first_bad:
             print(f"       {what}: first above {worst.bound:g} at {worst.first_bad}")
@@ -228,7 +248,8 @@ def record(verdict, steps, rungs, threads):
     if verdict.gradient:
         fields |= {
             "gradient_error": verdict.gradient.error, "gradient_where": verdict.gradient.where,
-            "gradient_bound": verdict.gradient.bound,
+            "gradient_bound": verdict.gradient.bound, "kinks": verdict.kinks,
+            "kink_steps": verdict.kink_steps,
         }  # fmt: skip
     lines.LineWriter(RESULTS, common).write(
         kind="parity", net=verdict.net, precision=verdict.precision, steps=steps, rungs=rungs,

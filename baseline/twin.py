@@ -138,10 +138,14 @@ class Twin:
                 yield step
             number += 1
 
-    def gradients(self, step):
-        """Forward and backward; returns mean loss and logits (tensors, nothing is waited for)."""
+    def set_masks(self, step):
+        """Hands this step's dropout masks to their layers; each forward pass uses them up."""
         for layer, bits in zip(self.dropouts, step.keep):
             layer.keep = bits
+
+    def gradients(self, step):
+        """Forward and backward; returns mean loss and logits (tensors, nothing is waited for)."""
+        self.set_masks(step)
         self.optimizer.zero_grad(set_to_none=True)
         logits = self.net(step.x)
         loss = functional.cross_entropy(logits, step.label)

@@ -1,62 +1,37 @@
 /* data_test.c: claims about the loaders of CIFAR-10 and MNIST (tl/data.h). Each test makes its own
  * folder with files of the official size; most are sparse, for a loader must find what is wrong
  * with a file of 30 MB whose other bytes are all zero. */
-#define _GNU_SOURCE /* nftw */
+#include "temp_folder.h"
+
 #include "tl/backend.h"
 #include "tl/data.h"
 #include "tl/device.h"
 
-#include <criterion/criterion.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { RECORDS = 10000, RECORD_BYTES = 3073, BATCH_BYTES = RECORDS * RECORD_BYTES };
 
 static const char *const cifar10_files[6] = {"data_batch_1.bin", "data_batch_2.bin",
                                              "data_batch_3.bin", "data_batch_4.bin",
                                              "data_batch_5.bin", "test_batch.bin"};
-static char root[256];
-
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *walk) {
-    (void)about, (void)kind, (void)walk;
-    return remove(path);
-}
-
-static void make_root(void) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(root, sizeof root, "%s/gradlab-data-XXXXXX", parent ? parent : "/tmp");
-    cr_assert_not_null(mkdtemp(root), "no temporary folder %s", root);
-}
-
-static void remove_root(void) { nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
-
-static char *path_of(const char *file) {
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", root, file);
-    return path;
-}
-
 /* A file of `bytes` zeros, or an older file cut or lengthened to that. */
 static void size_file(const char *file, off_t bytes) {
-    int f = open(path_of(file), O_WRONLY | O_CREAT, 0644);
+    int f = open(temp_path(file), O_WRONLY | O_CREAT, 0644);
     cr_assert(f >= 0 && ftruncate(f, bytes) == 0 && close(f) == 0, "cannot make %s", file);
 }
 
 static void poke(const char *file, off_t offset, const void *bytes, size_t count) {
-    int f = open(path_of(file), O_WRONLY);
+    int f = open(temp_path(file), O_WRONLY);
     cr_assert(f >= 0 && pwrite(f, bytes, count, offset) == (ssize_t)count && close(f) == 0,
               "cannot write to %s", file);
 }
 
 /* Six files of the right size whose labels are all 0: sound but for the balance, judged last. */
 static void make_empty_cifar10(void) {
-    mkdir(path_of("cifar10"), 0755);
+    mkdir(temp_path("cifar10"), 0755);
     for (int i = 0; i < 6; i++) {
         char name[64];
         snprintf(name, sizeof name, "cifar10/%s", cifar10_files[i]);
@@ -65,7 +40,7 @@ static void make_empty_cifar10(void) {
 }
 
 static void make_empty_mnist(void) {
-    mkdir(path_of("mnist"), 0755);
+    mkdir(temp_path("mnist"), 0755);
     size_file("mnist/train-images-idx3-ubyte", 47040016);
     size_file("mnist/train-labels-idx1-ubyte", 60008);
     size_file("mnist/t10k-images-idx3-ubyte", 7840016);
@@ -98,8 +73,8 @@ static void fill_cifar10(void) {
 /* Loading must fail with `status` and one line that holds all of the texts. */
 static void expect_failure(const char *set, size_t limit, tl_status status, const char *where,
                            const char *what, const char *mend) {
-    tl_dataset *d = (tl_dataset *)root; /* anything but NULL */
-    tl_status got = tl_dataset_load(&d, set, root, limit);
+    tl_dataset *d = (tl_dataset *)temp_root; /* anything but NULL */
+    tl_status got = tl_dataset_load(&d, set, temp_root, limit);
     cr_expect_eq(got, status, "got %s, expected %s: %s", tl_status_name(got),
                  tl_status_name(status), tl_error());
     cr_expect_null(d);
@@ -109,12 +84,12 @@ static void expect_failure(const char *set, size_t limit, tl_status status, cons
     cr_expect_null(strchr(line, '\n'), "more than one line: %s", line);
 }
 
-TestSuite(data, .init = make_root, .fini = remove_root);
+TestSuite(data, .init = temp_make, .fini = temp_remove);
 
 Test(data, cifar10_records_land_in_their_places) {
     fill_cifar10();
     tl_dataset *d;
-    cr_assert_eq(tl_dataset_load(&d, "cifar10", root, 0), TL_OK, "%s", tl_error());
+    cr_assert_eq(tl_dataset_load(&d, "cifar10", temp_root, 0), TL_OK, "%s", tl_error());
     cr_expect_str_eq(d->name, "cifar10");
     cr_expect(d->c == 3 && d->h == 32 && d->w == 32 && d->classes == 10);
     cr_assert(d->train.count == 50000 && d->test.count == 10000);
@@ -132,7 +107,7 @@ Test(data, cifar10_records_land_in_their_places) {
 Test(data, cifar10_limit_keeps_the_first_images) {
     fill_cifar10();
     tl_dataset *d;
-    cr_assert_eq(tl_dataset_load(&d, "cifar10", root, 70), TL_OK, "%s", tl_error());
+    cr_assert_eq(tl_dataset_load(&d, "cifar10", temp_root, 70), TL_OK, "%s", tl_error());
     cr_assert(d->train.count == 70 && d->test.count == 70);
     cr_expect_eq(d->train.images[69 * 3072 + 5], pixel(69, 5));
     cr_expect_eq(d->test.images[69 * 3072 + 5], pixel(50069, 5));
@@ -148,7 +123,7 @@ Test(data, cifar10_limit_keeps_the_first_images) {
                   sqrt(variance));
     }
     tl_dataset_free(d);
-    cr_assert_eq(tl_dataset_load(&d, "cifar10", root, 20000), TL_OK, "%s", tl_error());
+    cr_assert_eq(tl_dataset_load(&d, "cifar10", temp_root, 20000), TL_OK, "%s", tl_error());
     cr_expect(d->train.count == 20000 && d->test.count == 10000, "all test images are kept");
     tl_dataset_free(d);
 }
@@ -161,7 +136,7 @@ Test(data, limit_beyond_the_set_is_refused) {
 Test(data, unknown_set_lists_those_that_exist) {
     expect_failure("cifar100", 0, TL_EINVAL, "\"cifar100\"", "cifar10, mnist or shapes10", "");
     expect_failure("", 0, TL_EINVAL, "\"\"", "cifar10, mnist or shapes10", "");
-    cr_expect_eq(tl_dataset_exists("cifar100", root), 0);
+    cr_expect_eq(tl_dataset_exists("cifar100", temp_root), 0);
 }
 
 Test(data, each_missing_file_is_named) {
@@ -169,13 +144,13 @@ Test(data, each_missing_file_is_named) {
     for (int i = 0; i < 6; i++) {
         char name[64];
         snprintf(name, sizeof name, "cifar10/%s", cifar10_files[i]);
-        cr_expect_eq(tl_dataset_exists("cifar10", root), 1);
-        unlink(path_of(name));
-        cr_expect_eq(tl_dataset_exists("cifar10", root), 0, "%s is missing", name);
-        expect_failure("cifar10", 0, TL_EIO, path_of(name), "No such file", "GRADLAB_DATA");
+        cr_expect_eq(tl_dataset_exists("cifar10", temp_root), 1);
+        unlink(temp_path(name));
+        cr_expect_eq(tl_dataset_exists("cifar10", temp_root), 0, "%s is missing", name);
+        expect_failure("cifar10", 0, TL_EIO, temp_path(name), "No such file", "GRADLAB_DATA");
         size_file(name, BATCH_BYTES);
     }
-    expect_failure("mnist", 0, TL_EIO, path_of("mnist/train-images-idx3-ubyte"), "No such file",
+    expect_failure("mnist", 0, TL_EIO, temp_path("mnist/train-images-idx3-ubyte"), "No such file",
                    "GRADLAB_DATA");
 }
 
@@ -185,11 +160,11 @@ Test(data, each_short_or_long_file_is_named_with_its_sizes) {
         char name[64];
         snprintf(name, sizeof name, "cifar10/%s", cifar10_files[i]);
         size_file(name, BATCH_BYTES - 1);
-        expect_failure("cifar10", 0, TL_EFORMAT, path_of(name), "30729999 bytes, expected 30730000",
-                       "GRADLAB_DATA");
+        expect_failure("cifar10", 0, TL_EFORMAT, temp_path(name),
+                       "30729999 bytes, expected 30730000", "GRADLAB_DATA");
         size_file(name, BATCH_BYTES + 1);
-        expect_failure("cifar10", 0, TL_EFORMAT, path_of(name), "30730001 bytes, expected 30730000",
-                       "GRADLAB_DATA");
+        expect_failure("cifar10", 0, TL_EFORMAT, temp_path(name),
+                       "30730001 bytes, expected 30730000", "GRADLAB_DATA");
         size_file(name, BATCH_BYTES);
     }
     size_file("cifar10/data_batch_2.bin", 0);
@@ -199,10 +174,10 @@ Test(data, each_short_or_long_file_is_named_with_its_sizes) {
 Test(data, label_out_of_range_names_its_record) {
     make_empty_cifar10();
     poke("cifar10/test_batch.bin", 9999 * RECORD_BYTES, "\12", 1);
-    expect_failure("cifar10", 0, TL_EFORMAT, path_of("cifar10/test_batch.bin"), "record 9999",
+    expect_failure("cifar10", 0, TL_EFORMAT, temp_path("cifar10/test_batch.bin"), "record 9999",
                    "label 10, expected 0..9");
     poke("cifar10/data_batch_3.bin", 4321 * RECORD_BYTES, "\377", 1);
-    expect_failure("cifar10", 10, TL_EFORMAT, path_of("cifar10/data_batch_3.bin"), "record 4321",
+    expect_failure("cifar10", 10, TL_EFORMAT, temp_path("cifar10/data_batch_3.bin"), "record 4321",
                    "label 255");
 }
 
@@ -212,23 +187,23 @@ Test(data, unbalanced_labels_are_refused) {
                    "GRADLAB_DATA");
 }
 
-Test(data, folder_pipe_and_locked_file_are_refused) {
+Test(data, folder_pipe_and_locked_file_are_refused, .timeout = 60) {
     make_empty_cifar10();
-    char *path = path_of("cifar10/data_batch_1.bin");
+    char *path = temp_path("cifar10/data_batch_1.bin");
     cr_assert(unlink(path) == 0 && mkdir(path, 0755) == 0);
-    cr_expect_eq(tl_dataset_exists("cifar10", root), 0);
+    cr_expect_eq(tl_dataset_exists("cifar10", temp_root), 0);
     expect_failure("cifar10", 0, TL_EIO, "data_batch_1.bin is a folder", "not a file",
                    "GRADLAB_DATA");
-    path = path_of("cifar10/data_batch_1.bin");
+    path = temp_path("cifar10/data_batch_1.bin");
     cr_assert(rmdir(path) == 0 && mkfifo(path, 0644) == 0);
     expect_failure("cifar10", 0, TL_EIO, "data_batch_1.bin is a device or pipe", "", "");
-    path = path_of("cifar10/data_batch_1.bin");
+    path = temp_path("cifar10/data_batch_1.bin");
     cr_assert(unlink(path) == 0);
     size_file("cifar10/data_batch_1.bin", BATCH_BYTES);
-    cr_assert(chmod(path_of("cifar10/data_batch_1.bin"), 0) == 0 && chmod(root, 0755) == 0);
+    cr_assert(chmod(temp_path("cifar10/data_batch_1.bin"), 0) == 0 && chmod(temp_root, 0755) == 0);
     int is_root = geteuid() == 0; /* root may read everything, so be somebody else for a moment */
     if (is_root) cr_assert_eq(seteuid(65534), 0);
-    expect_failure("cifar10", 0, TL_EIO, path_of("cifar10/data_batch_1.bin"), "Permission denied",
+    expect_failure("cifar10", 0, TL_EIO, temp_path("cifar10/data_batch_1.bin"), "Permission denied",
                    "GRADLAB_DATA");
     if (is_root) cr_assert_eq(seteuid(0), 0);
 }
@@ -242,15 +217,15 @@ Test(data, mnist_records_land_in_their_places) {
     poke("mnist/train-labels-idx1-ubyte", 8 + 59999, "\11", 1);
     poke("mnist/t10k-labels-idx1-ubyte", 8 + 42, "\7", 1);
     tl_dataset *d;
-    cr_expect_eq(tl_dataset_exists("mnist", root), 1);
-    cr_assert_eq(tl_dataset_load(&d, "mnist", root, 0), TL_OK, "%s", tl_error());
+    cr_expect_eq(tl_dataset_exists("mnist", temp_root), 1);
+    cr_assert_eq(tl_dataset_load(&d, "mnist", temp_root, 0), TL_OK, "%s", tl_error());
     cr_expect(d->c == 1 && d->h == 28 && d->w == 28 && d->classes == 10);
     cr_assert(d->train.count == 60000 && d->test.count == 10000);
     cr_expect(memcmp(d->train.images + 59999 * 784, image, 784) == 0);
     cr_expect(memcmp(d->test.images + 42 * 784, image, 784) == 0);
     cr_expect(d->train.labels[59999] == 9 && d->test.labels[42] == 7 && d->test.labels[43] == 0);
     tl_dataset_free(d);
-    cr_assert_eq(tl_dataset_load(&d, "mnist", root, 10), TL_OK, "%s", tl_error());
+    cr_assert_eq(tl_dataset_load(&d, "mnist", temp_root, 10), TL_OK, "%s", tl_error());
     cr_expect(d->mean[0] == 0 && d->std[0] == 1, "all black: mean %g, std %g", d->mean[0],
               d->std[0]);
     tl_dataset_free(d);
@@ -276,8 +251,8 @@ Test(data, mnist_headers_and_labels_are_checked) {
         snprintf(name, sizeof name, "mnist/%s", wrong[i].file);
         make_empty_mnist();
         poke(name, wrong[i].offset, wrong[i].byte, 1);
-        expect_failure("mnist", 0, TL_EFORMAT, path_of(name), wrong[i].what, "GRADLAB_DATA");
-        unlink(path_of(name));
+        expect_failure("mnist", 0, TL_EFORMAT, temp_path(name), wrong[i].what, "GRADLAB_DATA");
+        unlink(temp_path(name));
     }
     make_empty_mnist();
     size_file("mnist/t10k-labels-idx1-ubyte", 10007);
@@ -290,7 +265,7 @@ Test(data, upload_carries_bytes_and_table_and_leaks_nothing) {
     make_empty_mnist();
     poke("mnist/train-images-idx3-ubyte", 16, "\377\200\1", 3);
     tl_dataset *d;
-    cr_assert_eq(tl_dataset_load(&d, "mnist", root, 4), TL_OK, "%s", tl_error());
+    cr_assert_eq(tl_dataset_load(&d, "mnist", temp_root, 4), TL_OK, "%s", tl_error());
     tl_ctx *ctx;
     cr_assert_eq(tl_device_open(&ctx, "cpu", "none", 1), TL_OK, "%s", tl_error());
     size_t before = tl_alloc_read_stats(ctx->alloc).live_blocks;

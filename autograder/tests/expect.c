@@ -126,6 +126,12 @@ void expect_number(claim *c, const char *name, double got, double want, double b
         claim_fail(c, "%s: got %.17g, expected %.17g, allowed +-%.3g", name, got, want, bound);
 }
 
+void expect_chance(claim *c, const char *name, double got, double want, double allowed) {
+    c->compared++;
+    if (!(fabs(got - want) <= allowed))
+        claim_fail(c, "%s: got %.6g, expected %.6g, chance allows +-%.3g", name, got, want, allowed);
+}
+
 void expect_true(claim *c, bool holds, const char *format, ...) {
     c->compared++;
     if (holds) return;

@@ -1,8 +1,7 @@
 /* 01_direct.h: what the files of the direct convolution share: vectors, blocks, padded copies.
  *
- * All kernels read images from a padded copy whose rows are so long that whole vectors may be
- * loaded anywhere: no tap and no vector needs a test for the border. Lanes beyond the end of a row
- * are computed from whatever lies there and are never stored or summed. */
+ * All kernels read images from a padded copy, so no tap needs a test for the border, and in whole
+ * vectors: lanes beyond the end of a row are computed from whatever lies there, and dropped. */
 #ifndef TL_CONV2D_DIRECT_H
 #define TL_CONV2D_DIRECT_H
 
@@ -52,20 +51,18 @@ static inline int tl_direct_block(int left, int most) {
 }
 
 /* A padded copy of planes of h x w: `rows` rows of `pitch` elements each; the pixel (0,0) lies at
- * row pad_h, column pad_w. The rest is zero. */
+ * row pad_h, column pad_w. The rest is zero. Vectors may run past a plane by less than one vector,
+ * so the last plane of a copy is followed by TL_DIRECT_LANES more elements. */
 typedef struct tl_direct_layout {
     int h, w, pad_h, pad_w;
     int rows, pitch;
     size_t plane; /* rows * pitch */
 } tl_direct_layout;
 
-/* The layout for outputs of q columns, made in whole vectors, through a filter of s taps a row. */
-static inline tl_direct_layout tl_direct_layout_of(int h, int w, int pad_h, int pad_w, int q,
-                                                   int s) {
+static inline tl_direct_layout tl_direct_layout_of(int h, int w, int pad_h, int pad_w) {
     tl_direct_layout a = {.h = h, .w = w, .pad_h = pad_h, .pad_w = pad_w};
-    int vectors = (q + TL_DIRECT_LANES - 1) / TL_DIRECT_LANES;
     a.rows = h + 2 * pad_h;
-    a.pitch = vectors * TL_DIRECT_LANES + s - 1; /* >= w + 2*pad_w, for q = w + 2*pad_w - s + 1 */
+    a.pitch = w + 2 * pad_w;
     a.plane = (size_t)a.rows * (size_t)a.pitch;
     return a;
 }

@@ -46,6 +46,8 @@ static entry **bucket_of(const tl_alloc *a, const void *memory) {
     return &a->bucket[(size_t)(hash >> 32) & (a->buckets - 1)];
 }
 
+/* The entry of a block, or NULL for a pointer that never was one: only addresses are compared, so a
+ * foreign pointer is never followed. */
 static entry *find(const tl_alloc *a, const void *memory) {
     entry *b = *bucket_of(a, memory);
     while (b != NULL && b->memory != memory) b = b->next;
@@ -69,6 +71,7 @@ static void grow_table(tl_alloc *a) {
     free(old);
 }
 
+/* The table grows when it has one block per bucket on average. */
 static void insert(tl_alloc *a, entry *b) {
     if (a->blocks == a->buckets) grow_table(a);
     entry **home = bucket_of(a, b->memory);
@@ -77,6 +80,7 @@ static void insert(tl_alloc *a, entry *b) {
     a->blocks++;
 }
 
+/* Unlinks an entry that is in the map; the caller frees it. */
 static void erase(tl_alloc *a, entry *b) {
     entry **link = bucket_of(a, b->memory);
     while (*link != b) link = &(*link)->next;
@@ -165,6 +169,7 @@ tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes) {
         alloc->cached[size_class] = b->next_cached;
     else
         TL_TRY(take(alloc, &b, size_class, class_bytes));
+    /* Cached or just taken, the block is in the map and held; now it is the caller's, too. */
     b->live = true;
     b->next_cached = NULL;
     tl_alloc_stats *s = &alloc->stats;
@@ -198,6 +203,7 @@ void tl_alloc_trim(tl_alloc *alloc) {
             alloc->source.raw_put(alloc->source.user, b->memory, b->bytes);
             free(b);
         }
+    /* A stale head would hand out memory that is no longer ours. */
     for (int c = 0; c < CLASSES; c++) alloc->cached[c] = NULL;
 }
 

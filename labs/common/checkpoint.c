@@ -41,6 +41,7 @@ static tl_status new_staging(tl_real **host, const tl_params *p) {
     return TL_OK;
 }
 
+/* Parameter names have up to 47 characters, section names too: a prefix may be too much. */
 static tl_status section_name(char name[TL_SECTION_NAME], const char *prefix, const char *of) {
     int length = snprintf(name, TL_SECTION_NAME, "%s/%s", prefix, of);
     TL_NEED(length < TL_SECTION_NAME, TL_EINVAL, "parameter name \"%s\" is too long for a file",
@@ -51,6 +52,7 @@ static tl_status section_name(char name[TL_SECTION_NAME], const char *prefix, co
 /* ---- saving ------------------------------------------------------------------------------------
  */
 
+/* One section, with the shape of t and the content of host. */
 static tl_status add_tensor(tl_writer *w, const char *prefix, const char *of, const tl_tensor *t,
                             const tl_real *host) {
     char name[TL_SECTION_NAME];
@@ -60,6 +62,7 @@ static tl_status add_tensor(tl_writer *w, const char *prefix, const char *of, co
     return tl_writer_add(w, name, TL_DTYPE_REAL, t->ndim, dim, host);
 }
 
+/* One copy from the device for the whole array, then a section for each parameter, without gaps. */
 static tl_status add_flat(tl_writer *w, const tl_params *p, const flat *f, tl_real *host) {
     TL_TRY(p->ctx->ops->copy_out(p->ctx, host, f->array, p->size * sizeof *host));
     for (int i = 0; i < p->entries; i++) {
@@ -142,6 +145,7 @@ static tl_status check_precision(const tl_record *r) {
     return TL_OK;
 }
 
+/* Compared as text: whoever adds an option to the line makes older files refuse to fit. */
 static tl_status check_options(const tl_record *r, const char *options) {
     const tl_section *s = section_called(r, "options");
     TL_NEED(s != NULL && s->dtype == TL_U8, TL_EFORMAT,
@@ -152,6 +156,7 @@ static tl_status check_options(const tl_record *r, const char *options) {
     return TL_OK;
 }
 
+/* A position at the very end of an epoch (first == count) is valid: a run stops after any step. */
 static tl_status check_position(const tl_record *r, const tl_trainer *tr) {
     const tl_section *s;
     TL_TRY(tl_record_find(r, &s, "position", TL_U64, POSITION_WORDS));
@@ -164,6 +169,7 @@ static tl_status check_position(const tl_record *r, const tl_trainer *tr) {
     return tl_record_find(r, &s, "sums/hits", TL_U64, 2);
 }
 
+/* The section of a tensor, which must have its shape, not just as many elements. */
 static tl_status find_tensor(const tl_record *r, const tl_section **s, const char *prefix,
                              const char *of, const tl_tensor *t) {
     char name[TL_SECTION_NAME];
@@ -204,6 +210,7 @@ static tl_status check_count(const tl_record *r, int present, int known) {
 /* ---- loading: only after every check has passed ------------------------------------------------
  */
 
+/* Sections are looked up again rather than remembered: they were all there a moment ago. */
 static tl_status load_arrays(const tl_record *r, const tl_params *p, const tl_optimizer *o,
                              tl_real *host) {
     flat list[3];
@@ -245,6 +252,7 @@ static tl_status load_position(const tl_record *r, tl_trainer *tr) {
     return TL_OK;
 }
 
+/* All checks, then all changes. After the last check only the device itself can fail. */
 static tl_status restore(const tl_record *r, tl_trainer *tr, const char *options, tl_real *host) {
     int arrays;
     TL_TRY(check_precision(r));

@@ -30,6 +30,7 @@ static tl_status list_entry(void *user, const char *name, tl_var *var, tl_tensor
     *entry = (tl_param){.var = var, .buffer = buffer, .offset = p->size};
     strcpy(entry->name, name);
     if (var == NULL) return TL_OK;
+    /* Only parameters take room in the arrays; a buffer keeps its own memory. */
     size_t units = (var->value->size + PARAM_ALIGNMENT - 1) / PARAM_ALIGNMENT;
     p->size += units * PARAM_ALIGNMENT;
     p->count += var->value->size;
@@ -66,6 +67,8 @@ static tl_status become_view(tl_tensor *t, tl_real *data) {
     return TL_OK;
 }
 
+/* From here on the net lives in the arrays. Nothing below can fail for tensors that list_entry let
+ * pass, except an allocator that does not know them. */
 static tl_status adopt(tl_params *p) {
     for (int i = 0; i < p->entries; i++) {
         const tl_param *entry = &p->entry[i];
@@ -93,6 +96,7 @@ tl_status tl_params_new(tl_params **params, tl_module *net) {
     return status;
 }
 
+/* Both arrays may be NULL, when tl_params_new failed early. */
 void tl_params_free(tl_params *p) {
     if (p == NULL) return;
     tl_alloc_put(p->ctx->alloc, p->value);
@@ -101,6 +105,7 @@ void tl_params_free(tl_params *p) {
     free(p);
 }
 
+/* With the gaps: one piece of memory, one call. */
 tl_status tl_params_zero_grad(tl_params *p) {
     return p->ctx->ops->zero(p->ctx, p->grad, p->size * sizeof(tl_real));
 }

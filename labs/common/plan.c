@@ -14,6 +14,7 @@ typedef struct span {
     uint64_t first, steps, images;
 } span;
 
+/* The schedule is defined on the steps of the run alone, so a plan beyond them is refused. */
 static tl_status find_span(span *s, const tl_trainer *tr, uint32_t epoch, uint64_t max_steps) {
     const uint64_t count = tr->train.count, batch = (uint64_t)tr->batch;
     TL_NEED(count >= 1 && count <= UINT32_MAX, TL_EINVAL, "a plan of %llu images",
@@ -31,6 +32,7 @@ static tl_status find_span(span *s, const tl_trainer *tr, uint32_t epoch, uint64
     return TL_OK;
 }
 
+/* calloc: mask bits are set one by one, and the spare bits of a row's last byte stay zero. */
 static tl_status new_section(void **data, uint64_t elements, size_t element_bytes) {
     *data = calloc(elements, element_bytes);
     TL_NEED(*data != NULL, TL_ENOMEM, "out of host memory for %llu numbers of a plan",
@@ -38,6 +40,7 @@ static tl_status new_section(void **data, uint64_t elements, size_t element_byte
     return TL_OK;
 }
 
+/* Which image stands where. The shuffle covers the whole epoch, also when the plan is shorter. */
 static tl_status add_order(tl_writer *w, const tl_trainer *tr, const span *s) {
     void *data;
     TL_TRY(new_section(&data, s->images, sizeof(uint32_t)));
@@ -49,6 +52,7 @@ static tl_status add_order(tl_writer *w, const tl_trainer *tr, const span *s) {
     return status;
 }
 
+/* Crops and flips by position, as the loader draws them; offsets up to 2*pad must fit a byte. */
 static tl_status add_crops(tl_writer *w, const tl_trainer *tr, const span *s) {
     TL_NEED(tr->pad >= 0 && 2 * tr->pad <= UINT8_MAX, TL_EINVAL,
             "a plan cannot hold crops of images padded by %d, at most %d", tr->pad, UINT8_MAX / 2);
@@ -67,6 +71,7 @@ static tl_status add_crops(tl_writer *w, const tl_trainer *tr, const span *s) {
     return status;
 }
 
+/* In double, as the trainer hands them to the optimiser. */
 static tl_status add_rates(tl_writer *w, const tl_trainer *tr, const span *s) {
     void *data;
     TL_TRY(new_section(&data, s->steps, sizeof(double)));
@@ -93,6 +98,7 @@ static tl_status add_masks(tl_writer *w, const tl_trainer *tr, const span *s, ui
     void *data;
     snprintf(name, sizeof name, "keep%u", layer);
     TL_TRY(new_section(&data, s->steps * row, 1));
+    /* Steps are independent and rows do not share a byte. */
 #pragma omp parallel for num_threads(tr->ctx->threads)
     for (uint64_t i = 0; i < s->steps; i++)
         draw_mask((uint8_t *)data + i * row, tr->seed, s->first + i, layer, elements, threshold);
@@ -101,6 +107,7 @@ static tl_status add_masks(tl_writer *w, const tl_trainer *tr, const span *s, ui
     return status;
 }
 
+/* Sections appear in a fixed order: equal plans are equal files. */
 static tl_status add_sections(tl_writer *w, const tl_trainer *tr, const tl_net_spec *spec,
                               const span *s) {
     TL_TRY(add_order(w, tr, s));

@@ -1,4 +1,4 @@
-/* record_internal.h: the bytes of a record file as C structs, shared by its writer and its reader. */
+/* record_internal.h: the bytes of a record file as C structs, for its writer and its reader. */
 #ifndef TL_RECORD_INTERNAL_H
 #define TL_RECORD_INTERNAL_H
 

@@ -38,6 +38,7 @@ static tl_status load_open(tl_record *r, size_t *size, int fd, const char *path)
     return TL_OK;
 }
 
+/* Opens, loads and closes, whatever happens between. */
 static tl_status load_file(tl_record *r, size_t *size, const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     TL_NEED(fd >= 0, TL_EIO, "cannot open %s: %s", path, strerror(errno));
@@ -86,6 +87,8 @@ static const char *header_fault(const section_header *h, size_t left) {
     return NULL;
 }
 
+/* What can be wrong beyond the header, whose lengths are known to lie within the file. The CRC
+ * spares the padding, which must be zero: equal contents have one form only. */
 static const char *data_fault(const section_header *h, const unsigned char *data) {
     uint32_t crc = tl_crc32(0, h, SECTION_CRC_SPAN);
     if (tl_crc32(crc, data, (size_t)h->bytes) != h->crc) return "its CRC-32 is wrong";
@@ -103,6 +106,7 @@ static tl_status parse_section(tl_record *r, int i, size_t *at, size_t size) {
     const unsigned char *bytes = r->bytes;
     memcpy(&h, bytes + *at, sizeof h);
     *at += sizeof h;
+    /* Lengths before the CRC: it is computed over as many bytes as the header claims. */
     const char *fault = header_fault(&h, size - *at);
     if (fault == NULL) fault = data_fault(&h, bytes + *at);
     TL_NEED(fault == NULL, TL_EFORMAT, "%s: section %d of %d (\"%.*s\"): %s; " DAMAGED, r->path,
@@ -119,6 +123,7 @@ static tl_status parse_section(tl_record *r, int i, size_t *at, size_t size) {
     return TL_OK;
 }
 
+/* Order of two elements of an array of names, for qsort. */
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -139,6 +144,7 @@ static tl_status check_unique(const tl_record *r) {
     return TL_OK;
 }
 
+/* Fills r from the file; on failure the caller frees what r holds by then. */
 static tl_status parse(tl_record *r, const char *path) {
     size_t size = 0, at = sizeof(file_header);
     r->path = strdup(path);
@@ -172,6 +178,7 @@ tl_status tl_record_find(const tl_record *r, const tl_section **section, const c
     const tl_section *s = &r->section[i];
     TL_NEED(s->dtype == dtype, TL_EFORMAT, "%s: section \"%s\" holds %s, %s wanted", r->path, name,
             tl_dtype_name(s->dtype), tl_dtype_name(dtype));
+    /* dtype is known and bytes is a multiple of its size: parse_section saw to both. */
     uint64_t found = s->bytes / tl_dtype_bytes(dtype);
     TL_NEED(found == elements, TL_EFORMAT, "%s: section \"%s\" holds %llu elements, %llu wanted",
             r->path, name, (unsigned long long)found, (unsigned long long)elements);

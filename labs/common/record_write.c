@@ -17,6 +17,8 @@ struct tl_writer {
     char (*name)[TL_SECTION_NAME]; /* of the sections so far: names must be unique */
 };
 
+/* No default in these switches: the compiler then names the enumerator that a later dtype forgot.
+ * What falls through is a number from a file, or a caller's mistake. */
 size_t tl_dtype_bytes(tl_dtype dtype) {
     switch (dtype) {
     case TL_U8:
@@ -63,6 +65,7 @@ static void writer_free(tl_writer *w) {
     free(w);
 }
 
+/* A short fwrite is a failed one: stdio repeats partial writes itself. */
 static tl_status put_bytes(tl_writer *w, const void *data, size_t bytes) {
     if (fwrite(data, 1, bytes, w->file) != bytes) return write_failed(w, "write");
     return TL_OK;
@@ -88,6 +91,7 @@ tl_status tl_writer_open(tl_writer **writer, const char *path) {
     }
     memcpy(w->part, path, length);
     memcpy(w->part + length, ".part", sizeof ".part");
+    /* What a killed run left here is overwritten: nobody but its writer could have used it. */
     w->file = fopen(w->part, "wb");
     if (w->file == NULL) {
         tl_status status = write_failed(w, "create");
@@ -109,6 +113,7 @@ static tl_status add_name(tl_writer *w, const char *name) {
     TL_NEED(length > 0 && length < TL_SECTION_NAME, TL_EINVAL,
             "section name \"%s\" has %zu characters, 1 to %d allowed", name, length,
             TL_SECTION_NAME - 1);
+    /* Quadratic, but a net has tens of sections, and the names come from our own programs. */
     for (uint32_t i = 0; i < w->sections; i++)
         TL_NEED(strcmp(w->name[i], name) != 0, TL_EINVAL, "two sections are called \"%s\"", name);
     void *longer = realloc(w->name, (w->sections + (size_t)1) * sizeof *w->name);
@@ -131,6 +136,7 @@ tl_status tl_writer_add(tl_writer *w, const char *name, tl_dtype dtype, int ndim
     TL_NEED(record_data_bytes(&header.bytes, dtype, header.ndim, dim) && header.bytes <= SIZE_MAX,
             TL_EINVAL, "section \"%s\": a dim is 0, or the product of the dims overflows", name);
     TL_TRY(add_name(w, name));
+    /* From here on a failure leaves half a section, and put_bytes closes the writer. */
     memcpy(header.name, w->name[w->sections], sizeof header.name);
     header.crc = tl_crc32(0, &header, SECTION_CRC_SPAN);
     header.crc = tl_crc32(header.crc, data, (size_t)header.bytes);
@@ -160,6 +166,9 @@ static tl_status sync_folder(tl_writer *w) {
     return status;
 }
 
+/* The order matters: data on disk, then the name, then the folder. A power cut between any two
+ * leaves PATH as the old file or as the new one. A full disk may show as late as in fsync or
+ * fclose. */
 tl_status tl_writer_commit(tl_writer **writer) {
     tl_writer *w = *writer;
     TL_NEED(!w->closed, TL_EINVAL, "%s takes no more after a failed write: discard it", w->part);

@@ -18,7 +18,7 @@ enum {
     SHIFT = 1024,      /* the centre lies up to 4 pixels from the image's */
     TURN = 20,         /* the shape leans up to 28 degrees either way */
     STRETCH = 12,      /* per cent wider or narrower than high */
-    MIDDLE_MIN = 95, /* brightness half way between shape and background */
+    MIDDLE_MIN = 95,   /* brightness half way between shape and background */
     MIDDLE_MAX = 160,
     CONTRAST_MIN = 38, /* between the mean brightness of shape and background */
     CONTRAST_MAX = 115,
@@ -33,8 +33,7 @@ enum {
     IN_FRONT_PER_CENT = 30 /* images whose last fragment hides a bit of the shape */
 };
 
-/* The draws of one image in sequence: word number `used` of the counters (index, 0), (index, 1), …
- */
+/* The draws of one image in sequence: word `used` of the counters (index, 0), (index, 1), … */
 typedef struct draws {
     uint64_t seed, index;
     uint32_t used;
@@ -46,8 +45,8 @@ static uint32_t next_word(draws *d) {
     return d->words.v[d->used++ % 4];
 }
 
-/* A whole number in low..high, both included. One call a statement: C leaves open which of two
- * calls in one expression comes first, and compilers do differ. */
+/* A whole number in low..high, both included. Never two calls in one expression: C leaves open
+ * which of them comes first, and compilers do differ. */
 static int between(draws *d, int low, int high) {
     uint64_t range = (uint64_t)(high - low + 1);
     return low + (int)((next_word(d) * range) >> 32);
@@ -61,9 +60,9 @@ enum { GRID = SIDE / 8 + 1 }; /* corners of the 8x8 cells of BLOTCHES */
 typedef struct paint {
     int colour[3];
     pattern kind;
-    int strength; /* the pattern adds -strength..strength to all three colours */
-    int along, down,
-        phase;             /* WAVES, CHECKS: 1/256 of a wave's angle per pixel, and at the corner */
+    int strength;          /* the pattern adds -strength..strength to all three colours */
+    int along, down;       /* WAVES, CHECKS: 1/256 of an angle that the wave rises per pixel */
+    int phase;             /* and its angle in the corner */
     int grid[GRID * GRID]; /* BLOTCHES: values at the corners, interpolated between */
 } paint;
 
@@ -176,8 +175,8 @@ static void finish(draws *d, uint8_t image[3 * PIXELS], const int canvas[3 * PIX
 }
 
 /* Ten thousand images in a row hold each label a thousand times, in random order: element i of a
- * random permutation, modulo 10. Training counts its epochs from 0, so none shares these numbers.
- */
+ * random permutation, modulo 10. An epoch of training
+ * never has so high a number, so the two orders share no draws. */
 static int label_of(uint64_t seed, uint64_t index) {
     uint32_t is_test = index >> 32 != 0, number = (uint32_t)index;
     uint32_t block = 0x80000000u | is_test << 30 | number / 10000;

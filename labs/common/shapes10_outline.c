@@ -2,8 +2,8 @@
  * because libm may differ in the last bit from machine to machine. */
 #include "shapes10_internal.h"
 
-/* Round outlines are polygons of 16 to 36 corners: at 12 pixels radius the flat sides are less than
- * 1/8 pixel away from the true curve. */
+/* Round outlines are polygons whose flat sides lie less than 1/8 pixel from the true curve; their
+ * corners were computed once from sines and rounded. The ring runs round outside, then inside. */
 static const int16_t disc[][2] = {
     {0, -900}, {233, -869},  {450, -779},  {636, -636},  {779, -450},  {869, -233},
     {900, 0},  {869, 233},   {779, 450},   {636, 636},   {450, 779},   {233, 869},

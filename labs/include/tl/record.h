@@ -5,8 +5,8 @@
  *   section  name[48] (zero-padded), u32 dtype, u32 ndim, u64 dim[4] (each >= 1; unused: 1),
  *            u64 bytes of data, u32 CRC-32 (zlib's polynomial) over these 96 bytes and the data,
  *            u32 zero: 104 bytes; then the data, padded with zeros to a multiple of 8 bytes
- * The file ends after the last section. A writer makes PATH.part and renames it when all is on disk, so
- * PATH is either the old file or the whole new one. Equal contents give equal files. */
+ * The file ends after the last section. A writer makes PATH.part and renames it when all is on
+ * disk, so PATH is either the old file or the whole new one. Equal contents give equal files. */
 #ifndef TL_RECORD_H
 #define TL_RECORD_H
 
@@ -43,8 +43,9 @@ size_t tl_dtype_bytes(tl_dtype dtype); /* 0 for an unknown one */
 const char *tl_dtype_name(tl_dtype dtype);
 uint32_t tl_crc32(uint32_t crc, const void *data, size_t bytes); /* start with 0 */
 
-/* Writing: open, add …, commit. TL_EIO names path and reason (no folder, read-only, disk full). After
- * any failure, and instead of commit, call discard: it removes PATH.part and leaves PATH as it was. */
+/* Writing: open, add …, commit. TL_EIO names path and reason (no folder, read-only, disk full).
+ * After any failure, and instead of commit, call discard: it removes PATH.part and leaves PATH as
+ * it was. */
 typedef struct tl_writer tl_writer;
 tl_status tl_writer_open(tl_writer **w, const char *path);
 tl_status tl_writer_add(tl_writer *w, const char *name, tl_dtype dtype, int ndim,
@@ -63,7 +64,7 @@ typedef struct tl_record {
 tl_status tl_record_read(tl_record **r, const char *path);
 void tl_record_free(tl_record *r); /* NULL is allowed */
 
-/* The section of that name with that dtype and element count, else TL_EFORMAT naming what differs. */
+/* The section of that name, dtype and element count, else TL_EFORMAT naming what differs. */
 tl_status tl_record_find(const tl_record *r, const tl_section **s, const char *name,
                          tl_dtype dtype, uint64_t elements);
 

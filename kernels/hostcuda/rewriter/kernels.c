@@ -1,0 +1,175 @@
+/* kernels.c: turns k<<<grid, block, shared, stream>>>(arguments) into a call of hc::kernel.
+ *
+ *     k<<<g, b>>>(x, 0)        ->  ::hc::kernel(HC_SITE("k"), k, g, b)(x, 0)
+ *     axpy<<<g, b>>>(2.f, x)   ->  ::hc::deduced_kernel(HC_SITE("axpy"), [=](auto... hc_a) {
+ *                                      axpy(hc_a...); }, g, b)(2.f, x)        (a template)
+ *
+ * The first form takes a function pointer, so that arguments are converted to the parameters' types
+ * at the launch, as in CUDA. The second serves templates whose arguments are deduced. */
+#include "rewriter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Start of the expression that ends right before token `end`: k, ns::k<T>, (p), table[i].run. */
+static size_t kernel_start(const source *s, size_t end) {
+    size_t i = end;
+    while (i > 0) {
+        size_t last = i - 1;
+        if (token_is(s, last, ">")) { /* template arguments: back to their < */
+            int depth = 0;
+            do {
+                if (token_is(s, last, ")") || token_is(s, last, "]")) last = match_backward(s, last);
+                if (last >= s->count) return s->count;
+                if (token_is(s, last, ">")) depth++;
+                if (token_is(s, last, "<")) depth--;
+            } while (depth > 0 && last-- > 0);
+            if (last == 0 || last >= s->count) return s->count;
+            i = last;
+            continue;
+        }
+        if (token_is(s, last, ")") || token_is(s, last, "]")) {
+            bool group = token_is(s, last, ")");
+            last = match_backward(s, last);
+            if (last >= s->count) return s->count;
+            bool postfix = last > 0 && s->tokens[last - 1].kind == TOKEN_NAME &&
+                           !token_is(s, last - 1, "return") && !token_is(s, last - 1, "else");
+            i = last;
+            if (postfix) continue;
+            if (!group) return s->count;
+        } else if (s->tokens[last].kind == TOKEN_NAME) {
+            i = last;
+        } else {
+            return s->count;
+        }
+        bool joined = i > 0 && (token_is(s, i - 1, "::") || token_is(s, i - 1, ".") ||
+                                token_is(s, i - 1, "->"));
+        if (!joined) return i;
+        i--;
+        bool global = token_is(s, i, "::") &&
+                      (i == 0 || (s->tokens[i - 1].kind != TOKEN_NAME && !token_is(s, i - 1, ">")));
+        if (global) return i;
+    }
+    return i;
+}
+
+/* The three > that close a launch: the last three of the first run of at least three at depth 0. */
+static size_t launch_close(const source *s, size_t open) {
+    for (size_t i = open + 1; i < s->count; i++) {
+        if (token_is(s, i, "(") || token_is(s, i, "[") || token_is(s, i, "{")) {
+            i = match_forward(s, i);
+            continue;
+        }
+        if (token_is(s, i, ";")) return s->count;
+        size_t run = 0;
+        while (token_is(s, i + run, ">") &&
+               s->tokens[i + run].start == s->tokens[i].start + run)
+            run++;
+        if (run >= 3) return i + run - 3;
+        if (run) i += run - 1;
+    }
+    return s->count;
+}
+
+/* Number of template parameters between < at `open` and its >, or -1 for a pack. */
+static int template_parameters(const source *s, size_t open, size_t *close) {
+    int depth = 0, commas = 0;
+    bool pack = false;
+    for (size_t i = open; i < s->count; i++) {
+        if (token_is(s, i, "(") || token_is(s, i, "{")) i = match_forward(s, i);
+        else if (token_is(s, i, "<")) depth++;
+        else if (token_is(s, i, ",")) commas += depth == 1;
+        else if (token_is(s, i, ".")) pack = true;
+        else if (token_is(s, i, ">") && --depth == 0) {
+            *close = i;
+            return pack ? -1 : commas + 1;
+        }
+    }
+    *close = s->count;
+    return -1;
+}
+
+/* True if the file's kernel of this name cannot be named as one function: it is a template that is
+ * given too few arguments, or it is overloaded. */
+bool kernel_needs_deduction(const source *s, size_t name, int given) {
+    char *wanted = token_text(s, name);
+    int parameters = 0, bodies = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        bool is_template = token_is(s, i, "template") && token_is(s, i + 1, "<");
+        if (!is_template && !token_is(s, i, "__global__")) continue;
+        size_t after = i;
+        int count = is_template ? template_parameters(s, i + 1, &after) : 0;
+        bool global = false;
+        size_t j = after;
+        for (; j < s->count && !token_is(s, j, "{") && !token_is(s, j, ";"); j++) {
+            global |= token_is(s, j, "__global__");
+            bool named = token_is(s, j, wanted) && token_is(s, j + 1, "(");
+            if (!named || !global) continue;
+            size_t end = match_forward(s, j + 1);
+            bodies += token_is(s, end + 1, "{");
+            if (is_template) parameters = count;
+            break;
+        }
+        i = j > i ? j : i;
+    }
+    free(wanted);
+    return bodies > 1 || (parameters != 0 && parameters != given);
+}
+
+static char *quoted_source(const source *s, size_t first, size_t last) {
+    size_t start = s->tokens[first].start;
+    size_t end = s->tokens[last].start + s->tokens[last].length;
+    char *text = malloc(2 * (end - start) + 1);
+    if (!text) exit(2);
+    size_t n = 0;
+    for (size_t i = start; i < end; i++) {
+        char c = s->text[i];
+        if (c == '\n' || c == '\r' || (c == '\\' && s->text[i + 1] == '\n')) continue;
+        if (c == '"' || c == '\\') text[n++] = '\\';
+        text[n++] = c;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static void rewrite_launch(source *s, size_t open) {
+    size_t first = kernel_start(s, open), close = launch_close(s, open);
+    if (first >= open || close >= s->count || !token_is(s, close + 3, "(")) {
+        refuse(s, open, "this form of <<< >>>", "write kernel<<<grid, block>>>(arguments)");
+        return;
+    }
+    if (s->tokens[open].in_device) {
+        refuse(s, open, "dynamic parallelism (a launch within a kernel)",
+               "launch from host code, or call a __device__ function");
+        return;
+    }
+    size_t name = open - 1;
+    int given = 0;
+    if (token_is(s, name, ">")) {
+        int depth = 0;
+        do {
+            if (token_is(s, name, ">")) depth++;
+            if (token_is(s, name, "<")) depth--;
+        } while (depth > 0 && name-- > first);
+        size_t end;
+        given = template_parameters(s, name, &end);
+        name--;
+    }
+    bool named = s->tokens[name].kind == TOKEN_NAME;
+    bool deduced = named && kernel_needs_deduction(s, name, given);
+    char *spelling = quoted_source(s, first, open - 1);
+    size_t start = s->tokens[first].start;
+    edit_insert(s, start, deduced ? "::hc::deduced_kernel(HC_SITE(\"%s\"), [=](auto... hc_a) { "
+                                  : "::hc::kernel(HC_SITE(\"%s\"), ", spelling);
+    edit_replace(s, s->tokens[open].start, 3, deduced ? "(hc_a...); }, " : ", ");
+    edit_replace(s, s->tokens[close].start, 3, ")");
+    free(spelling);
+}
+
+void rewrite_launches(source *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->tokens[i].kind != TOKEN_LAUNCH) continue;
+        if (i > 0 && token_is(s, i - 1, "operator")) continue; /* operator<<<T>(…) */
+        rewrite_launch(s, i);
+    }
+}

@@ -1,0 +1,99 @@
+/* refusals.c: what hostcuda does not support is named here, with its line and a way out. */
+#include "rewriter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct refusal {
+    const char *name; /* a trailing * matches any ending */
+    const char *what, *instead;
+} refusal;
+
+static const char use_arrays[] = "read the array through a pointer";
+static const char use_two_launches[] = "end the kernel and launch a second one: a launch boundary "
+                                       "is the barrier between blocks";
+static const char use_plain_c[] = "write plain C";
+static const char use_float[] = "use float";
+
+static const refusal names[] = {
+    {"texture", "a texture", use_arrays},
+    {"tex1D*", "a texture", use_arrays},
+    {"tex2D*", "a texture", use_arrays},
+    {"tex3D*", "a texture", use_arrays},
+    {"cudaTextureObject_t", "a texture", use_arrays},
+    {"cudaCreateTextureObject", "a texture", use_arrays},
+    {"cudaBindTexture*", "a texture", use_arrays},
+    {"surf1D*", "a surface", use_arrays},
+    {"surf2D*", "a surface", use_arrays},
+    {"surf3D*", "a surface", use_arrays},
+    {"cudaSurfaceObject_t", "a surface", use_arrays},
+    {"cudaCreateSurfaceObject", "a surface", use_arrays},
+    {"cudaMallocArray", "a CUDA array (texture memory)", use_arrays},
+    {"cooperative_groups", "cooperative groups", use_two_launches},
+    {"this_grid", "cooperative grid sync", use_two_launches},
+    {"cudaLaunchCooperativeKernel*", "a cooperative launch (grid sync)", use_two_launches},
+    {"wmma", "wmma (tensor cores)", "use a kernel without tensor cores"},
+    {"nvcuda", "nvcuda (tensor cores)", "use a kernel without tensor cores"},
+    {"__cluster_dims__", "a thread-block cluster", use_two_launches},
+    {"__grid_constant__", "__grid_constant__", "pass the argument by value"},
+    {"__half", "half precision", use_float},
+    {"__half2", "half precision", use_float},
+    {"__nv_bfloat16", "bfloat16", use_float},
+    {"__pipeline_memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
+};
+
+static const refusal headers[] = {
+    {"cooperative_groups*", "cooperative groups", use_two_launches},
+    {"mma.h", "wmma (tensor cores)", "use a kernel without tensor cores"},
+    {"cuda_fp16*", "half precision", use_float},
+    {"cuda_bf16*", "bfloat16", use_float},
+    {"cuda_fp8*", "8-bit floating point", use_float},
+    {"cuda_pipeline*", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cuda/*", "libcu++", "use the plain CUDA functions"},
+    {"cub/*", "CUB", "write the reduction or scan yourself"},
+    {"thrust/*", "Thrust", "write the kernel yourself"},
+    {"curand*", "cuRAND", "use a counter-based generator of your own"},
+    {"cudnn*", "cuDNN", "write the operation yourself"},
+    {"texture_*", "a texture", use_arrays},
+};
+
+static bool matches(const char *pattern, const char *text, size_t length) {
+    size_t n = strlen(pattern);
+    if (pattern[n - 1] == '*') return length >= n - 1 && strncmp(pattern, text, n - 1) == 0;
+    return length == n && strncmp(pattern, text, n) == 0;
+}
+
+static void refuse_name(source *s, size_t i) {
+    const token *t = &s->tokens[i];
+    const char *text = s->text + t->start;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (!matches(names[k].name, text, t->length)) continue;
+        bool is_type = strcmp(names[k].name, "texture") != 0 || token_is(s, i + 1, "<");
+        if (is_type) refuse(s, i, names[k].what, names[k].instead);
+        return;
+    }
+    bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
+    if (assembler && t->in_device) refuse(s, i, "inline PTX (asm)", use_plain_c);
+}
+
+static void refuse_header(source *s, size_t i) {
+    const token *t = &s->tokens[i];
+    const char *text = s->text + t->start + 1;
+    text += strspn(text, " \t");
+    if (strncmp(text, "include", 7) != 0) return;
+    text += 7 + strspn(text + 7, " \t");
+    if (*text != '<' && *text != '"') return;
+    size_t length = strcspn(text + 1, ">\"");
+    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
+        if (matches(headers[k].name, text + 1, length))
+            refuse(s, i, headers[k].what, headers[k].instead);
+}
+
+/* Names are refused once a line: a type and its constructor there make one message. */
+void refuse_unsupported(source *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->tokens[i].kind == TOKEN_DIRECTIVE) refuse_header(s, i);
+        if (s->tokens[i].kind == TOKEN_NAME) refuse_name(s, i);
+    }
+}

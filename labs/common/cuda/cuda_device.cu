@@ -1,0 +1,184 @@
+/* cuda_device.cu: a GPU as a device, and the entry of its plug-in (tl/plugin.h). */
+#include "labs/common/program/rungs.h"
+#include "plugin_status.h"
+#include "tl/cuda.h"
+
+/* The name in tl_backend and in messages; another plug-in is built of the same source. */
+#ifndef TL_CUDA_DEVICE
+#define TL_CUDA_DEVICE "cuda"
+#endif
+
+enum {
+    COLUMN_BYTES = 256 << 20,   /* scratch for im2col columns: net c's largest layer in 5 chunks */
+    WORKSPACE_BYTES = 32 << 20, /* cuBLAS's own scratch; what NVIDIA advises from Hopper on */
+    STEP_BYTES = 256,           /* tl_step, and the alignment of what follows */
+    OLDEST_GPU = 75,            /* compute capability 7.5: the oldest that CUDA 13 builds for */
+};
+
+/* ---- memory, copies and the numbers of a step ---- */
+
+/* Memory that ran out is an answer, not a failure to report later: the error is taken back. */
+static void *raw_get(void *, size_t bytes) {
+    void *block = NULL;
+    if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
+    cudaGetLastError();
+    return NULL;
+}
+
+/* Waits until the device has done what still uses the block. */
+static void raw_put(void *, void *block, size_t) { cudaFree(block); }
+
+static tl_status copy_and_wait(tl_ctx *ctx, void *to, const void *from, size_t bytes,
+                               cudaMemcpyKind kind) {
+    TL_CUDA(cudaMemcpyAsync(to, from, bytes, kind, tl_stream(ctx)));
+    TL_CUDA(cudaStreamSynchronize(tl_stream(ctx)));
+    return TL_OK;
+}
+
+static tl_status copy_in(tl_ctx *ctx, void *device, const void *host, size_t bytes) {
+    return copy_and_wait(ctx, device, host, bytes, cudaMemcpyHostToDevice);
+}
+
+static tl_status copy_out(tl_ctx *ctx, void *host, const void *device, size_t bytes) {
+    return copy_and_wait(ctx, host, device, bytes, cudaMemcpyDeviceToHost);
+}
+
+/* Only queued: the host sees nothing of it, and what comes later in the stream finds it done. */
+static tl_status copy(tl_ctx *ctx, void *to, const void *from, size_t bytes) {
+    TL_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, tl_stream(ctx)));
+    return TL_OK;
+}
+
+static tl_status zero(tl_ctx *ctx, void *device, size_t bytes) {
+    TL_CUDA(cudaMemsetAsync(device, 0, bytes, tl_stream(ctx)));
+    return TL_OK;
+}
+
+static tl_status sync(tl_ctx *ctx) {
+    TL_CUDA(cudaStreamSynchronize(tl_stream(ctx)));
+    return TL_OK;
+}
+
+static __global__ void write_step(tl_step *step, tl_step now) { *step = now; }
+
+/* A launch copies its arguments: *now is taken at once, written when its turn comes in the stream,
+ * and the host waits for neither. */
+static tl_status step_set(tl_ctx *ctx, const tl_step *now) {
+    write_step<<<1, 1, 0, tl_stream(ctx)>>>(ctx->step, *now);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+/* ---- is there a GPU that can be used? ---- */
+
+/* Why cudaGetDeviceCount failed, and how to mend it. */
+static tl_status no_device(cudaError_t error) {
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver); /* 0 without a driver */
+    cudaRuntimeGetVersion(&runtime);
+    if (error == cudaErrorInsufficientDriver && driver == 0)
+        return TL_FAIL(TL_EDEVICE,
+                       "DEVICE=" TL_CUDA_DEVICE ": this machine has no NVIDIA driver; use DEVICE=cpu,"
+                       " or install the driver of your GPU (CUDA %d.%d or later)",
+                       runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorInsufficientDriver)
+        return TL_FAIL(TL_EDEVICE,
+                       "DEVICE=" TL_CUDA_DEVICE ": the NVIDIA driver is for CUDA %d.%d, this program "
+                       "for CUDA %d.%d; install a newer driver, or build with the older toolkit",
+                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorNoDevice || error == cudaSuccess)
+        return TL_FAIL(TL_EDEVICE,
+                       "DEVICE=" TL_CUDA_DEVICE ": the NVIDIA driver sees no GPU; use DEVICE=cpu, or "
+                       "look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+    return tl_cuda_failed(error, __FILE__, __LINE__, "cudaGetDeviceCount");
+}
+
+static tl_status available(void) {
+    int count = 0; /* stays as it is where there is no driver */
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        return no_device(error);
+    }
+    cudaDeviceProp gpu;
+    TL_CUDA(cudaGetDeviceProperties(&gpu, 0));
+    TL_NEED(10 * gpu.major + gpu.minor >= OLDEST_GPU, TL_EDEVICE,
+            "DEVICE=" TL_CUDA_DEVICE ": %s has compute capability %d.%d, CUDA 13 needs 7.5 or later; "
+            "use DEVICE=cpu",
+            gpu.name, gpu.major, gpu.minor);
+    /* Loads a kernel: fails if this file was built for other GPUs than this one. */
+    cudaFuncAttributes attributes;
+    TL_CUDA(cudaFuncGetAttributes(&attributes, (const void *)write_step));
+    return TL_OK;
+}
+
+/* ---- open and close ---- */
+
+/* Setting the stream takes the workspace away from a handle, so the workspace comes second. Fixed
+ * scratch of our own also keeps the bits: with its own, cuBLAS may choose otherwise in a graph. */
+static tl_status open_blas(tl_ctx *ctx, void *workspace) {
+    TL_CUBLAS(cublasCreate((cublasHandle_t *)&ctx->blas));
+    cublasHandle_t blas = (cublasHandle_t)ctx->blas;
+    TL_CUBLAS(cublasSetStream(blas, tl_stream(ctx)));
+    TL_CUBLAS(cublasSetWorkspace(blas, workspace, WORKSPACE_BYTES));
+    TL_CUBLAS(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH)); /* no TF32 */
+    TL_CUBLAS(cublasSetAtomicsMode(blas, CUBLAS_ATOMICS_NOT_ALLOWED));
+    return TL_OK;
+}
+
+static tl_status open_parts(tl_ctx *ctx) {
+    TL_CUDA(cudaSetDevice(0)); /* CUDA_VISIBLE_DEVICES says which one this is */
+    TL_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&ctx->stream, cudaStreamNonBlocking));
+    /* One block for all that the context itself needs: first the step, then the workspace. */
+    TL_CUDA(cudaMalloc((void **)&ctx->step, STEP_BYTES + WORKSPACE_BYTES));
+    TL_TRY(open_blas(ctx, (char *)ctx->step + STEP_BYTES));
+    tl_step first = {};
+    return step_set(ctx, &first);
+}
+
+static void close_device(tl_ctx *ctx) {
+    if (ctx->stream) cudaStreamSynchronize(tl_stream(ctx));
+    if (ctx->blas) cublasDestroy((cublasHandle_t)ctx->blas);
+    if (ctx->stream) cudaStreamDestroy(tl_stream(ctx));
+    cudaFree(ctx->step); /* NULL is allowed */
+    ctx->stream = NULL;
+    ctx->blas = NULL;
+    ctx->step = NULL;
+}
+
+static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory) {
+    static_assert(sizeof(tl_step) <= STEP_BYTES, "the workspace starts behind the step");
+    tl_status status = open_parts(ctx);
+    if (status != TL_OK) {
+        close_device(ctx);
+        return status;
+    }
+    *ops = tl_backend{};
+    ops->name = TL_CUDA_DEVICE;
+    ops->column_bytes = COLUMN_BYTES;
+    ops->copy_in = copy_in;
+    ops->copy_out = copy_out;
+    ops->copy = copy;
+    ops->zero = zero;
+    ops->sync = sync;
+    ops->step_set = step_set;
+#define PLAIN(name, arguments) ops->name = tl_##name;
+    TL_BACKEND_OPS(PLAIN)
+#undef PLAIN
+    *memory = tl_alloc_source{raw_get, raw_put, NULL};
+    return TL_OK;
+}
+
+static const tl_plugin plugin = {available, open_device, rungs_apply, close_device};
+
+/* The one symbol of this shared object that others see. */
+extern "C" __attribute__((visibility("default"))) const tl_plugin *
+tl_plugin_open(unsigned abi, size_t real_size, const tl_host_services *host) {
+    plugin_status_host(host);
+    if (abi == TL_PLUGIN_ABI && real_size == sizeof(tl_real)) return &plugin;
+    TL_FAIL(TL_EDEVICE,
+            "libtl_" TL_CUDA_DEVICE ".so was built from other sources (interface %d, %zu bytes per "
+            "number; the program has %u and %zu): run make again",
+            (int)TL_PLUGIN_ABI, sizeof(tl_real), abi, real_size);
+    return NULL;
+}

@@ -1,0 +1,112 @@
+/* conv2d_bwd.cu: gradients of a convolution by input, weight and bias, on a GPU (tl/conv2d.h).
+ *
+ * Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
+ * back to pixels, and dW = dY·Xᵀ summed over chunks. Columns are made anew: keeping those of the
+ * forward pass would cost R*S times the memory of x. */
+#include "tl/backend.h"
+#include "tl/conv2d.h"
+#include "tl/cuda.h"
+#include "tl/matmul.h"
+
+/* rows[k,i,:] = dy[i,k,:]: the output gradients in the order in which the matrix product takes
+ * them. */
+static __global__ void images_to_rows(tl_real *rows, const tl_real *dy, size_t images,
+                                      size_t channels, size_t outputs) {
+    for (size_t t = tl_thread(); t < images * channels * outputs; t += tl_threads()) {
+        size_t j = t % outputs, i = t / outputs % images, k = t / outputs / images;
+        rows[t] = dy[(i * channels + k) * outputs + j];
+    }
+}
+
+static tl_status make_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int images,
+                           const tl_conv2d_geom *g) {
+    size_t n = (size_t)images, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
+    images_to_rows<<<tl_blocks(n * channels * outputs, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(
+        rows, dy, n, channels, outputs);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                              const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
+            "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+    size_t column_bytes = ctx->ops->column_bytes;
+    /* work holds the gradients of the columns, and behind them dy of the chunk as rows. */
+    tl_real *dcol = (tl_real *)work;
+    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
+    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    for (int done = 0, images; done < g->n; done += images) {
+        images = g->n - done < chunk ? g->n - done : chunk;
+        TL_TRY(make_rows(ctx, rows, dy + (size_t)done * y_image, images, g));
+        /* dcol[C*R*S, images*P*Q] = wᵀ · rows[K, images*P*Q], with w stored [K, C*R*S] */
+        tl_matmul_geom product = {};
+        product.m = g->c * g->r * g->s;
+        product.n = images * g->p * g->q;
+        product.k = g->k;
+        product.trans_a = 1;
+        TL_TRY(tl_gemm(ctx, dcol, w, rows, &product)); /* overwrites: dcol is scratch */
+        TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
+    }
+    return TL_OK;
+}
+
+tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                               const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
+            "tl_conv2d_bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+    size_t column_bytes = ctx->ops->column_bytes;
+    tl_real *col = (tl_real *)work;
+    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+
+    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
+    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    for (int done = 0, images; done < g->n; done += images) {
+        images = g->n - done < chunk ? g->n - done : chunk;
+        TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
+        TL_TRY(make_rows(ctx, rows, dy + (size_t)done * y_image, images, g));
+        /* dw[K, C*R*S] += rows[K, images*P*Q] · colᵀ; chunks follow each other in the stream, so
+         * their order of addition is fixed */
+        tl_matmul_geom product = {};
+        product.m = g->k;
+        product.n = g->c * g->r * g->s;
+        product.k = images * g->p * g->q;
+        product.trans_b = 1;
+        product.accumulate = 1;
+        TL_TRY(tl_gemm(ctx, dw, rows, col, &product));
+    }
+    return TL_OK;
+}
+
+/* A channel has one bias, used at every place of every image, so its gradient is the sum over all of
+ * them, not the mean. One block per channel: each thread adds every TL_BLOCK-th place, then the
+ * block adds its threads up as a tree, always in the same order. */
+static __global__ void bias_gradient(tl_real *db, const tl_real *dy, size_t images, size_t channels,
+                                     size_t outputs) {
+    __shared__ tl_real part[TL_BLOCK];
+    size_t k = blockIdx.x;
+    tl_real mine = 0;
+    for (size_t t = threadIdx.x; t < images * outputs; t += TL_BLOCK)
+        mine += dy[(t / outputs * channels + k) * outputs + t % outputs];
+    part[threadIdx.x] = mine;
+    __syncthreads();
+    for (unsigned half = TL_BLOCK / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) db[k] += part[0];
+}
+
+tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
+    TL_NEED(ctx && db && dy && g, TL_EINVAL,
+            "tl_conv2d_bwd_bias: ctx, db, dy or the geometry is NULL");
+
+    bias_gradient<<<(unsigned)g->k, TL_BLOCK, 0, tl_stream(ctx)>>>(
+        db, dy, (size_t)g->n, (size_t)g->k, tl_conv2d_col_cols(g));
+    TL_LAUNCHED();
+    return TL_OK;
+}
