@@ -87,8 +87,8 @@ optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g
 sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 precision = $(if $(findstring double,$1),-DTL_REAL_DOUBLE)
-flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $(WARNINGS) $(call sanitise,$1) \
-	$(call precision,$1) $(CFLAGS)
+flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $(WARNINGS) \
+	$(call sanitise,$1) $(call precision,$1) $(CFLAGS)
 LIBS := -lopenblas -lm
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels

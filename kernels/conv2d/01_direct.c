@@ -3,12 +3,24 @@
 
 #include "../rungs.h"
 
+/* Multiply-adds below which waking other threads costs more than it saves. */
+enum { PARALLEL_FROM = 1 << 18 };
+
+/* Pixels of a padded plane up to which the kernels may count in int. */
+enum { MOST_PLANE = 1 << 28 };
+
 /* What the kernels can do at all; the rest takes the plain path, which can do everything. A single
  * tap is a matrix product already, so there is no copy of columns to save. */
 static int supported(const tl_conv2d_geom *g) {
     return g->stride_h == 1 && g->stride_w == 1 && g->dil_h == 1 && g->dil_w == 1 &&
            g->r <= TL_DIRECT_MAX_TAPS && g->s <= TL_DIRECT_MAX_TAPS && g->r * g->s > 1 &&
-           g->pad_h < g->r && g->pad_w < g->s;
+           g->pad_h < g->r && g->pad_w < g->s &&
+           ((size_t)g->h + 8) * ((size_t)g->w + 8) <= MOST_PLANE;
+}
+
+/* Threads worth waking for one call. */
+static int wanted(const tl_ctx *ctx, const tl_conv2d_geom *g) {
+    return tl_conv2d_y_size(g) * tl_conv2d_col_rows(g) < PARALLEL_FROM ? 1 : ctx->threads;
 }
 
 static size_t work_reals(const tl_ctx *ctx, const tl_conv2d_geom *g) {
@@ -20,7 +32,7 @@ static int least(int a, int b) { return a < b ? a : b; }
 /* Runs `sum` with as many threads as have room in `work`; 0 if there is no room for one. */
 static int run_sum(tl_ctx *ctx, const tl_direct_sum *sum, tl_real *y, const tl_real *x,
                    const tl_conv2d_geom *g, void *work) {
-    int workers = tl_direct_workers(least(ctx->threads, g->n), work_reals(ctx, g),
+    int workers = tl_direct_workers(least(wanted(ctx, g), g->n), work_reals(ctx, g),
                                     tl_direct_sum_scratch(sum));
     if (workers > 0) tl_direct_sum_run(sum, y, x, workers, work);
     return workers;
@@ -28,6 +40,8 @@ static int run_sum(tl_ctx *ctx, const tl_direct_sum *sum, tl_real *y, const tl_r
 
 static tl_status direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                             const tl_real *b, const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
+            "conv2d rung 1, fwd: ctx, y, x, w, the geometry or work is NULL");
     ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
     tl_direct_sum sum = {.n = g->n,
                          .in = g->c,
@@ -53,6 +67,8 @@ static tl_status direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
  * R-1-r a convolution of dy, padded by R-1 - pad_h, with the filter turned by 180 degrees. */
 static tl_status direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                   const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
+            "conv2d rung 1, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
     ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
     tl_direct_sum sum = {.n = g->n,
                          .in = g->k,
@@ -76,10 +92,12 @@ static tl_status direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, c
 
 static tl_status direct_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                    const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
+            "conv2d rung 1, bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
     if (supported(g)) {
         size_t reals = work_reals(ctx, g), partials = tl_direct_weight_partials(g);
         size_t left = reals > partials ? reals - partials : 0;
-        int workers = tl_direct_workers(ctx->threads, left, tl_direct_weight_scratch(g));
+        int workers = tl_direct_workers(wanted(ctx, g), left, tl_direct_weight_scratch(g));
         if (workers > 0) {
             tl_direct_weight_run(g, dw, dy, x, workers, work);
             return TL_OK;
@@ -106,8 +124,11 @@ static tl_real sum_plane(const tl_real *from, size_t size) {
  * kept in double: n may be thousands, and it costs one addition a plane. */
 static tl_status direct_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
                                  const tl_conv2d_geom *g) {
+    TL_NEED(ctx && db && dy && g, TL_EINVAL,
+            "conv2d rung 1, bwd_bias: ctx, db, dy or the geometry is NULL");
     size_t plane = (size_t)g->p * (size_t)g->q;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(ctx->threads) if (tl_conv2d_y_size(g) >= PARALLEL_FROM / 8)
     for (int k = 0; k < g->k; k++) {
         double total = 0;
         for (int n = 0; n < g->n; n++)

@@ -10,8 +10,8 @@
 
 #include "tl/conv2d.h"
 
-/* 32 bytes also where AVX-512 is there: the rows of small images (8 and 16 pixels) would leave half
- * of a longer vector empty, and with 32 registers nothing is spilled. */
+/* 32 bytes also where AVX-512 is there: a row of 8 pixels would leave half of a longer vector
+ * empty. */
 #if defined(__AVX__)
 #define TL_DIRECT_BYTES 32
 #else

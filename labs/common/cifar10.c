@@ -27,6 +27,8 @@ static tl_status read_records(tl_data_file *file, uint8_t *buffer, uint8_t *imag
     return TL_OK;
 }
 
+/* One file into its 10,000 places of a split. The buffer is small beside the file: a record's label
+ * byte makes it impossible to read images straight to where they belong. */
 static tl_status read_file(const tl_data_place *place, const char *name, uint8_t *images,
                            uint8_t *labels) {
     tl_data_file file;
@@ -54,6 +56,8 @@ static tl_status check_balance(const tl_split *split, const char *what,
     return TL_OK;
 }
 
+/* Labels are checked record by record, the balance last, when all files were found sound: its
+ * message can name the folder only. */
 tl_status tl_cifar10_load(tl_dataset *d, const tl_data_place *place) {
     static const char *const name[TRAIN_FILES] = {"data_batch_1.bin", "data_batch_2.bin",
                                                   "data_batch_3.bin", "data_batch_4.bin",

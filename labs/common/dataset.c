@@ -10,6 +10,7 @@
 
 enum { MAX_FILES = 7 };
 
+/* What is known of a set before a file is opened. All checks go by these numbers. */
 typedef struct known_set {
     const char *name;
     int c, h, w, classes;
@@ -64,6 +65,7 @@ static const known_set *find_set(const char *name) {
     return NULL;
 }
 
+/* NULL or an unknown name is no set, so it does not exist; that is an answer and not an error. */
 int tl_dataset_exists(const char *name, const char *root) {
     const known_set *set = find_set(name);
     char folder[TL_DATA_PATH], path[TL_DATA_PATH];
@@ -107,6 +109,8 @@ static void keep_first(tl_split *split, size_t limit, size_t image_bytes) {
     split->count = limit;
 }
 
+/* Fills d. The whole set is read and checked even if only its first images are kept: a damaged file
+ * should show in the first short run and not in the long one after it. */
 static tl_status load(tl_dataset *d, const known_set *set, const char *root, size_t limit) {
     tl_data_place place = {.mend = set->mend};
     TL_TRY(tl_data_path(place.folder, root, set->name));
@@ -164,6 +168,7 @@ static tl_status send(tl_ctx *ctx, void **device, const void *host, size_t bytes
     return status;
 }
 
+/* The table is made in double and rounded once here, so that no device rounds it in its own way. */
 static tl_status send_split(tl_ctx *ctx, tl_device_split *to, const tl_dataset *d,
                             const tl_split *from) {
     tl_real lut[TL_MAX_CHANNELS * 256];

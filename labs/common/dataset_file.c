@@ -17,6 +17,8 @@ tl_status tl_data_path(char path[TL_DATA_PATH], const char *folder, const char *
     return TL_OK;
 }
 
+/* Looks at the open file, not at the path again: what is checked is what will be read. A folder
+ * opens like a file and fails only when read, with a message that helps nobody. */
 static tl_status check_kind_and_size(const tl_data_file *file, size_t bytes) {
     struct stat about;
     TL_NEED(fstat(file->descriptor, &about) == 0, TL_EIO, "%s: %s; %s", file->path, strerror(errno),
@@ -45,6 +47,7 @@ tl_status tl_data_open(tl_data_file *file, const tl_data_place *place, const cha
 }
 
 tl_status tl_data_read(tl_data_file *file, void *to, size_t bytes) {
+    /* read() may return less than asked for, and a signal may interrupt it: both are no errors. */
     uint8_t *next = to;
     for (size_t left = bytes; left > 0;) {
         ssize_t got = read(file->descriptor, next, left);
@@ -64,6 +67,7 @@ void tl_data_close(tl_data_file *file) {
 }
 
 tl_status tl_split_new(tl_split *split, size_t count, size_t image_bytes) {
+    /* both are tried before either is judged: clearing frees whichever was there */
     split->count = count;
     split->images = malloc(count * image_bytes);
     split->labels = malloc(count);
@@ -75,5 +79,5 @@ tl_status tl_split_new(tl_split *split, size_t count, size_t image_bytes) {
 void tl_split_clear(tl_split *split) {
     free(split->images);
     free(split->labels);
-    *split = (tl_split){0};
+    *split = (tl_split){0}; /* a second call finds nothing left to free */
 }

@@ -19,6 +19,7 @@ static tl_status read_header(tl_data_file *file, const uint32_t expected[], size
     return TL_OK;
 }
 
+/* The size of the file was checked when it was opened, so header and images fill it exactly. */
 static tl_status read_images(tl_data_file *file, tl_split *split) {
     const uint32_t header[4] = {MAGIC_IMAGES, (uint32_t)split->count, SIDE, SIDE};
     TL_TRY(read_header(file, header, 4));
@@ -36,6 +37,7 @@ static tl_status read_labels(tl_data_file *file, tl_split *split) {
     return TL_OK;
 }
 
+/* Images and labels of one half of the set, from their two files: 16 and 8 bytes of header. */
 static tl_status load_split(tl_split *split, size_t count, const tl_data_place *place,
                             const char *images, const char *labels) {
     tl_data_file file;

@@ -39,6 +39,7 @@ static tl_status make_folders(const char *path) {
     return TL_OK;
 }
 
+/* write() may take less than it was given, and a signal may interrupt it. -1: errno says why. */
 static int write_all(int file, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t put = write(file, bytes, count);
@@ -96,6 +97,7 @@ static void draw_records(uint8_t *records, uint64_t seed, uint64_t first) {
     }
 }
 
+/* One batch in memory at a time (31 MB), each file complete before the next begins. */
 static tl_status write_set(const char *folder, uint64_t seed, uint8_t *records) {
     char line[VERSION_BYTES + 1], name[32];
     version_line(line, seed);
@@ -135,6 +137,7 @@ tl_status tl_shapes10_write(const char *root, uint64_t seed) {
     return status;
 }
 
+/* Any seed is welcome, but only this version of the drawing: accuracies on two do not compare. */
 tl_status tl_shapes10_load(tl_dataset *d, const tl_data_place *place) {
     char expected[VERSION_BYTES + 1], line[VERSION_BYTES + 1] = "";
     tl_data_file file;

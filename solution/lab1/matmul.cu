@@ -10,9 +10,9 @@
 #include "tl/cuda.h"
 
 enum {
-    TILE = 64,  /* rows and columns of C that a block computes */
-    DEPTH = 16, /* length of a slice of K */
-    SIDE = 4,   /* rows and columns of C that a thread computes */
+    TILE = 64,             /* rows and columns of C that a block computes */
+    DEPTH = 16,            /* length of a slice of K */
+    SIDE = 4,              /* rows and columns of C that a thread computes */
     THREADS = TILE / SIDE, /* of a block, in x and in y */
 };
 
@@ -29,8 +29,9 @@ static operand make_operand(const tl_real *data, int rows, int cols, int transpo
     return operand{data, height, width, width, 1};
 }
 
-/* to[i][j] = x[i0+i, j0+j], or 0 outside the matrix, for height x width elements. The threads of the
- * block share the work so that neighbours read neighbours in memory, whichever way x is stored. */
+/* to[i][j] = x[i0+i, j0+j], or 0 outside the matrix, for height x width elements. The threads of
+ * the block share the work so that neighbours read neighbours in memory, whichever way x is stored.
+ */
 template <int height, int width>
 static __device__ void load(tl_real (&to)[height][width + 1], operand x, size_t i0, size_t j0) {
     int thread = (int)(threadIdx.y * THREADS + threadIdx.x);
@@ -43,8 +44,8 @@ static __device__ void load(tl_real (&to)[height][width + 1], operand x, size_t 
 }
 
 /* The thread's squares of sums, over one slice: rows ty, ty + THREADS, ... and columns tx, tx +
- * THREADS, ... of the tile, so that the threads of a warp read neighbours. K runs upwards, as in the
- * definition: zeros from beyond the end add nothing. */
+ * THREADS, ... of the tile, so that the threads of a warp read neighbours. K runs upwards, as in
+ * the definition: zeros from beyond the end add nothing. */
 static __device__ void multiply(tl_real (&sum)[SIDE][SIDE], const tl_real (&a)[TILE][DEPTH + 1],
                                 const tl_real (&b)[DEPTH][TILE + 1]) {
     for (int k = 0; k < DEPTH; k++) {

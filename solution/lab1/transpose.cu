@@ -8,7 +8,7 @@
 #include "tl/cuda.h"
 
 enum {
-    TILE = 32,   /* a side of the tile, and the threads in x: one warp per row */
+    TILE = 32,     /* a side of the tile, and the threads in x: one warp per row */
     THREADS_Y = 8, /* each thread moves TILE / THREADS_Y elements */
 };
 

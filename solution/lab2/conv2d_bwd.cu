@@ -82,8 +82,8 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
     return TL_OK;
 }
 
-/* A channel has one bias, used at every place of every image, so its gradient is the sum over all of
- * them, not the mean. One block per channel: each thread adds every TL_BLOCK-th place, then the
+/* A channel has one bias, used at every place of every image, so its gradient is the sum over all
+ * of them, not the mean. One block per channel: each thread adds every TL_BLOCK-th place, then the
  * block adds its threads up as a tree, always in the same order. */
 static __global__ void bias_gradient(tl_real *db, const tl_real *dy, size_t images, size_t channels,
                                      size_t outputs) {

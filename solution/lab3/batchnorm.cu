@@ -98,8 +98,8 @@ tl_status tl_batchnorm_eval(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
                             const tl_real *beta, const tl_real *running_mean,
                             const tl_real *running_var, const tl_batchnorm_geom *g) {
     size_t planes = (size_t)g->n * (size_t)g->c;
-    evaluate<<<tl_blocks(planes, 1), TL_BLOCK, 0, tl_stream(ctx)>>>(
-        y, x, gamma, beta, running_mean, running_var, planes, *g);
+    evaluate<<<tl_blocks(planes, 1), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, gamma, beta, running_mean,
+                                                                    running_var, planes, *g);
     TL_LAUNCHED();
     return TL_OK;
 }

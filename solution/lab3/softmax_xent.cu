@@ -1,8 +1,8 @@
 /* softmax_xent.cu: softmax and cross-entropy in one, by log-sum-exp, on a GPU. (tl/layers.h)
  *
  * Labels lie in device memory, so the host cannot look at them without waiting for the device. A
- * label outside the classes is never used as an index: it makes the loss of its row, and so the mean
- * loss, NaN. */
+ * label outside the classes is never used as an index: it makes the loss of its row, and so the
+ * mean loss, NaN. */
 #include "tl/cuda.h"
 #include "tl/layers.h"
 

@@ -18,7 +18,7 @@ typedef struct choice {
 
 static __device__ choice choose(size_t position, size_t count, const tl_step *step,
                                 tl_batch_geom g) {
-    uint32_t at = (uint32_t)position; /* of 2^32 images at most */
+    uint32_t at = (uint32_t)position;                           /* of 2^32 images at most */
     choice c = {position < count, position, {g.pad, g.pad, 0}}; /* the middle: nothing cut off */
     if (c.exists && g.shuffle)
         c.image = tl_rng_permute(step->seed, step->epoch, (uint32_t)count, at);

@@ -16,8 +16,10 @@ static bool is_fault(cudaError_t error) {
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorAssert:
-    case cudaErrorECCUncorrectable: return true;
-    default: return false;
+    case cudaErrorECCUncorrectable:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -32,7 +34,8 @@ tl_status tl_cuda_failed(cudaError_t error, const char *file, int line, const ch
                        name, length, what);
     const char *hint = "";
     if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorUnsupportedPtxVersion)
-        hint = "; libtl_cuda.so was built for other GPUs or a newer driver: run make on this machine";
+        hint =
+            "; libtl_cuda.so was built for other GPUs or a newer driver: run make on this machine";
     return tl_fail(TL_EDEVICE, file, line, "%.*s: %s: %s%s", length, what, name, text, hint);
 }
 

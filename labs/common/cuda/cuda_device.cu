@@ -78,18 +78,20 @@ static tl_status no_device(cudaError_t error) {
     cudaRuntimeGetVersion(&runtime);
     if (error == cudaErrorInsufficientDriver && driver == 0)
         return TL_FAIL(TL_EDEVICE,
-                       "DEVICE=" TL_CUDA_DEVICE ": this machine has no NVIDIA driver; use DEVICE=cpu,"
+                       "DEVICE=" TL_CUDA_DEVICE
+                       ": this machine has no NVIDIA driver; use DEVICE=cpu,"
                        " or install the driver of your GPU (CUDA %d.%d or later)",
                        runtime / 1000, runtime % 1000 / 10);
     if (error == cudaErrorInsufficientDriver)
         return TL_FAIL(TL_EDEVICE,
-                       "DEVICE=" TL_CUDA_DEVICE ": the NVIDIA driver is for CUDA %d.%d, this program "
+                       "DEVICE=" TL_CUDA_DEVICE
+                       ": the NVIDIA driver is for CUDA %d.%d, this program "
                        "for CUDA %d.%d; install a newer driver, or build with the older toolkit",
                        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (error == cudaErrorNoDevice || error == cudaSuccess)
-        return TL_FAIL(TL_EDEVICE,
-                       "DEVICE=" TL_CUDA_DEVICE ": the NVIDIA driver sees no GPU; use DEVICE=cpu, or "
-                       "look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+        return TL_FAIL(TL_EDEVICE, "DEVICE=" TL_CUDA_DEVICE
+                                   ": the NVIDIA driver sees no GPU; use DEVICE=cpu, or "
+                                   "look at nvidia-smi and CUDA_VISIBLE_DEVICES");
     return tl_cuda_failed(error, __FILE__, __LINE__, "cudaGetDeviceCount");
 }
 
@@ -103,7 +105,8 @@ static tl_status available(void) {
     cudaDeviceProp gpu;
     TL_CUDA(cudaGetDeviceProperties(&gpu, 0));
     TL_NEED(10 * gpu.major + gpu.minor >= OLDEST_GPU, TL_EDEVICE,
-            "DEVICE=" TL_CUDA_DEVICE ": %s has compute capability %d.%d, CUDA 13 needs 7.5 or later; "
+            "DEVICE=" TL_CUDA_DEVICE
+            ": %s has compute capability %d.%d, CUDA 13 needs 7.5 or later; "
             "use DEVICE=cpu",
             gpu.name, gpu.major, gpu.minor);
     /* Loads a kernel: fails if this file was built for other GPUs than this one. */

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEFAULT_SEED = 1 };
-
 /* A whole number without sign, spaces or anything behind it; 0 if the text is none. strtoull alone
  * would take "-1" for 2^64 - 1. */
 static int parse_seed(const char *text, uint64_t *seed) {
@@ -18,7 +16,7 @@ static int parse_seed(const char *text, uint64_t *seed) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t seed = DEFAULT_SEED;
+    uint64_t seed = TL_SHAPES10_SEED;
     if (argc < 2 || argc > 3) {
         fprintf(stderr,
                 "usage: %s DIR [SEED]\nDraws the data set shapes10 into DIR/shapes10 (184 MB).\n",

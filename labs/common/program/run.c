@@ -10,8 +10,6 @@
 
 #include "tl/device.h"
 
-enum { SHAPES10_SEED = 10 };
-
 tl_status make_folder(const char *path) {
     char part[PATH_MAX];
     TL_NEED(strlen(path) < sizeof part, TL_EIO, "%.40s…: the path is too long", path);
@@ -54,7 +52,7 @@ static tl_status load_data(run *r) {
     if (strcmp(name, "shapes10") == 0 && !tl_dataset_exists(name, o->data_root)) {
         fprintf(stderr, "dataset  drawing shapes10 into %s/shapes10 (once, some seconds)\n",
                 o->data_root);
-        TL_TRY(tl_shapes10_write(o->data_root, SHAPES10_SEED));
+        TL_TRY(tl_shapes10_write(o->data_root, TL_SHAPES10_SEED));
     }
     TL_TRY(tl_dataset_load(&r->data, name, o->data_root, (size_t)o->limit));
     const tl_dataset *d = r->data;

@@ -2,8 +2,8 @@
  *
  * Only .cu files include this; everything else reaches a GPU through tl/backend.h. Operations queue
  * work on ctx->stream and return at once: they neither allocate, nor synchronise, nor read device
- * memory on the host. So a fault inside a kernel shows in whatever call checks next, and its message
- * says so. */
+ * memory on the host. So a fault inside a kernel shows in whatever call checks next, and its
+ * message says so. */
 #ifndef TL_CUDA_H
 #define TL_CUDA_H
 
@@ -36,7 +36,8 @@ tl_status tl_cublas_failed(cublasStatus_t status, const char *file, int line, co
             return tl_cublas_failed(tl_status_, __FILE__, __LINE__, #__VA_ARGS__);                 \
     } while (0)
 
-/* Stands after every kernel<<<...>>>(...): a launch returns nothing, its failure must be fetched. */
+/* Stands after every kernel<<<...>>>(...): a launch returns nothing, its failure must be fetched.
+ */
 #define TL_LAUNCHED()                                                                              \
     do {                                                                                           \
         cudaError_t tl_error_ = cudaGetLastError();                                                \
@@ -62,7 +63,8 @@ static inline unsigned tl_blocks(size_t n, size_t per_block) {
 
 /* The thread's number in a one-dimensional grid, and how many threads the grid has:
  *   for (size_t i = tl_thread(); i < n; i += tl_threads()) y[i] = ...;
- * Neighbouring threads touch neighbouring elements, so that their loads fall into one transaction. */
+ * Neighbouring threads touch neighbouring elements, so that their loads fall into one transaction.
+ */
 static inline __device__ size_t tl_thread(void) {
     return (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 }

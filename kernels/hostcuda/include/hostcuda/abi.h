@@ -1,0 +1,106 @@
+/* hostcuda/abi.h: what a rewritten file and the runtime know of each other, in C.
+ *
+ * Every function that a student may call wrongly takes the file and line of the call, so that a
+ * message can point there. The names start with hc_; macros give them CUDA's names (api.h). */
+#ifndef HOSTCUDA_ABI_H
+#define HOSTCUDA_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hostcuda/errors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct uint3 {
+    unsigned x, y, z;
+} uint3;
+
+/* Where the running CUDA thread stands. One per worker; a switch of fibers rewrites `thread`. */
+typedef struct hc_position {
+    uint3 thread, block, block_dim, grid_dim;
+} hc_position;
+
+extern __thread hc_position hc_now;
+
+typedef struct hc_site {
+    const char *file;
+    int line;
+} hc_site;
+
+/* ---- launches ---- */
+
+typedef struct CUstream_st *hc_stream;
+
+enum { HC_POINTERS_MAX = 32 };
+
+typedef struct hc_launch {
+    const char *kernel; /* as written at the launch */
+    hc_site site;
+    const void *entry; /* address of the kernel, NULL for a null function pointer */
+    uint3 grid, block;
+    size_t dynamic_shared;
+    hc_stream stream;
+    void (*run)(void *arguments);      /* runs the kernel once, for the thread in hc_now */
+    void *arguments;                   /* copied by hc_launch_kernel */
+    size_t argument_bytes;
+    const void *pointers[HC_POINTERS_MAX]; /* the arguments that are pointers to data, ... */
+    int positions[HC_POINTERS_MAX];        /* ... and which argument each is, from 1 */
+    int pointer_count;
+} hc_launch;
+
+cudaError_t hc_launch_kernel(const hc_launch *launch);
+
+/* ---- within a kernel ---- */
+
+/* A __shared__ variable: its place in the block's arena, given anew in each launch. */
+typedef struct hc_shared_site {
+    uint64_t place; /* launch number << 24 | offset */
+} hc_shared_site;
+
+extern __thread char *hc_shared_base;    /* this worker's arena */
+extern __thread uint64_t hc_shared_launch; /* number of the running launch << 24 */
+
+void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const char *name);
+void *hc_dynamic_shared(void);
+
+static inline void *hc_shared(hc_shared_site *site, size_t bytes, size_t align, const char *name) {
+    uint64_t place = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
+    if (__builtin_expect((place ^ hc_shared_launch) >> 24 == 0, 1))
+        return hc_shared_base + (place & 0xffffff);
+    return hc_shared_place(site, bytes, align, name);
+}
+
+typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR } hc_barrier_kind;
+int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line);
+
+typedef enum hc_warp_kind {
+    HC_SYNCWARP,
+    HC_SHFL,
+    HC_SHFL_UP,
+    HC_SHFL_DOWN,
+    HC_SHFL_XOR,
+    HC_BALLOT,
+    HC_MATCH_ANY,
+    HC_ACTIVEMASK
+} hc_warp_kind;
+
+/* Exchanges `value` among the lanes of `mask`; `lane` and `width` as in the shuffles. */
+uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int width,
+                 const char *file, int line);
+
+/* Every atomic passes here: a thread that repeats one without effect is waiting for another. */
+void hc_atomic_touch(const volatile void *address, bool changed);
+
+void hc_assert_failed(const char *text, const char *file, int line, const char *function)
+    __attribute__((noreturn));
+void hc_trap(const char *file, int line) __attribute__((noreturn));
+long long hc_clock(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

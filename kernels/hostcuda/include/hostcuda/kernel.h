@@ -1,0 +1,130 @@
+/* hostcuda/kernel.h: what is seen within a kernel, and how one is launched. */
+#ifndef HOSTCUDA_KERNEL_H
+#define HOSTCUDA_KERNEL_H
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "hostcuda/types.h"
+
+/* Read-only, as in CUDA. hc_now is thread-local to the worker, so one load each. */
+#define threadIdx (static_cast<const uint3 &>(hc_now.thread))
+#define blockIdx (static_cast<const uint3 &>(hc_now.block))
+#define blockDim (static_cast<const uint3 &>(hc_now.block_dim))
+#define gridDim (static_cast<const uint3 &>(hc_now.grid_dim))
+#define warpSize 32
+
+#define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
+
+#define __syncthreads() ((void)hc_barrier(HC_PLAIN, 0, __FILE__, __LINE__))
+#define __syncthreads_count(p) hc_barrier(HC_COUNT, (p) != 0, __FILE__, __LINE__)
+#define __syncthreads_and(p) hc_barrier(HC_AND, (p) != 0, __FILE__, __LINE__)
+#define __syncthreads_or(p) hc_barrier(HC_OR, (p) != 0, __FILE__, __LINE__)
+#define __trap() hc_trap(__FILE__, __LINE__)
+#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __nanosleep(ns) ((void)(ns))
+#define clock() ((clock_t)hc_clock())
+#define clock64() hc_clock()
+
+#define HC_SITE(name) ::hc::launch_site{name, {__FILE__, __LINE__}}
+
+namespace hc {
+
+struct launch_site {
+    const char *kernel;
+    hc_site site;
+};
+
+/* `extern __shared__ T s[];` at file scope: turns into the running block's pointer when used. */
+template <class T> struct dynamic_shared {
+    operator T *() const { return static_cast<T *>(hc_dynamic_shared()); }
+    template <class U> explicit operator U *() const {
+        return reinterpret_cast<U *>(hc_dynamic_shared());
+    }
+};
+
+/* Only pointers to data are looked at: a function pointer is a host address by right. */
+template <class T> void note_pointer(hc_launch &launch, int position, const T &argument) {
+    if constexpr (std::is_pointer_v<T>) {
+        if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) {
+            if (launch.pointer_count == HC_POINTERS_MAX) return;
+            launch.pointers[launch.pointer_count] = const_cast<const void *>(
+                reinterpret_cast<const volatile void *>(argument));
+            launch.positions[launch.pointer_count++] = position;
+        }
+    }
+    (void)launch, (void)position, (void)argument;
+}
+
+template <class F, class... P> struct call {
+    F function;
+    std::tuple<P...> arguments;
+    static void run(void *self) {
+        call *c = static_cast<call *>(self);
+        std::apply(c->function, c->arguments);
+    }
+};
+
+template <class F, class... P>
+void launch_call(hc_launch &launch, F function, const std::tuple<P...> &arguments) {
+    static_assert((std::is_trivially_copyable_v<P> && ...),
+                  "a kernel's argument must be trivially copyable");
+    int position = 0;
+    std::apply([&](const P &...a) { (note_pointer(launch, ++position, a), ...); }, arguments);
+    call<F, P...> c{function, arguments};
+    launch.run = call<F, P...>::run;
+    launch.arguments = &c;
+    launch.argument_bytes = sizeof c;
+    (void)hc_launch_kernel(&launch); /* the error is kept for cudaGetLastError */
+}
+
+inline hc_launch configure(launch_site at, dim3 grid, dim3 block, size_t shared, hc_stream stream) {
+    hc_launch launch = {};
+    launch.kernel = at.kernel;
+    launch.site = at.site;
+    launch.grid = grid;
+    launch.block = block;
+    launch.dynamic_shared = shared;
+    launch.stream = stream;
+    return launch;
+}
+
+/* A kernel that one address names: its arguments are converted to the parameters' types. */
+template <class... P> struct launcher {
+    hc_launch launch;
+    void (*function)(P...);
+    void operator()(P... arguments) {
+        launch_call(launch, function, std::tuple<std::decay_t<P>...>(arguments...));
+    }
+};
+
+template <class... P>
+launcher<P...> kernel(launch_site at, void (*function)(P...), dim3 grid, dim3 block,
+                      size_t shared = 0, hc_stream stream = nullptr) {
+    launcher<P...> l{configure(at, grid, block, shared, stream), function};
+    l.launch.entry = reinterpret_cast<const void *>(function);
+    return l;
+}
+
+/* A template whose arguments are deduced from the launch's. */
+template <class F> struct deduced_launcher {
+    hc_launch launch;
+    F function;
+    template <class... A> void operator()(A... arguments) {
+        launch_call(launch, function, std::tuple<A...>(arguments...));
+    }
+};
+
+template <class F>
+deduced_launcher<F> deduced_kernel(launch_site at, F function, dim3 grid, dim3 block,
+                                   size_t shared = 0, hc_stream stream = nullptr) {
+    deduced_launcher<F> l{configure(at, grid, block, shared, stream), function};
+    l.launch.entry = reinterpret_cast<const void *>(&call<F>::run);
+    return l;
+}
+
+} // namespace hc
+#endif

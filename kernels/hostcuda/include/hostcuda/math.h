@@ -1,0 +1,127 @@
+/* hostcuda/math.h: integer and floating-point intrinsics.
+ *
+ * The quick forms (__expf …) are the accurate host functions: a GPU's are a few ulp worse. */
+#ifndef HOSTCUDA_MATH_H
+#define HOSTCUDA_MATH_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+/* ---- integers ---- */
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+static inline unsigned __brev(unsigned x) {
+    unsigned r = 0;
+    for (int i = 0; i < 32; i++) r |= (x >> i & 1u) << (31 - i);
+    return r;
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+static inline int __mulhi(int a, int b) { return (int)((int64_t)a * b >> 32); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+static inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+static inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+
+#define HC_MIN_MAX(type)                                                                           \
+    static inline constexpr type min(type a, type b) { return b < a ? b : a; }                     \
+    static inline constexpr type max(type a, type b) { return a < b ? b : a; }
+HC_MIN_MAX(int)
+HC_MIN_MAX(unsigned)
+HC_MIN_MAX(long)
+HC_MIN_MAX(unsigned long)
+HC_MIN_MAX(long long)
+HC_MIN_MAX(unsigned long long)
+#undef HC_MIN_MAX
+/* As CUDA's: a NaN loses against a number. */
+static inline float min(float a, float b) { return fminf(a, b); }
+static inline float max(float a, float b) { return fmaxf(a, b); }
+static inline double min(double a, double b) { return fmin(a, b); }
+static inline double max(double a, double b) { return fmax(a, b); }
+static inline double min(float a, double b) { return fmin(a, b); }
+static inline double max(float a, double b) { return fmax(a, b); }
+static inline double min(double a, float b) { return fmin(a, b); }
+static inline double max(double a, float b) { return fmax(a, b); }
+static inline constexpr unsigned min(int a, unsigned b) { return min((unsigned)a, b); }
+static inline constexpr unsigned min(unsigned a, int b) { return min(a, (unsigned)b); }
+static inline constexpr unsigned max(int a, unsigned b) { return max((unsigned)a, b); }
+static inline constexpr unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
+
+/* ---- floating point ---- */
+static inline float __expf(float x) { return expf(x); }
+static inline float __exp10f(float x) { return powf(10.0f, x); }
+static inline float __logf(float x) { return logf(x); }
+static inline float __log2f(float x) { return log2f(x); }
+static inline float __log10f(float x) { return log10f(x); }
+static inline float __sinf(float x) { return sinf(x); }
+static inline float __cosf(float x) { return cosf(x); }
+static inline float __tanf(float x) { return tanf(x); }
+static inline void __sincosf(float x, float *s, float *c) { *s = sinf(x), *c = cosf(x); }
+static inline float __powf(float x, float y) { return powf(x, y); }
+static inline float __fdividef(float x, float y) { return x / y; }
+static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+static inline float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
+static inline float __fsqrt_rn(float x) { return sqrtf(x); }
+static inline float __frcp_rn(float x) { return 1.0f / x; }
+static inline float __fdiv_rn(float x, float y) { return x / y; }
+static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
+static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+static inline float sinpif(float x) { return sinf(3.14159265358979323846f * x); }
+static inline float cospif(float x) { return cosf(3.14159265358979323846f * x); }
+
+/* Addition and multiplication that the compiler must not contract to a fused one. */
+#define HC_ROUNDED(name, type, op)                                                                 \
+    static inline type name(type x, type y) {                                                      \
+        volatile type r = x op y;                                                                  \
+        return r;                                                                                  \
+    }
+HC_ROUNDED(__fadd_rn, float, +)
+HC_ROUNDED(__fsub_rn, float, -)
+HC_ROUNDED(__fmul_rn, float, *)
+HC_ROUNDED(__dadd_rn, double, +)
+HC_ROUNDED(__dsub_rn, double, -)
+HC_ROUNDED(__dmul_rn, double, *)
+#undef HC_ROUNDED
+
+/* ---- conversions ---- */
+template <class To, class From> static inline To hc_bits(From value) {
+    static_assert(sizeof(To) == sizeof(From));
+    To result;
+    memcpy(&result, &value, sizeof result);
+    return result;
+}
+static inline int __float_as_int(float x) { return hc_bits<int>(x); }
+static inline unsigned __float_as_uint(float x) { return hc_bits<unsigned>(x); }
+static inline float __int_as_float(int x) { return hc_bits<float>(x); }
+static inline float __uint_as_float(unsigned x) { return hc_bits<float>(x); }
+static inline long long __double_as_longlong(double x) { return hc_bits<long long>(x); }
+static inline double __longlong_as_double(long long x) { return hc_bits<double>(x); }
+static inline int __float2int_rn(float x) { return (int)nearbyintf(x); }
+static inline int __float2int_rz(float x) { return (int)x; }
+static inline int __float2int_rd(float x) { return (int)floorf(x); }
+static inline int __float2int_ru(float x) { return (int)ceilf(x); }
+static inline unsigned __float2uint_rn(float x) { return (unsigned)nearbyintf(x); }
+static inline unsigned __float2uint_rz(float x) { return (unsigned)x; }
+static inline float __int2float_rn(int x) { return (float)x; }
+static inline float __uint2float_rn(unsigned x) { return (float)x; }
+static inline int __double2int_rn(double x) { return (int)nearbyint(x); }
+static inline float __double2float_rn(double x) { return (float)x; }
+
+/* ---- cached loads: plain loads here ---- */
+template <class T> static inline T __ldg(const T *p) { return *p; }
+template <class T> static inline T __ldcg(const T *p) { return *p; }
+template <class T> static inline T __ldcs(const T *p) { return *p; }
+template <class T> static inline void __stcs(T *p, T v) { *p = v; }
+template <class T> static inline void __stcg(T *p, T v) { *p = v; }
+
+#endif
