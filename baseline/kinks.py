@@ -35,7 +35,6 @@ class Unit:
     image: int
     where: tuple
     other: int  # the decision not taken: 0 or 1 of a ReLU, position 0..3 of a pooling window
-    margin: float
 
 
 def _windows(x):
@@ -46,7 +45,7 @@ def _windows(x):
 
 
 class Decisions:
-    """What every ReLU, max pool (2x2) and dropout of `net` decided for a batch, and how narrowly.
+    """What every ReLU, max pool (2x2) and dropout of `net` decided for a batch; `units` are narrow.
 
     Dropout masks must have been set, as for any forward pass. Images do not influence each other in
     these nets, so the gradient of one image can be taken again with one decision changed.
@@ -73,26 +72,31 @@ class Decisions:
 
     def _see_relu(self, layer, x):
         positive = self.decided[layer] = (x > 0).to(x.dtype)
-        # exactly 0 comes from inputs of zeros, where there is nothing to round
-        self._note(layer, x.abs(), (x != 0), x, lambda image, *at: 1 - int(positive[image][at]))
+        limit = self._limit(x)
+        near = x.abs() <= limit
+        # where all channels are 0, their inputs are zeros: no rounding, both sides get exactly 0
+        near &= ~near.all(1, keepdim=True)
+        for at in torch.nonzero(near).tolist():
+            self.units.append(Unit(layer, at[0], tuple(at[1:]), 1 - int(positive[tuple(at)])))
 
     def _see_pool(self, layer, x):
         index = functional.max_pool2d(x, 2, return_indices=True)[1]
         winner = (index // x.shape[3] % 2) * 2 + index % x.shape[3] % 2
         self.decided[layer] = winner
-        windows = _windows(x)
-        gap = windows.amax(-1, keepdim=True) - windows
-        # an exact tie is a patch that repeats (black borders): its gradients are equal, too
-        self._note(layer, gap, (gap != 0) & (windows > 0), x, lambda *at: at[-1])
+        windows, limit = _windows(x), self._limit(x)
+        near = (windows.amax(-1, keepdim=True) - windows <= limit) & (windows > 0)
+        near.scatter_(-1, winner.unsqueeze(-1), False)
+        # If all channels tie at these two places, the image repeats there (black borders): whoever
+        # wins, the gradients are equal. There can be ten thousands of these.
+        n, c, p, q, other = torch.nonzero(near, as_tuple=True)
+        gap = windows[n, :, p, q, other] - windows[n, :, p, q, winner[n, c, p, q]]
+        repeats = (gap.abs() <= limit).all(1)
+        for at in torch.stack((n, c, p, q, other), 1)[~repeats].tolist():
+            self.units.append(Unit(layer, at[0], tuple(at[1:4]), at[4]))
 
-    def _note(self, layer, margin, counts, x, other):
-        """Adds the units that are within MARGIN of a kink and count."""
-        scale = float(x.square().mean().sqrt())
-        near = torch.nonzero((margin <= MARGIN * scale) & counts)
-        dims = self.decided[layer].dim()
-        for at in near.tolist():
-            narrow = float(margin[tuple(at)]) / scale
-            self.units.append(Unit(layer, at[0], tuple(at[1:dims]), other(*at), narrow))
+    @staticmethod
+    def _limit(x):
+        return MARGIN * float(x.square().mean().sqrt())
 
     def gradient(self, image, turned=None):
         """Gradients of the batch's mean loss that come from one image, with unit `turned` turned."""

@@ -38,12 +38,17 @@ torch_version() {
     "$1" -c 'from importlib.metadata import version; print(version("torch"))' 2>/dev/null || true
 }
 
-# have_packages PYTHON: the pinned torch, numpy and pytest are there.
-have_packages() {
+# has_torch PYTHON: the pinned version is there, in any build (2.13.0, 2.13.0+cpu).
+has_torch() {
     case $(torch_version "$1") in
     "$TORCH" | "$TORCH"+*) ;;
     *) return 1 ;;
     esac
+}
+
+# have_packages PYTHON: the pinned torch, numpy and pytest are there.
+have_packages() {
+    has_torch "$1" || return 1
     "$1" -c 'from importlib.util import find_spec as f; import sys
 sys.exit(not all(map(f, ("numpy", "pytest"))))' 2>/dev/null
 }

@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
-PARITY_SHORT = ["STEPS=10", "BATCH=16"]
+PARITY_SHORT = ["STEPS=5", "BATCH=16"]
 
 
 def environment(log: Path) -> dict:

@@ -143,7 +143,9 @@ offered() {
 choose_torch() {
     local exact=${TORCH//./\\.}
     torch=("torch==$TORCH")
-    if have_gpu; then
+    if has_torch .venv/bin/python; then
+        return 0
+    elif have_gpu; then
         offered "$exact(\+[a-z0-9]+)?"
     elif offered "$exact\+cpu"; then
         torch=("torch==$TORCH+cpu")
@@ -160,7 +162,10 @@ for python in .venv/bin/python $(pythons); do
     if [ "$python" = .venv/bin/python ]; then
         pip --version >/dev/null 2>&1 || continue
     else
-        run_logged "$python" -m venv --clear .venv || continue
+        # A torch of that version that this Python has already is used, not fetched again.
+        site=()
+        if has_torch "$python"; then site=(--system-site-packages); fi
+        run_logged "$python" -m venv --clear "${site[@]}" .venv || continue
     fi
     if choose_torch; then
         chosen=1
@@ -171,7 +176,7 @@ if [ -z "$chosen" ]; then
     [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
     die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
 fi
-echo "setup: fetching ${torch[0]} for Python $(python_version .venv/bin/python)"
+echo "setup: filling .venv, Python $(python_version .venv/bin/python), with ${torch[0]}"
 run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
     die "pip could not install ${torch[0]} (no network?); see $log"
 have_packages .venv/bin/python || die ".venv still lacks torch $TORCH, numpy or pytest; see $log"

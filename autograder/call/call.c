@@ -93,7 +93,8 @@ static void judge_buffer(const call_request *q, const call_wire *w, int i, call_
         fault(report, "the input %s was changed", b->name);
     if (b->role != CALL_OUT || report->status != TL_OK || b->type == CALL_BYTES) return;
     size_t left = count_poison(data, b->count, b->type);
-    if (left) fault(report, "%zu of %zu elements of %s were never written", left, b->count, b->name);
+    if (left)
+        fault(report, "%zu of %zu elements of %s were never written", left, b->count, b->name);
 }
 
 static void judge(const call_request *q, const call_wire *w, call_report *report) {
@@ -108,7 +109,8 @@ static void take_results(const call_request *q, const call_wire *w) {
         const call_buffer *b = &q->buffer[i];
         if (w->slot_frame[i] < 0 || !b->count) continue;
         if (b->role == CALL_OUT || b->role == CALL_INOUT)
-            memcpy(b->host, w->frame[w->slot_frame[i]] + CALL_FENCE, b->count * type_bytes(b->type));
+            memcpy(b->host, w->frame[w->slot_frame[i]] + CALL_FENCE,
+                   b->count * type_bytes(b->type));
     }
 }
 

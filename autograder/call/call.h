@@ -5,8 +5,8 @@
  * forwarded to a process that holds untrusted code, and no suite can tell the difference.
  *
  * Around every buffer lie fences, and outputs arrive poisoned. Both are signalling NaNs: code that
- * only reads them gets NaN, and code that adds to them turns them quiet, which shows. Fences, inputs
- * and poison are judged on the suite's side, from the bytes that came back. */
+ * only reads them gets NaN, and code that adds to them turns them quiet, which shows. Fences,
+ * inputs and poison are judged on the suite's side, from the bytes that came back. */
 #ifndef CALL_H
 #define CALL_H
 
@@ -29,6 +29,7 @@ typedef enum call_op {
     CALL_init,
     CALL_schedule_lr,
     CALL_graph, /* a program of autograd instructions: graph.h */
+    CALL_train, /* a net, its data, and a program of training instructions: train.h */
     CALL_OPS
 } call_op;
 
@@ -70,8 +71,8 @@ typedef struct call_request {
 typedef struct call_report {
     tl_status status;
     char error[CALL_TEXT]; /* the line of tl_error, "" after TL_OK */
-    /* What the operation did that it must not do, in words: a broken fence, a changed input, an element
-     * never written, memory not given back. "" if it behaved. */
+    /* What the operation did that it must not do, in words: a broken fence, a changed input, an
+     * element never written, memory not given back. "" if it behaved. */
     char fault[CALL_TEXT];
     int64_t live_bytes; /* handed out by the allocator after the call, less before it */
 } call_report;

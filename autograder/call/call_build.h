@@ -4,19 +4,27 @@
 
 #include "call_ops.h"
 
-/* Buffers of tl_real by role, int32 buffers, and bytes of a struct that lies in device memory. The casts
- * drop const: a request has one pointer for both directions, and IN is never written. */
-#define IN(x, n) {#x, CALL_REAL, CALL_IN, (n), (void *)(uintptr_t)(x)}
-#define OUT(x, n) {#x, CALL_REAL, CALL_OUT, (n), (x)}
-#define INOUT(x, n) {#x, CALL_REAL, CALL_INOUT, (n), (x)}
-#define INTS_IN(x, n) {#x, CALL_INT32, CALL_IN, (n), (void *)(uintptr_t)(x)}
-#define INTS_OUT(x, n) {#x, CALL_INT32, CALL_OUT, (n), (x)}
-#define BYTES_IN(x, n) {#x, CALL_BYTES, CALL_IN, (n), (void *)(uintptr_t)(x)}
-#define BYTES_OUT(x, n) {#x, CALL_BYTES, CALL_OUT, (n), (x)}
-#define BYTES_INOUT(x, n) {#x, CALL_BYTES, CALL_INOUT, (n), (x)}
+/* Buffers of tl_real by role, int32 buffers, and bytes of a struct that lies in device memory. The
+ * casts drop const: a request has one pointer for both directions, and IN is never written. */
+#define IN(x, n)                                                                                   \
+    { #x, CALL_REAL, CALL_IN, (n), (void *)(uintptr_t)(x) }
+#define OUT(x, n)                                                                                  \
+    { #x, CALL_REAL, CALL_OUT, (n), (x) }
+#define INOUT(x, n)                                                                                \
+    { #x, CALL_REAL, CALL_INOUT, (n), (x) }
+#define INTS_IN(x, n)                                                                              \
+    { #x, CALL_INT32, CALL_IN, (n), (void *)(uintptr_t)(x) }
+#define INTS_OUT(x, n)                                                                             \
+    { #x, CALL_INT32, CALL_OUT, (n), (x) }
+#define BYTES_IN(x, n)                                                                             \
+    { #x, CALL_BYTES, CALL_IN, (n), (void *)(uintptr_t)(x) }
+#define BYTES_OUT(x, n)                                                                            \
+    { #x, CALL_BYTES, CALL_OUT, (n), (x) }
+#define BYTES_INOUT(x, n)                                                                          \
+    { #x, CALL_BYTES, CALL_INOUT, (n), (x) }
 /* of tl_real, so that its poison reads as NaN */
 #define WORK(bytes)                                                                                \
-    {"work", CALL_REAL, CALL_SCRATCH, ((bytes) + sizeof(tl_real) - 1) / sizeof(tl_real), NULL}
+    { "work", CALL_REAL, CALL_SCRATCH, ((bytes) + sizeof(tl_real) - 1) / sizeof(tl_real), NULL }
 
 #define INTEGERS(...)                                                                              \
     .integer = (const int64_t[]){__VA_ARGS__},                                                     \

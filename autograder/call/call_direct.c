@@ -1,4 +1,5 @@
-/* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back. */
+/* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back.
+ */
 #include "wire.h"
 
 #include <stdio.h>

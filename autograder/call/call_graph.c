@@ -149,11 +149,16 @@ static tl_status run_read_flags(graph_machine *m, const int64_t *o) {
 }
 
 static const graph_row rows[GRAPH_CODES] = {
-    [GRAPH_PARAMETER] = {5, run_parameter},   [GRAPH_INPUT] = {6, run_input},
-    [GRAPH_BUFFER] = {5, run_buffer},         [GRAPH_RECORDING] = {1, run_recording},
-    [GRAPH_STEP] = {2, run_step},             [GRAPH_BACKWARD] = {1, run_backward},
-    [GRAPH_ZERO_GRAD] = {1, run_zero_grad},   [GRAPH_RESET] = {0, run_reset},
-    [GRAPH_READ_VALUE] = {1, run_read_value}, [GRAPH_READ_GRAD] = {1, run_read_grad},
+    [GRAPH_PARAMETER] = {5, run_parameter},
+    [GRAPH_INPUT] = {6, run_input},
+    [GRAPH_BUFFER] = {5, run_buffer},
+    [GRAPH_RECORDING] = {1, run_recording},
+    [GRAPH_STEP] = {2, run_step},
+    [GRAPH_BACKWARD] = {1, run_backward},
+    [GRAPH_ZERO_GRAD] = {1, run_zero_grad},
+    [GRAPH_RESET] = {0, run_reset},
+    [GRAPH_READ_VALUE] = {1, run_read_value},
+    [GRAPH_READ_GRAD] = {1, run_read_grad},
     [GRAPH_READ_FLAGS] = {1, run_read_flags},
 };
 

@@ -75,7 +75,7 @@ void call_softmax_xent_bwd(call_where t, call_report *r, tl_real *dlogits, const
          BUFFERS(INOUT(dlogits, n), IN(dloss, 1), IN(prob, n), INTS_IN(label, (size_t)rows)));
 }
 
-#define BATCHNORM_SIZES(g) size_t c = (size_t)g->c, n = (size_t)g->n * c * (size_t)g->hw
+#define BATCHNORM_SIZES(g)   size_t c = (size_t)g->c, n = (size_t)g->n * c * (size_t)g->hw
 #define BATCHNORM_NUMBERS(g) INTEGERS(g->n, g->c, g->hw), NUMBERS(g->eps, g->momentum)
 
 void call_batchnorm_fwd(call_where t, call_report *r, tl_real *y, tl_real *mean, tl_real *inv_std,
@@ -101,8 +101,8 @@ void call_batchnorm_bwd(call_where t, call_report *r, tl_real *dx, tl_real *dgam
                         const tl_real *mean, const tl_real *inv_std, const tl_batchnorm_geom *g) {
     BATCHNORM_SIZES(g);
     CALL(batchnorm_bwd, BATCHNORM_NUMBERS(g),
-         BUFFERS(INOUT(dx, n), INOUT(dgamma, c), INOUT(dbeta, c), IN(dy, n), IN(x, n),
-                 IN(gamma, c), IN(mean, c), IN(inv_std, c)));
+         BUFFERS(INOUT(dx, n), INOUT(dgamma, c), INOUT(dbeta, c), IN(dy, n), IN(x, n), IN(gamma, c),
+                 IN(mean, c), IN(inv_std, c)));
 }
 
 void call_dropout_fwd(call_where t, call_report *r, tl_real *y, const tl_real *x,
@@ -125,9 +125,24 @@ void call_init(call_where t, call_report *r, tl_real *w, size_t n, int which, in
 void call_graph(call_where t, call_report *r, tl_real *results, size_t result_count,
                 const tl_real *values, size_t value_count, const int32_t *labels,
                 size_t label_count, const int64_t *program, size_t length) {
-    CALL(graph, .integer = program, .integers = length,
-         BUFFERS(OUT(results, result_count), IN(values, value_count),
-                 INTS_IN(labels, label_count)));
+    CALL(
+        graph, .integer = program, .integers = length,
+        BUFFERS(OUT(results, result_count), IN(values, value_count), INTS_IN(labels, label_count)));
+}
+
+void call_train(call_where t, call_report *r, tl_real *results, size_t result_count,
+                const tl_real *values, size_t value_count, const tl_device_split *split,
+                const double number[CALL_NUMBERS], const int64_t *program, size_t length) {
+    size_t image = (size_t)split->c * (size_t)split->h * (size_t)split->w;
+    call_request q = {.op = CALL_train,
+                      .integer = program,
+                      .integers = length,
+                      BUFFERS(OUT(results, result_count), IN(values, value_count),
+                              BYTES_IN(split->images, split->count * image),
+                              BYTES_IN(split->labels, split->count),
+                              IN(split->lut, (size_t)split->c * 256))};
+    for (int i = 0; i < CALL_NUMBERS; i++) q.number[i] = number[i];
+    call_run(t, &q, r);
 }
 
 void call_sgd_step(call_where t, call_report *r, tl_real *w, tl_real *velocity, const tl_real *dw,
@@ -139,16 +154,15 @@ void call_sgd_step(call_where t, call_report *r, tl_real *w, tl_real *velocity, 
 void call_adam_step(call_where t, call_report *r, tl_real *w, tl_real *m, tl_real *v,
                     const tl_real *dw, size_t n, const tl_step *step, const tl_adam_options *o) {
     CALL(adam_step, INTEGERS((int64_t)n), NUMBERS(o->beta1, o->beta2, o->eps, o->weight_decay),
-         BUFFERS(INOUT(w, n), INOUT(m, n), INOUT(v, n), IN(dw, n),
-                 BYTES_IN(step, sizeof *step)));
+         BUFFERS(INOUT(w, n), INOUT(m, n), INOUT(v, n), IN(dw, n), BYTES_IN(step, sizeof *step)));
 }
 
 void call_schedule_lr(call_where t, call_report *r, double *lr, size_t n, uint64_t first,
                       const tl_schedule *schedule) {
-    CALL(schedule_lr,
-         INTEGERS(schedule->kind, (int64_t)schedule->turn, (int64_t)schedule->total,
-                  (int64_t)first),
-         NUMBERS(schedule->base, schedule->factor), BUFFERS(BYTES_OUT(lr, n * sizeof *lr)));
+    CALL(
+        schedule_lr,
+        INTEGERS(schedule->kind, (int64_t)schedule->turn, (int64_t)schedule->total, (int64_t)first),
+        NUMBERS(schedule->base, schedule->factor), BUFFERS(BYTES_OUT(lr, n * sizeof *lr)));
 }
 
 void call_batch_load(call_where t, call_report *r, tl_real *x, int32_t *label,

@@ -20,8 +20,7 @@ void call_scale(call_where t, call_report *r, tl_real *y, const tl_real *x, size
     CALL(scale, INTEGERS((int64_t)n), NUMBERS(factor), BUFFERS(OUT(y, n), IN(x, n)));
 }
 
-void call_axpy(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n,
-               double alpha) {
+void call_axpy(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n, double alpha) {
     CALL(axpy, INTEGERS((int64_t)n), NUMBERS(alpha), BUFFERS(INOUT(y, n), IN(x, n)));
 }
 
@@ -58,7 +57,8 @@ REDUCTION(transpose, tl_real, OUT, rows *cols)
 PRODUCT(matmul)
 PRODUCT(gemm)
 
-/* ---- tensors: sizes cross as ndim and four numbers, so that five dimensions can be asked for ---- */
+/* ---- tensors: sizes cross as ndim and four numbers, so that five dimensions can be asked for ----
+ */
 
 static int64_t size_at(int ndim, const int dim[], int i) { return i < ndim ? dim[i] : 1; }
 #define SHAPE_INTEGERS(ndim, dim)                                                                  \

@@ -1,7 +1,8 @@
 /* call_ops.h: calls as typed functions, one per operation; arguments as in tl/, with host arrays.
  *
- * Outputs are poisoned unless the contract accumulates, workspaces come from here, a NULL bias stays
- * NULL, the same array twice is an operation in place. Geometry must have passed its check. */
+ * Outputs are poisoned unless the contract accumulates, workspaces come from here, a NULL bias
+ * stays NULL, the same array twice is an operation in place. Geometry must have passed its check.
+ */
 #ifndef CALL_OPS_H
 #define CALL_OPS_H
 
@@ -11,9 +12,12 @@ typedef const call_target *call_where;
 
 /* lab 1 */
 void call_fill(call_where t, call_report *r, tl_real *y, size_t n, double value);
-void call_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b, size_t n);
-void call_mul(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b, size_t n);
-void call_scale(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n, double factor);
+void call_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
+              size_t n);
+void call_mul(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
+              size_t n);
+void call_scale(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n,
+                double factor);
 void call_axpy(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n, double alpha);
 void call_mul_add(call_where t, call_report *r, tl_real *dx, const tl_real *a, const tl_real *dy,
                   size_t n);
@@ -95,6 +99,11 @@ void call_init(call_where t, call_report *r, tl_real *w, size_t n, int which, in
 void call_graph(call_where t, call_report *r, tl_real *results, size_t result_count,
                 const tl_real *values, size_t value_count, const int32_t *labels,
                 size_t label_count, const int64_t *program, size_t length);
+
+/* program: call/train.h; the split holds host arrays of training and test images */
+void call_train(call_where t, call_report *r, tl_real *results, size_t result_count,
+                const tl_real *values, size_t value_count, const tl_device_split *split,
+                const double number[CALL_NUMBERS], const int64_t *program, size_t length);
 
 /* lab 5. velocity may be NULL if momentum is 0 */
 void call_sgd_step(call_where t, call_report *r, tl_real *w, tl_real *velocity, const tl_real *dw,

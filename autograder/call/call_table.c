@@ -1,12 +1,13 @@
 /* call_table.c: one row per operation: which buffer, integer and number becomes which argument. */
+#include "train.h"
 #include "wire.h"
 
-#define REAL(i) ((tl_real *)a->slot[i])
-#define I32(i) ((int32_t *)a->slot[i])
-#define RAW(i) (a->slot[i])
-#define STEP(i) ((const tl_step *)a->slot[i])
-#define INT(i) ((int)a->integer[i])
-#define SIZE(i) ((size_t)a->integer[i])
+#define REAL(i)   ((tl_real *)a->slot[i])
+#define I32(i)    ((int32_t *)a->slot[i])
+#define RAW(i)    (a->slot[i])
+#define STEP(i)   ((const tl_step *)a->slot[i])
+#define INT(i)    ((int)a->integer[i])
+#define SIZE(i)   ((size_t)a->integer[i])
 #define NUMBER(i) (a->number[i])
 
 /* Geometry is rebuilt field by field, from the integers in the order of the struct. */
@@ -21,19 +22,37 @@ static const tl_matmul_geom *matmul_of(call_arguments *a) {
 }
 
 static const tl_conv2d_geom *conv2d_of(call_arguments *a) {
-    a->geom.conv2d =
-        (tl_conv2d_geom){.n = INT(0),         .c = INT(1),         .h = INT(2),      .w = INT(3),
-                         .k = INT(4),         .r = INT(5),         .s = INT(6),      .stride_h = INT(7),
-                         .stride_w = INT(8),  .pad_h = INT(9),     .pad_w = INT(10), .dil_h = INT(11),
-                         .dil_w = INT(12),    .p = INT(13),        .q = INT(14)};
+    a->geom.conv2d = (tl_conv2d_geom){.n = INT(0),
+                                      .c = INT(1),
+                                      .h = INT(2),
+                                      .w = INT(3),
+                                      .k = INT(4),
+                                      .r = INT(5),
+                                      .s = INT(6),
+                                      .stride_h = INT(7),
+                                      .stride_w = INT(8),
+                                      .pad_h = INT(9),
+                                      .pad_w = INT(10),
+                                      .dil_h = INT(11),
+                                      .dil_w = INT(12),
+                                      .p = INT(13),
+                                      .q = INT(14)};
     return &a->geom.conv2d;
 }
 
 static const tl_pool2d_geom *pool2d_of(call_arguments *a) {
-    a->geom.pool2d = (tl_pool2d_geom){.n = INT(0),        .c = INT(1),        .h = INT(2),
-                                      .w = INT(3),        .r = INT(4),        .s = INT(5),
-                                      .stride_h = INT(6), .stride_w = INT(7), .pad_h = INT(8),
-                                      .pad_w = INT(9),    .p = INT(10),       .q = INT(11)};
+    a->geom.pool2d = (tl_pool2d_geom){.n = INT(0),
+                                      .c = INT(1),
+                                      .h = INT(2),
+                                      .w = INT(3),
+                                      .r = INT(4),
+                                      .s = INT(5),
+                                      .stride_h = INT(6),
+                                      .stride_w = INT(7),
+                                      .pad_h = INT(8),
+                                      .pad_w = INT(9),
+                                      .p = INT(10),
+                                      .q = INT(11)};
     return &a->geom.pool2d;
 }
 
@@ -55,8 +74,8 @@ static const tl_dropout_geom *dropout_of(call_arguments *a) {
 }
 
 static const tl_sgd_options *sgd_of(call_arguments *a) {
-    a->geom.sgd = (tl_sgd_options){
-        .momentum = NUMBER(0), .weight_decay = NUMBER(1), .nesterov = INT(1)};
+    a->geom.sgd =
+        (tl_sgd_options){.momentum = NUMBER(0), .weight_decay = NUMBER(1), .nesterov = INT(1)};
     return &a->geom.sgd;
 }
 
@@ -145,4 +164,5 @@ const call_row call_rows[CALL_OPS] = {
     [CALL_init] = {"init", call_init_row, 5},
     [CALL_schedule_lr] = {"schedule_lr", call_schedule_row, 4},
     [CALL_graph] = {"graph", call_graph_row, 0},
+    [CALL_train] = {"train", call_train_row, TRAIN_HEADER},
 };

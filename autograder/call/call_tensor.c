@@ -1,4 +1,5 @@
-/* call_tensor.c: rows for functions outside the dispatch table: tensors, initial weights, schedules.
+/* call_tensor.c: rows for functions outside the dispatch table: tensors, initial weights,
+ * schedules.
  *
  * Slots are device pointers, and these functions live on the host: results go through copy_in. */
 #include "wire.h"
@@ -22,8 +23,8 @@ static int take_shape(const call_arguments *a, size_t first, int dim[5]) {
 
 /* What a suite wants to know of a tensor: 8 numbers. */
 static tl_status give_tensor(tl_ctx *ctx, call_arguments *a, const tl_tensor *t, bool flag) {
-    int32_t fact[8] = {t->ndim,      t->dim[0], t->dim[1],      t->dim[2],
-                       t->dim[3], (int32_t)t->size, t->owner, flag};
+    int32_t fact[8] = {t->ndim,   t->dim[0],        t->dim[1], t->dim[2],
+                       t->dim[3], (int32_t)t->size, t->owner,  flag};
     return give(ctx, a, 0, fact, sizeof fact);
 }
 
@@ -45,8 +46,8 @@ tl_status call_tensor_new_row(tl_ctx *ctx, call_arguments *a) {
     return status;
 }
 
-/* integers: ndim and 4 sizes of the tensor, ndim and 4 of the view. The same 8 numbers; the last says
- * whether both share their elements. */
+/* integers: ndim and 4 sizes of the tensor, ndim and 4 of the view. The same 8 numbers; the last
+ * says whether both share their elements. */
 tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a) {
     int dim[5], view_dim[5];
     int ndim = take_shape(a, 0, dim), view_ndim = take_shape(a, 5, view_dim);
@@ -63,8 +64,8 @@ tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a) {
     return status;
 }
 
-/* integers: ndim and 4 sizes, 4 indices. Out: one size_t. Offsets are arithmetic alone, so the tensor
- * has no memory here and may be larger than any machine. */
+/* integers: ndim and 4 sizes, 4 indices. Out: one size_t. Offsets are arithmetic alone, so the
+ * tensor has no memory here and may be larger than any machine. */
 tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a) {
     int dim[5], index[TL_MAX_DIMS];
     tl_tensor t = {.ctx = ctx, .ndim = take_shape(a, 0, dim), .size = 1};
@@ -124,10 +125,18 @@ tl_status call_init_row(tl_ctx *ctx, call_arguments *a) {
     TL_NEED(w, TL_ENOMEM, "no host memory for %zu bytes", bytes);
     tl_status status = TL_EINVAL;
     switch (a->integer[0]) {
-    case 0: status = tl_init_he_normal(w, n, in, seed, stream); break;
-    case 1: status = tl_init_he_uniform(w, n, in, seed, stream); break;
-    case 2: status = tl_init_xavier_normal(w, n, in, out, seed, stream); break;
-    case 3: status = tl_init_xavier_uniform(w, n, in, out, seed, stream); break;
+    case 0:
+        status = tl_init_he_normal(w, n, in, seed, stream);
+        break;
+    case 1:
+        status = tl_init_he_uniform(w, n, in, seed, stream);
+        break;
+    case 2:
+        status = tl_init_xavier_normal(w, n, in, out, seed, stream);
+        break;
+    case 3:
+        status = tl_init_xavier_uniform(w, n, in, out, seed, stream);
+        break;
     }
     if (status == TL_OK) status = give(ctx, a, 0, w, bytes);
     free(w);

@@ -1,15 +1,17 @@
 /* graph.h: autograd programs as rows of integers, so that a graph can cross to another process.
  *
- * An instruction is its code followed by the operands named beside it. Variables are numbered 0, 1, …
- * in the order in which instructions make them ("-> v"). Values of leaves are taken one after the other
- * from buffer 1, labels from buffer 2 (int32); what READ_* asks for is written one after the other to
- * buffer 0. Fractions cross as numerator and denominator, so that the row is integers alone. */
+ * An instruction is its code followed by the operands named beside it. Variables are numbered 0, 1,
+ * … in the order in which instructions make them ("-> v"). Values of leaves are taken one after the
+ * other from buffer 1, labels from buffer 2 (int32); what READ_* asks for is written one after the
+ * other to buffer 0. Fractions cross as numerator and denominator, so that the row is integers
+ * alone. */
 #ifndef CALL_GRAPH_H
 #define CALL_GRAPH_H
 
 enum call_graph_code {
-    /* shape: ndim d0 d1 d2 d3. A parameter has a gradient from the start and survives RESET; an input
-     * belongs to the tape; a buffer is a bare tensor (running statistics) and survives too. */
+    /* shape: ndim d0 d1 d2 d3. A parameter has a gradient from the start and survives RESET; an
+     * input belongs to the tape; a buffer is a bare tensor (running statistics) and survives too.
+     */
     GRAPH_PARAMETER = 1, /* shape            -> v */
     GRAPH_INPUT,         /* needs_grad shape -> v */
     GRAPH_BUFFER,        /* shape            -> v */

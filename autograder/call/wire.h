@@ -58,8 +58,9 @@ typedef struct call_row {
 } call_row;
 extern const call_row call_rows[CALL_OPS];
 
-/* call_graph.c and call_tensor.c: rows that are more than one call. */
+/* call_graph.c, call_train.c and call_tensor.c: rows that are more than one call. */
 tl_status call_graph_row(tl_ctx *ctx, call_arguments *a);
+tl_status call_train_row(tl_ctx *ctx, call_arguments *a);
 tl_status call_tensor_new_row(tl_ctx *ctx, call_arguments *a);
 tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a);
 tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a);

@@ -1,9 +1,10 @@
 /* oracle.h: what every operation means, in double, as loops that read like the formula.
  *
  * Written from the contracts in tl/ alone; shares no code with an implementation. Slow on purpose.
- * Where a result is a sum, `scale` (may be NULL) receives the sum of the absolute values of its terms
- * per element: the unit in which rounding errors of that sum are bounded (tests/bound.h). Functions
- * named _bwd write the gradient itself; a test of accumulation adds what was there before. */
+ * Where a result is a sum, `scale` (may be NULL) receives the sum of the absolute values of its
+ * terms per element: the unit in which rounding errors of that sum are bounded (tests/bound.h).
+ * Functions named _bwd write the gradient itself; a test of accumulation adds what was there
+ * before. */
 #ifndef ORACLE_H
 #define ORACLE_H
 

@@ -88,8 +88,7 @@ oracle_moments oracle_channel_moments(const double *x, int n, int c, int hw, int
 void oracle_normalise(double *y, double *scale, const double *x, const double *gamma,
                       const double *beta, const double *mean, const double *inv_std, int n, int c,
                       int hw) {
-    for (int k = 0; k < c; k++)
-        FOR_CHANNEL(at, n, c, hw, k) {
+    for (int k = 0; k < c; k++) FOR_CHANNEL(at, n, c, hw, k) {
             y[at] = gamma[k] * (x[at] - mean[k]) * inv_std[k] + beta[k];
             if (scale)
                 scale[at] =
@@ -116,8 +115,9 @@ static void batchnorm_channel(const oracle_batchnorm_grad *grad, const double *d
         double xhat_scale = (fabs(x[at]) + fabs(mean)) * inv_std;
         if (grad->dx) grad->dx[at] = gamma * inv_std * (dy[at] - sum / count - xhat * dot / count);
         if (grad->dx_scale)
-            grad->dx_scale[at] = fabs(gamma) * inv_std *
-                                 (fabs(dy[at]) + sum_scale / count + xhat_scale * dot_scale / count);
+            grad->dx_scale[at] =
+                fabs(gamma) * inv_std *
+                (fabs(dy[at]) + sum_scale / count + xhat_scale * dot_scale / count);
     }
 }
 

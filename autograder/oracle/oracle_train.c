@@ -28,8 +28,10 @@ double oracle_schedule(int kind, double base, double factor, uint64_t turn, uint
                        uint64_t i) {
     const double pi = 3.14159265358979323846;
     switch (kind) {
-    case ORACLE_STEP: return base * pow(factor, (double)(i / turn));
-    case ORACLE_COSINE: return base * (1 + cos(pi * (double)i / (double)total)) / 2;
+    case ORACLE_STEP:
+        return base * pow(factor, (double)(i / turn));
+    case ORACLE_COSINE:
+        return base * (1 + cos(pi * (double)i / (double)total)) / 2;
     case ORACLE_TRIANGULAR:
         return i <= turn ? base * (double)i / (double)turn
                          : base * (double)(total - i) / (double)(total - turn);

@@ -54,13 +54,13 @@ CLAIM(call, a_sum_with_poison_is_not_a_result) {
     tl_real y[4], x[4] = {1, 2, 3, 4};
     const int64_t n = 4;
     call_report r;
-    const call_request q = {.op = CALL_axpy,
-                            .integer = &n,
-                            .integers = 1,
-                            .number = {1},
-                            .buffer = {{"y", CALL_REAL, CALL_OUT, 4, y},
-                                       {"x", CALL_REAL, CALL_IN, 4, x}},
-                            .buffers = 2};
+    const call_request q = {
+        .op = CALL_axpy,
+        .integer = &n,
+        .integers = 1,
+        .number = {1},
+        .buffer = {{"y", CALL_REAL, CALL_OUT, 4, y}, {"x", CALL_REAL, CALL_IN, 4, x}},
+        .buffers = 2};
     call_run(cpu, &q, &r);
     expect_ok(c, &r);
     for (int i = 0; i < 4; i++) expect_true(c, y[i] != y[i], "y[%d] is %g", i, (double)y[i]);
@@ -71,13 +71,13 @@ CLAIM(call, an_addition_behind_the_end_is_noticed) {
     tl_real y[4] = {0}, x[8] = {0};
     const int64_t n = 8;
     call_report r;
-    const call_request q = {.op = CALL_axpy,
-                            .integer = &n,
-                            .integers = 1,
-                            .number = {1},
-                            .buffer = {{"y", CALL_REAL, CALL_INOUT, 4, y},
-                                       {"x", CALL_REAL, CALL_IN, 8, x}},
-                            .buffers = 2};
+    const call_request q = {
+        .op = CALL_axpy,
+        .integer = &n,
+        .integers = 1,
+        .number = {1},
+        .buffer = {{"y", CALL_REAL, CALL_INOUT, 4, y}, {"x", CALL_REAL, CALL_IN, 8, x}},
+        .buffers = 2};
     call_run(cpu, &q, &r);
     expect_fault(c, &r, "4 elements behind the end of y");
 }
@@ -88,12 +88,9 @@ CLAIM(call, every_operation_has_a_row) {
 }
 
 CLAIM(call, a_device_that_is_not_there_is_an_error_in_words) {
-    static const call_target bad[] = {{"cuda", "none", 1, 0},
-                                      {"toaster", "none", 1, 0},
-                                      {"cpu", "no_such_rung:1", 1, 0},
-                                      {"cpu", "conv2d:99", 1, 0},
-                                      {"cpu", "conv2d:x", 1, 0},
-                                      {"cpu", "none", -1, 0}};
+    static const call_target bad[] = {{"cuda", "none", 1, 0},          {"toaster", "none", 1, 0},
+                                      {"cpu", "no_such_rung:1", 1, 0}, {"cpu", "conv2d:99", 1, 0},
+                                      {"cpu", "conv2d:x", 1, 0},       {"cpu", "none", -1, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         call_report r;
         tl_real y[3];

@@ -62,7 +62,7 @@ void claim_fail(const claim *c, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     cr_assert(0, "%s\n  call: %s\n  again: GRADLAB_SEED=%llu, filter %s", text, c->call,
-             (unsigned long long)c->seed, c->name);
+              (unsigned long long)c->seed, c->name);
     abort(); /* cr_assert has left the test */
 }
 

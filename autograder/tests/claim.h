@@ -3,8 +3,9 @@
  *   CLAIM(lab2_conv2d, forward_matches_definition) { … uses `claim *c` … }
  *
  * Inputs derive from GRADLAB_SEED (default 1) and the claim's name. A claim that compared nothing
- * fails; so does one whose bounds would let coarse arithmetic pass (expect_sharp). With GRADLAB_BOUNDS
- * set, each claim prints its largest err/bound, and fails above 0.5: for the reference only. */
+ * fails; so does one whose bounds would let coarse arithmetic pass (expect_sharp). With
+ * GRADLAB_BOUNDS set, each claim prints its largest err/bound, and fails above 0.5: for the
+ * reference only. */
 #ifndef TESTS_CLAIM_H
 #define TESTS_CLAIM_H
 
@@ -17,13 +18,13 @@
 
 typedef struct claim {
     const char *name;
-    uint64_t seed, state;  /* of the run; of this claim's draws */
-    char call[512];        /* what is running: operation, device, shapes */
-    double worst;          /* largest err/bound so far */
-    char worst_call[512];  /* and where */
-    int compared;          /* results looked at */
-    int coarse, sharp;     /* coarse results tried, and those that broke their bound */
-    void **block;          /* memory of the claim's arrays */
+    uint64_t seed, state; /* of the run; of this claim's draws */
+    char call[512];       /* what is running: operation, device, shapes */
+    double worst;         /* largest err/bound so far */
+    char worst_call[512]; /* and where */
+    int compared;         /* results looked at */
+    int coarse, sharp;    /* coarse results tried, and those that broke their bound */
+    void **block;         /* memory of the claim's arrays */
     size_t blocks;
 } claim;
 
@@ -46,8 +47,8 @@ __attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_targe
 __attribute__((format(printf, 2, 3), noreturn)) void claim_fail(const claim *c, const char *format,
                                                                 ...);
 
-/* Devices, rungs and thread counts that every claim runs on; ends with device NULL. Plain and rungs,
- * one thread and more threads than images or cores. */
+/* Devices, rungs and thread counts that every claim runs on; ends with device NULL. Plain and
+ * rungs, one thread and more threads than images or cores. */
 extern const call_target claim_targets[];
 #define FOR_TARGETS(t) for (const call_target *t = claim_targets; t->device; t++)
 
@@ -68,10 +69,10 @@ double *coarsen(claim *c, const double *x, size_t n);
 uint64_t draw_bits(claim *c);
 int draw_int(claim *c, int low, int high); /* low <= result <= high */
 double draw_uniform(claim *c, double low, double high);
-tl_real *draw_reals(claim *c, size_t n);                           /* uniform in [-1, 1] */
+tl_real *draw_reals(claim *c, size_t n);                            /* uniform in [-1, 1] */
 tl_real *draw_between(claim *c, size_t n, double low, double high); /* uniform */
-/* Different numbers around 0, none nearer than `gap` to another or than gap/2 to 0: kinks of ReLU and
- * pooling stay out of reach of a smaller step. */
+/* Different numbers around 0, none nearer than `gap` to another or than gap/2 to 0: kinks of ReLU
+ * and pooling stay out of reach of a smaller step. */
 tl_real *draw_distinct(claim *c, size_t n, double gap);
 int32_t *draw_labels(claim *c, size_t n, int classes);
 

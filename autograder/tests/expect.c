@@ -29,7 +29,8 @@ static const char *place(char text[64], expect_shape s, size_t at) {
 void expect_ok(claim *c, const call_report *r) {
     c->compared++;
     if (r->status == TL_ENOTIMPL) claim_fail(c, "not implemented yet: %s", r->error);
-    if (r->status != TL_OK) claim_fail(c, "failed with %s: %s", tl_status_name(r->status), r->error);
+    if (r->status != TL_OK)
+        claim_fail(c, "failed with %s: %s", tl_status_name(r->status), r->error);
     if (r->fault[0]) claim_fail(c, "%s", r->fault);
 }
 
@@ -38,7 +39,8 @@ void expect_status(claim *c, const call_report *r, tl_status status) {
     if (r->status != status)
         claim_fail(c, "should fail with %s, returned %s (%s)", tl_status_name(status),
                    tl_status_name(r->status), r->error);
-    if (!strchr(r->error, ':')) claim_fail(c, "failed without a line that says where: \"%s\"", r->error);
+    if (!strchr(r->error, ':'))
+        claim_fail(c, "failed without a line that says where: \"%s\"", r->error);
     if (r->fault[0]) claim_fail(c, "%s", r->fault);
 }
 
@@ -115,8 +117,8 @@ void expect_ints(claim *c, const char *name, const int32_t *got, const int32_t *
     c->compared++;
     char text[64];
     if (wrong)
-        claim_fail(c, "%s: %zu of %zu elements are wrong, the first at %s: got %d, expected %d", name,
-                   wrong, n, place(text, shape, first), got[first], want[first]);
+        claim_fail(c, "%s: %zu of %zu elements are wrong, the first at %s: got %d, expected %d",
+                   name, wrong, n, place(text, shape, first), got[first], want[first]);
 }
 
 void expect_number(claim *c, const char *name, double got, double want, double bound) {
@@ -129,7 +131,8 @@ void expect_number(claim *c, const char *name, double got, double want, double b
 void expect_chance(claim *c, const char *name, double got, double want, double allowed) {
     c->compared++;
     if (!(fabs(got - want) <= allowed))
-        claim_fail(c, "%s: got %.6g, expected %.6g, chance allows +-%.3g", name, got, want, allowed);
+        claim_fail(c, "%s: got %.6g, expected %.6g, chance allows +-%.3g", name, got, want,
+                   allowed);
 }
 
 void expect_true(claim *c, bool holds, const char *format, ...) {

@@ -28,7 +28,8 @@ void expect_ints(claim *c, const char *name, const int32_t *got, const int32_t *
                  expect_shape shape);
 /* One number against its bound. */
 void expect_number(claim *c, const char *name, double got, double want, double bound);
-/* A sample moment against its expectation: chance alone moves it, so it does not count as rounding. */
+/* A sample moment against its expectation: chance alone moves it, so it does not count as rounding.
+ */
 void expect_chance(claim *c, const char *name, double got, double want, double allowed);
 /* A fact; the message follows. */
 __attribute__((format(printf, 3, 4))) void expect_true(claim *c, bool holds, const char *format,

@@ -16,7 +16,7 @@ int graph_emit(graph *g, const expect_shape *result, int code, int operands, con
     if (g->steps == g->capacity) claim_fail(g->c, "the test's own graph program is too long");
     graph_step *s = &g->step[g->steps++];
     *s = (graph_step){.code = code, .operands = operands, .result = -1};
-    memcpy(s->o, o, (size_t)operands * sizeof *o);
+    for (int i = 0; i < operands; i++) s->o[i] = o[i];
     if (!result) return -1;
     graph_variable *v = &g->variable[g->variables];
     v->ndim = result->ndim;
@@ -111,5 +111,6 @@ void graph_run(graph *g, const call_target *t, call_report *r, const char *what)
     }
     g->out = reals(g->c, g->out_count);
     claim_case(g->c, t, "graph program: %s (%d instructions)", what, g->steps);
-    call_graph(t, r, g->out, g->out_count, g->in, g->in_count, g->label, g->labels, program, length);
+    call_graph(t, r, g->out, g->out_count, g->in, g->in_count, g->label, g->labels, program,
+               length);
 }

@@ -1,8 +1,8 @@
 /* graph_build.h: builds autograd programs (call/graph.h), and says what they should give.
  *
- * Leaves hold small whole numbers, and sums and products of those are exact in float and double alike:
- * a gradient has one right answer, no tolerance. graph_gradient finds it by central differences of the
- * program's forward in double and rounds it to the whole number it must be. */
+ * Leaves hold small whole numbers, and sums and products of those are exact in float and double
+ * alike: a gradient has one right answer, no tolerance. graph_gradient finds it by central
+ * differences of the program's forward in double and rounds it to the whole number it must be. */
 #ifndef TESTS_GRAPH_BUILD_H
 #define TESTS_GRAPH_BUILD_H
 
@@ -48,12 +48,11 @@ int graph_input_of(graph *g, expect_shape shape, const tl_real *values, bool nee
 int graph_net_parameter(graph *g, int index, expect_shape shape, const tl_real *values);
 int graph_buffer_of(graph *g, expect_shape shape, const tl_real *values);
 
-/* An instruction with its operands as in call/graph.h. GRAPH(g, shape of the result, GRAPH_ADD, a, b)
- * returns the new variable; DO(g, GRAPH_BACKWARD, loss) is for those that make none. */
+/* An instruction with its operands as in call/graph.h. GRAPH(g, shape of the result, GRAPH_ADD, a,
+ * b) returns the new variable; DO(g, GRAPH_BACKWARD, loss) is for those that make none. */
 int graph_emit(graph *g, const expect_shape *result, int code, int operands, const int64_t o[]);
 #define GRAPH(g, shape, code, ...)                                                                 \
-    graph_emit((g), &(shape), (code),                                                               \
-               (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                          \
+    graph_emit((g), &(shape), (code), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),   \
                (const int64_t[]){__VA_ARGS__})
 #define DO(g, code, ...)                                                                           \
     (void)graph_emit((g), NULL, (code), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \

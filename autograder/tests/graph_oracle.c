@@ -1,4 +1,5 @@
-/* graph_oracle.c: what an autograd program means: forward by definition, gradients by differences. */
+/* graph_oracle.c: what an autograd program means: forward by definition, gradients by differences.
+ */
 #include "graph_build.h"
 
 #include <math.h>
@@ -11,9 +12,8 @@ static double *value_of(const graph *g, int64_t v) { return g->variable[v].value
 static int dim_of(const graph *g, int64_t v, int i) { return g->variable[v].dim[i]; }
 
 static void evaluate_linear(const graph *g, const graph_step *s, double *y) {
-    const tl_linear_geom geom = {.n = dim_of(g, s->o[0], 0),
-                                 .in = dim_of(g, s->o[0], 1),
-                                 .out = dim_of(g, s->o[1], 0)};
+    const tl_linear_geom geom = {
+        .n = dim_of(g, s->o[0], 0), .in = dim_of(g, s->o[0], 1), .out = dim_of(g, s->o[1], 0)};
     const double *b = s->o[2] < 0 ? NULL : value_of(g, s->o[2]);
     oracle_linear_fwd(y, NULL, value_of(g, s->o[0]), value_of(g, s->o[1]), b, &geom);
 }
@@ -64,7 +64,9 @@ static void evaluate(const graph *g, const graph_step *s) {
     switch (s->code) {
     case GRAPH_PARAMETER:
     case GRAPH_INPUT:
-    case GRAPH_BUFFER: memcpy(y, v->leaf, v->size * sizeof *y); break;
+    case GRAPH_BUFFER:
+        memcpy(y, v->leaf, v->size * sizeof *y);
+        break;
     case GRAPH_ADD:
         for (size_t i = 0; i < v->size; i++) y[i] = a[i] + value_of(g, s->o[1])[i];
         break;
@@ -78,21 +80,32 @@ static void evaluate(const graph *g, const graph_step *s) {
     case GRAPH_RELU:
         for (size_t i = 0; i < v->size; i++) y[i] = a[i] > 0 ? a[i] : 0;
         break;
-    case GRAPH_RESHAPE: memcpy(y, a, v->size * sizeof *y); break;
-    case GRAPH_SUM: y[0] = oracle_sum(a, g->variable[s->o[0]].size, 1, NULL); break;
+    case GRAPH_RESHAPE:
+        memcpy(y, a, v->size * sizeof *y);
+        break;
+    case GRAPH_SUM:
+        y[0] = oracle_sum(a, g->variable[s->o[0]].size, 1, NULL);
+        break;
     case GRAPH_MEAN:
-        y[0] = oracle_sum(a, g->variable[s->o[0]].size, 1, NULL) / (double)g->variable[s->o[0]].size;
+        y[0] =
+            oracle_sum(a, g->variable[s->o[0]].size, 1, NULL) / (double)g->variable[s->o[0]].size;
         break;
     case GRAPH_MATMUL:
-        oracle_matmul(y, NULL, a, value_of(g, s->o[1]),
-                      &(tl_matmul_geom){.m = v->dim[0],
-                                        .n = v->dim[1],
-                                        .k = g->variable[s->o[0]].dim[1]});
+        oracle_matmul(
+            y, NULL, a, value_of(g, s->o[1]),
+            &(tl_matmul_geom){.m = v->dim[0], .n = v->dim[1], .k = g->variable[s->o[0]].dim[1]});
         break;
-    case GRAPH_LINEAR: evaluate_linear(g, s, y); break;
-    case GRAPH_CONV2D: evaluate_conv2d(g, s, y); break;
-    case GRAPH_MAXPOOL2D: evaluate_maxpool2d(g, s, y); break;
-    default: claim_fail(g->c, "the test's graph oracle does not know instruction %d", s->code);
+    case GRAPH_LINEAR:
+        evaluate_linear(g, s, y);
+        break;
+    case GRAPH_CONV2D:
+        evaluate_conv2d(g, s, y);
+        break;
+    case GRAPH_MAXPOOL2D:
+        evaluate_maxpool2d(g, s, y);
+        break;
+    default:
+        claim_fail(g->c, "the test's graph oracle does not know instruction %d", s->code);
     }
 }
 
@@ -123,7 +136,8 @@ bool graph_gradient(graph *g, double *grad, int loss, int leaf) {
     for (int i = 0; i < g->variables; i++)
         for (size_t k = 0; k < g->variable[i].size; k++)
             if (!(fabs(g->variable[i].value[k]) < largest_whole)) return false;
-    numeric_gradient(grad, error, v->leaf, v->size, 1.0 / 1024, 0, loss_value, &l);
+    /* small enough that no whole number moves by 1, wide enough to keep half of double's digits */
+    numeric_gradient(grad, error, v->leaf, v->size, 0x1p-16, 0, loss_value, &l);
     for (size_t i = 0; i < v->size; i++) {
         double whole = nearbyint(grad[i]);
         bool sure = fabs(grad[i] - whole) < 0.01 && error[i] < 0.1 && fabs(whole) < largest_whole;

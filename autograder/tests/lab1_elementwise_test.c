@@ -5,7 +5,8 @@
 
 /* One element, around a vector register, around a thread's share, and one that is not round. */
 static const int sizes[] = {1, 7, 8, 9, 31, 257, 1000, 4099};
-#define FOR_SIZES(n) for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
+#define FOR_SIZES(n)                                                                               \
+    for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
 
 /* Sums and products of two numbers are rounded once: there is one right answer. In float the double
  * result rounded to float is that answer (Figueroa 1995: 53 >= 2*24 + 2). */

@@ -32,9 +32,8 @@ static void expect_product(claim *c, const char *name, product call, const call_
         scale[i] += fabs((double)C0[i]);
     }
     double *bound = bound_of(c, scale, n, terms);
-    claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n,
-               g->accumulate ? "+=" : "=", g->trans_a ? "(transposed)" : "",
-               g->trans_b ? "(transposed)" : "", g->k);
+    claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n, g->accumulate ? "+=" : "=",
+               g->trans_a ? "(transposed)" : "", g->trans_b ? "(transposed)" : "", g->k);
     call(t, &r, C, A, B, g);
     expect_ok(c, &r);
     expect_close(c, "C", C, want, bound, SHAPE(g->m, g->n));
@@ -80,8 +79,8 @@ CLAIM(lab1_gemm, blas_product_accumulates) {
 }
 
 CLAIM(lab1_gemm, bits_do_not_depend_on_threads) {
-    static const tl_matmul_geom geometry[] = {
-        {.m = 97, .n = 1003, .k = 75}, {.m = 10, .n = 77, .k = 2048, .trans_b = 1}};
+    static const tl_matmul_geom geometry[] = {{.m = 97, .n = 1003, .k = 75},
+                                              {.m = 10, .n = 77, .k = 2048, .trans_b = 1}};
     static const int threads[] = {2, 3, 4, 8};
     call_report r;
     for (size_t k = 0; k < 2; k++) {

@@ -29,7 +29,8 @@ CLAIM(lab1_reduce, sum_matches_definition) {
 }
 
 /* One after the other, n equal numbers lose a digit with every factor of ten (in float 0.1 added a
- * million times gives 100958); in chunks they do not. The claim proves that its bound tells both. */
+ * million times gives 100958); in chunks they do not. The claim proves that its bound tells both.
+ */
 CLAIM(lab1_reduce, long_sum_keeps_its_digits) {
     const size_t n = (size_t)1 << 20;
     call_report r;
@@ -69,13 +70,15 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
 }
 
 CLAIM(lab1_reduce, sum_rows_matches_definition) {
-    FOR_TARGETS(t) FOR_SHAPES(rows, cols)
-    expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
+    FOR_TARGETS(t)
+    FOR_SHAPES(rows, cols)
+        expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
 }
 
 CLAIM(lab1_reduce, sum_cols_matches_definition) {
-    FOR_TARGETS(t) FOR_SHAPES(rows, cols)
-    expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
+    FOR_TARGETS(t)
+    FOR_SHAPES(rows, cols)
+        expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
 }
 
 /* Maxima of negative numbers, and argmax of the first of equal ones. */
@@ -102,7 +105,8 @@ CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
     }
 }
 
-/* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2. */
+/* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2.
+ */
 CLAIM(lab1_reduce, bits_do_not_depend_on_threads) {
     static const int threads[] = {2, 3, 4, 8};
     const int rows = 301, cols = 97;

@@ -7,7 +7,8 @@
 
 enum { NDIM, DIM, SIZE = 5, OWNER, AS_GIVEN, FACTS };
 
-static void expect_facts(claim *c, const int32_t got[FACTS], int ndim, const int dim[], bool owner) {
+static void expect_facts(claim *c, const int32_t got[FACTS], int ndim, const int dim[],
+                         bool owner) {
     int32_t want[FACTS] = {[NDIM] = ndim, [SIZE] = 1, [OWNER] = owner, [AS_GIVEN] = 1};
     for (int i = 0; i < 4; i++) {
         want[DIM + i] = i < ndim ? dim[i] : 1; /* entries from ndim on are 1 */
@@ -32,9 +33,9 @@ CLAIM(lab1_tensor, a_new_tensor_has_its_shape_and_owns_its_memory) {
 CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
     static const struct {
         int ndim, dim[5];
-    } bad[] = {{0, {1}},          {-1, {1}},        {5, {1, 1, 1, 1, 1}}, {1, {0}},
-               {2, {3, -1}},      {3, {2, 0, 2}},   {4, {1, 1, 1, 0}},    {1, {INT_MIN}},
-               {4, {INT_MAX, INT_MAX, INT_MAX, INT_MAX}}};
+    } bad[] = {{0, {1}},          {-1, {1}},      {5, {1, 1, 1, 1, 1}},
+               {1, {0}},          {2, {3, -1}},   {3, {2, 0, 2}},
+               {4, {1, 1, 1, 0}}, {1, {INT_MIN}}, {4, {INT_MAX, INT_MAX, INT_MAX, INT_MAX}}};
     call_report r;
     FOR_TARGETS(t) for (size_t s = 0; s < sizeof bad / sizeof *bad; s++) {
         int32_t fact[FACTS];
@@ -69,7 +70,8 @@ CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
         int ndim;
         const int *dim;
         tl_status status;
-    } to[] = {{1, more, TL_ESHAPE}, {1, less, TL_ESHAPE}, {3, twice, TL_ESHAPE}, {2, none, TL_EINVAL}};
+    } to[] = {
+        {1, more, TL_ESHAPE}, {1, less, TL_ESHAPE}, {3, twice, TL_ESHAPE}, {2, none, TL_EINVAL}};
     call_report r;
     FOR_TARGETS(t) for (int s = 0; s < 4; s++) {
         int32_t fact[FACTS];
@@ -110,9 +112,12 @@ CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
 CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
     static const struct {
         int ndim_a, a[4], ndim_b, b[4], same;
-    } pair[] = {{2, {3, 4}, 2, {3, 4}, 1},       {2, {3, 4}, 2, {4, 3}, 0},
-                {2, {3, 4}, 1, {12}, 0},         {1, {3}, 2, {3, 1}, 0},
-                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 5}, 1}, {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}, 0},
+    } pair[] = {{2, {3, 4}, 2, {3, 4}, 1},
+                {2, {3, 4}, 2, {4, 3}, 0},
+                {2, {3, 4}, 1, {12}, 0},
+                {1, {3}, 2, {3, 1}, 0},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 5}, 1},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}, 0},
                 {3, {1, 1, 1}, 4, {1, 1, 1, 1}, 0}};
     call_report r;
     FOR_TARGETS(t) for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {

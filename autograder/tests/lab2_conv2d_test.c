@@ -69,9 +69,7 @@ static void expect_forward(claim *c, const call_target *t, const conv2d_data *d,
     expect_sharp(c, rough, want, bound, d->ys);
 }
 
-CLAIM(lab2_conv2d, forward_matches_definition) {
-    FOR_CASES(t, d) expect_forward(c, t, &d, true);
-}
+CLAIM(lab2_conv2d, forward_matches_definition) { FOR_CASES(t, d) expect_forward(c, t, &d, true); }
 
 CLAIM(lab2_conv2d, forward_without_bias_matches_definition) {
     FOR_CASES(t, d) expect_forward(c, t, &d, false);
@@ -220,7 +218,8 @@ CLAIM(lab2_conv2d, second_call_overwrites_output_and_adds_to_gradients) {
     }
 }
 
-/* Plain path and rungs, each by itself: one thread gives the bits, more threads must repeat them. */
+/* Plain path and rungs, each by itself: one thread gives the bits, more threads must repeat them.
+ */
 CLAIM(lab2_conv2d, bits_do_not_depend_on_threads) {
     static const int threads[] = {2, 3, 8};
     call_report r;

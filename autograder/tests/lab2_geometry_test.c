@@ -10,11 +10,29 @@ static void expect_refused(claim *c, tl_status status, const char *what) {
     expect_true(c, strchr(tl_error(), ':') != NULL, "left the line \"%s\"", tl_error());
 }
 
-static const tl_conv2d_geom good_conv2d = {.n = 2, .c = 3, .h = 5, .w = 7, .k = 4, .r = 3, .s = 2,
-                                           .stride_h = 1, .stride_w = 2, .pad_h = 1, .pad_w = 0,
-                                           .dil_h = 1, .dil_w = 1};
-static const tl_pool2d_geom good_pool2d = {.n = 2, .c = 3, .h = 5, .w = 7, .r = 3, .s = 2,
-                                           .stride_h = 1, .stride_w = 2, .pad_h = 1, .pad_w = 0};
+static const tl_conv2d_geom good_conv2d = {.n = 2,
+                                           .c = 3,
+                                           .h = 5,
+                                           .w = 7,
+                                           .k = 4,
+                                           .r = 3,
+                                           .s = 2,
+                                           .stride_h = 1,
+                                           .stride_w = 2,
+                                           .pad_h = 1,
+                                           .pad_w = 0,
+                                           .dil_h = 1,
+                                           .dil_w = 1};
+static const tl_pool2d_geom good_pool2d = {.n = 2,
+                                           .c = 3,
+                                           .h = 5,
+                                           .w = 7,
+                                           .r = 3,
+                                           .s = 2,
+                                           .stride_h = 1,
+                                           .stride_w = 2,
+                                           .pad_h = 1,
+                                           .pad_w = 0};
 
 CLAIM(lab2_geometry, output_sizes_follow_the_formula) {
     for (int i = 0; i < 500; i++) {
@@ -33,9 +51,10 @@ CLAIM(lab2_geometry, output_sizes_follow_the_formula) {
             expect_refused(c, status, "tl_conv2d_check of an empty output");
             continue;
         }
-        expect_true(c, status == TL_OK && g.p == p && g.q == q,
-                    "h %d r %d stride %d pad %d dilation %d: p is %d, expected %d; q %d, expected %d",
-                    g.h, g.r, g.stride_h, g.pad_h, g.dil_h, g.p, p, g.q, q);
+        expect_true(
+            c, status == TL_OK && g.p == p && g.q == q,
+            "h %d r %d stride %d pad %d dilation %d: p is %d, expected %d; q %d, expected %d", g.h,
+            g.r, g.stride_h, g.pad_h, g.dil_h, g.p, p, g.q, q);
     }
 }
 
@@ -106,7 +125,8 @@ CLAIM(lab2_geometry, workspace_holds_a_chunk_of_images) {
         size_t chunk = (size_t)tl_conv2d_chunk(&g, allowed);
         claim_case(c, NULL, "tl_conv2d_chunk of %d images, %zu bytes", g.n, allowed);
         expect_true(c, chunk >= 1 && chunk <= (size_t)g.n, "chunk is %zu", chunk);
-        expect_true(c, chunk == 1 || chunk * image <= allowed, "chunk of %zu takes too much", chunk);
+        expect_true(c, chunk == 1 || chunk * image <= allowed, "chunk of %zu takes too much",
+                    chunk);
         expect_true(c, chunk == (size_t)g.n || (chunk + 1) * image > allowed,
                     "chunk is %zu, one more would fit", chunk);
         size_t rows = (size_t)g.k * chunk * tl_conv2d_col_cols(&g) * sizeof(tl_real);

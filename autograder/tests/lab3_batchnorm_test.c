@@ -25,15 +25,13 @@ typedef struct bn_data {
 
 static void define_statistics(bn_data *d) {
     for (size_t k = 0; k < d->ch; k++) {
-        oracle_moments o =
-            oracle_channel_moments(d->x_d, d->g.n, d->g.c, d->g.hw, (int)k);
+        oracle_moments o = oracle_channel_moments(d->x_d, d->g.n, d->g.c, d->g.hw, (int)k);
         double delta = bound_factor(d->m) * o.mean_scale;
         d->mean[k] = o.mean;
         d->var[k] = o.var;
         d->inv_std[k] = 1 / sqrt(o.var + d->g.eps);
         d->mean_bound[k] = delta;
-        d->var_bound[k] =
-            bound_factor(d->m + 4) * o.var + 2 * delta * sqrt(o.var) + delta * delta;
+        d->var_bound[k] = bound_factor(d->m + 4) * o.var + 2 * delta * sqrt(o.var) + delta * delta;
         d->inv_bound[k] =
             d->inv_std[k] * (d->var_bound[k] / (2 * (o.var + d->g.eps)) + 4 * bound_unit());
     }
@@ -79,8 +77,8 @@ static void expect_running(claim *c, const char *name, const bn_data *d, const t
     double *want = doubles(c, d->ch), *bound = doubles(c, d->ch), mom = d->g.momentum;
     for (size_t k = 0; k < d->ch; k++) {
         want[k] = (1 - mom) * before[k] + mom * batch[k];
-        bound[k] = mom * batch_bound[k] +
-                   6 * bound_unit() * (fabs((double)before[k]) + fabs(batch[k]));
+        bound[k] =
+            mom * batch_bound[k] + 6 * bound_unit() * (fabs((double)before[k]) + fabs(batch[k]));
     }
     expect_close(c, name, got, want, bound, SHAPE(d->g.c));
 }
@@ -138,7 +136,8 @@ CLAIM(lab3_batchnorm, training_normalises_and_moves_running_statistics) {
     }
 }
 
-/* The mean of squares less the square of the mean loses all digits here; squared differences do not. */
+/* The mean of squares less the square of the mean loses all digits here; squared differences do
+ * not. */
 CLAIM(lab3_batchnorm, a_large_mean_does_not_spoil_the_variance) {
     FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
         bn_data d = draw_data(c, &shapes[s], 1000, 1);
@@ -165,8 +164,8 @@ CLAIM(lab3_batchnorm, evaluation_uses_running_statistics_and_leaves_them) {
         double *mean_d = widen(c, mean, d.ch), *x_rough = coarsen(c, d.x_d, d.n);
         oracle_normalise(want, scale, d.x_d, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n, d.g.c,
                          d.g.hw);
-        oracle_normalise(rough, NULL, x_rough, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n,
-                         d.g.c, d.g.hw);
+        oracle_normalise(rough, NULL, x_rough, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n, d.g.c,
+                         d.g.hw);
         double *bound = bound_of(c, scale, d.n, 8); /* sum, root, quotient, product, … : 7 */
         bn_case(c, t, "batchnorm_eval", &d.g);
         call_batchnorm_eval(t, &r, y, d.x, d.gamma, d.beta, mean, var, &d.g);
@@ -205,8 +204,8 @@ CLAIM(lab3_batchnorm, backward_matches_definition_and_accumulates) {
         }
         double *mean_d = widen(c, mean, d.ch), *inv_d = widen(c, inv_std, d.ch);
         oracle_batchnorm_grad want = define_gradients(c, &d, d.x_d, d.dy_d, mean_d, inv_d);
-        oracle_batchnorm_grad rough = define_gradients(
-            c, &d, coarsen(c, d.x_d, d.n), coarsen(c, d.dy_d, d.n), mean_d, inv_d);
+        oracle_batchnorm_grad rough =
+            define_gradients(c, &d, coarsen(c, d.x_d, d.n), coarsen(c, d.dy_d, d.n), mean_d, inv_d);
         double *dx_bound = bound_of(c, want.dx_scale, d.n, d.m + 8);
         expect_sharp(c, rough.dx, want.dx, dx_bound, d.n);
         tl_real *dx0 = draw_reals(c, d.n), *dgamma0 = draw_reals(c, d.ch);
@@ -235,8 +234,7 @@ static double weighted_output(const void *user) {
         double inv_std = 1 / sqrt(o.var + d->g.eps);
         for (size_t i = 0; i < d->n; i++)
             if (i / (size_t)d->g.hw % d->ch == (size_t)k)
-                sum += d->dy_d[i] *
-                       (d->gamma_d[k] * (d->x_d[i] - o.mean) * inv_std + d->beta_d[k]);
+                sum += d->dy_d[i] * (d->gamma_d[k] * (d->x_d[i] - o.mean) * inv_std + d->beta_d[k]);
     }
     return sum;
 }
@@ -248,7 +246,8 @@ static void widen_bound(double *bound, const bn_data *d, const oracle_batchnorm_
         double inv = d->inv_std[k], relative = d->inv_bound[k] / inv;
         double e = d->mean_bound[k] * inv, xhat = (fabs(d->x_d[i]) + fabs(d->mean[k])) * inv;
         double moved = e * g->dgamma_scale[k] + xhat * e * g->dbeta_scale[k];
-        bound[i] += 3 * relative * g->dx_scale[i] + fabs(d->gamma_d[k]) * inv * moved / (double)d->m;
+        bound[i] +=
+            3 * relative * g->dx_scale[i] + fabs(d->gamma_d[k]) * inv * moved / (double)d->m;
     }
 }
 

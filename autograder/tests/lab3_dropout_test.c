@@ -9,8 +9,13 @@ static const struct {
     double p;
     uint32_t layer;
     uint64_t index;
-} cases[] = {{1, 0.5, 0, 0},    {7, 0.25, 0, 1}, {1000, 0.25, 1, 0},    {4099, 0.5, 0, 77},
-             {257, 0.9, 3, 12}, {64, 0, 0, 5},   {1000, 0.001, 65535, 4000000000}};
+} cases[] = {{1, 0.5, 0, 0},
+             {7, 0.25, 0, 1},
+             {1000, 0.25, 1, 0},
+             {4099, 0.5, 0, 77},
+             {257, 0.9, 3, 12},
+             {64, 0, 0, 5},
+             {1000, 0.001, 65535, 4000000000}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -20,8 +25,9 @@ typedef struct drop_data {
 } drop_data;
 
 static drop_data draw_case(claim *c, const call_target *t, const char *op, int i) {
-    drop_data d = {.g = {.n = cases[i].n, .p = cases[i].p, .layer = cases[i].layer},
-                   .step = {.seed = draw_bits(c), .index = cases[i].index, .epoch = 3, .first = 64}};
+    drop_data d = {
+        .g = {.n = cases[i].n, .p = cases[i].p, .layer = cases[i].layer},
+        .step = {.seed = draw_bits(c), .index = cases[i].index, .epoch = 3, .first = 64}};
     d.keep = claim_memory(c, d.g.n, 1);
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
@@ -29,8 +35,8 @@ static drop_data draw_case(claim *c, const call_target *t, const char *op, int i
     return d;
 }
 
-/* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor and
- * a product. */
+/* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor
+ * and a product. */
 CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
     call_report r;
     FOR_TARGETS(t) for (int i = 0; i < CASES; i++) {

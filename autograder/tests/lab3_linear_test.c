@@ -6,8 +6,9 @@
 #include "numeric.h"
 
 /* n, in, out: the last is judged forward in float, and its weight gradient too. */
-static const tl_linear_geom shapes[] = {{3, 5, 4}, {1, 7, 2}, {4, 1, 3}, {2, 3, 1},   {1, 1, 1},
-                                        {9, 33, 17}, {65, 10, 31}, {5, 130, 64}, {8, 1000, 10}};
+static const tl_linear_geom shapes[] = {{3, 5, 4},    {1, 7, 2},    {4, 1, 3},
+                                        {2, 3, 1},    {1, 1, 1},    {9, 33, 17},
+                                        {65, 10, 31}, {5, 130, 64}, {8, 1000, 10}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = 5 };
 
 typedef struct linear_data {
@@ -66,9 +67,7 @@ static void expect_forward(claim *c, const call_target *t, const linear_data *d,
     expect_sharp(c, rough, want, bound, d->ys);
 }
 
-CLAIM(lab3_linear, forward_matches_definition) {
-    FOR_CASES(t, d) expect_forward(c, t, &d, true);
-}
+CLAIM(lab3_linear, forward_matches_definition) { FOR_CASES(t, d) expect_forward(c, t, &d, true); }
 CLAIM(lab3_linear, forward_without_bias_matches_definition) {
     FOR_CASES(t, d) expect_forward(c, t, &d, false);
 }
@@ -149,7 +148,8 @@ static double weighted_output(const void *user) {
 }
 
 CLAIM(lab3_linear, all_gradients_match_numeric) {
-    FOR_TARGETS(t) for (int s = 0; s < SMALL; s++) for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
+    FOR_TARGETS(t)
+    for (int s = 0; s < SMALL; s++) for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
         linear_data d = draw_data(c, s);
         size_t n = gradient_size(&d, of);
         double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);

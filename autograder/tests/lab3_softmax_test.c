@@ -22,20 +22,20 @@ typedef struct softmax_data {
     double *prob_bound, *row_bound, loss_bound;
 } softmax_data;
 
-/* Roundings on the way lse - logit and exp(logit - lse), counted once each and doubled: largest, log of
- * the sum and lse are rounded at their own size, each exponential is off by its argument's rounding. */
+/* Roundings on the way lse - logit and exp(logit - lse), counted once each and tripled: largest,
+ * log of the sum and lse are rounded at their own size, each exponential is off by its argument's
+ * rounding. */
 static void bound_row(softmax_data *d, int i) {
     size_t at = (size_t)i * (size_t)d->classes;
     const double *x = d->logits_d + at;
     double largest = x[oracle_argmax(x, d->classes)], sum = 0, spread = 0, u = bound_unit();
     for (int j = 0; j < d->classes; j++) sum += exp(x[j] - largest);
-    for (int j = 0; j < d->classes; j++)
-        spread += exp(x[j] - largest) / sum * fabs(x[j] - largest);
+    for (int j = 0; j < d->classes; j++) spread += exp(x[j] - largest) / sum * fabs(x[j] - largest);
     double lse = largest + log(sum), common = d->classes + 4 + spread + fabs(lse) + fabs(log(sum));
-    d->row_bound[i] = 2 * u * (common + fabs(d->row_loss[i]));
+    d->row_bound[i] = 3 * u * (common + fabs(d->row_loss[i]));
     for (int j = 0; j < d->classes; j++)
         d->prob_bound[at + (size_t)j] =
-            2 * u * (common + fabs(x[j] - lse)) * d->prob[at + (size_t)j] + SMALLEST_NORMAL;
+            3 * u * (common + fabs(x[j] - lse)) * d->prob[at + (size_t)j] + SMALLEST_NORMAL;
 }
 
 static softmax_data define(claim *c, tl_real *logits, int32_t *label, int rows, int classes) {
@@ -86,7 +86,8 @@ CLAIM(lab3_softmax, forward_matches_definition) {
     }
 }
 
-/* exp(1e4) is infinite and exp(-1e4) is 0 in any precision: only differences may be exponentiated. */
+/* exp(1e4) is infinite and exp(-1e4) is 0 in any precision: only differences may be exponentiated.
+ */
 CLAIM(lab3_softmax, large_logits_neither_overflow_nor_vanish) {
     FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
         int rows = shapes[s][0], classes = shapes[s][1];
@@ -142,7 +143,7 @@ CLAIM(lab3_softmax, backward_matches_definition_and_accumulates) {
             rough[i] += before[i];
             scale[i] += fabs((double)before[i]);
         }
-        /* a division, a difference, a product, and the addition: 4, doubled as above */
+        /* a division, a difference, a product, and the addition: 4, and as many again */
         double *bound = bound_of(c, scale, n, 6);
         claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes, (double)dloss);
         call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);

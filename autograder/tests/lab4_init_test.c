@@ -41,8 +41,8 @@ CLAIM(lab4_init, moments_are_those_of_the_formula) {
             }
             expect_chance(c, "mean in standard deviations", mean, 0, 6 / sqrt(n));
             expect_chance(c, "variance over its formula", second, 1, 6 * sqrt((kurtosis - 1) / n));
-            /* eighth moment 105 (normal), 9 (uniform): the spread of the fourth. Its tail is long: eight
-             * standard deviations, which still tell 3 from 1.8. */
+            /* eighth moment 105 (normal), 9 (uniform): the spread of the fourth. Its tail is long:
+             * eight standard deviations, which still tell 3 from 1.8. */
             expect_chance(c, "fourth moment", fourth, kurtosis,
                           8 * sqrt(((uniform ? 9 : 105) - kurtosis * kurtosis) / n));
             expect_chance(c, "correlation of neighbours", lag, 0, 6 / sqrt(n));
@@ -60,8 +60,8 @@ CLAIM(lab4_init, uniform_weights_fill_their_interval) {
         double rounded = edge * (1 + 2 * TL_REAL_ROUNDOFF);
         expect_true(c, -low <= rounded && high <= rounded, "%g to %g leave +-%g", low, high, edge);
         /* 20,000 draws leave the outer thousandth of either side empty once in 10^8 runs */
-        expect_true(c, -low > 0.998 * edge && high > 0.998 * edge, "%g to %g do not reach +-%g", low,
-                    high, edge);
+        expect_true(c, -low > 0.998 * edge && high > 0.998 * edge, "%g to %g do not reach +-%g",
+                    low, high, edge);
     }
 }
 

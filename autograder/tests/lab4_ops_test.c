@@ -1,4 +1,5 @@
-/* lab4_ops_test.c: the backward rule of each differentiable operation, and the shapes they refuse. */
+/* lab4_ops_test.c: the backward rule of each differentiable operation, and the shapes they refuse.
+ */
 #include "graph_build.h"
 
 #include <string.h>
@@ -13,7 +14,10 @@ typedef struct op_case {
     int64_t attribute[8];
 } op_case;
 
-#define SHAPE_OF(...) {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}
+#define SHAPE_OF(...)                                                                              \
+    {                                                                                              \
+        (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), { __VA_ARGS__ }                         \
+    }
 static const op_case cases[] = {
     {"add", GRAPH_ADD, 2, 0, {SHAPE_OF(3, 4), SHAPE_OF(3, 4)}, SHAPE_OF(3, 4), {0}},
     {"mul", GRAPH_MUL, 2, 0, {SHAPE_OF(2, 3, 2), SHAPE_OF(2, 3, 2)}, SHAPE_OF(2, 3, 2), {0}},
@@ -21,14 +25,34 @@ static const op_case cases[] = {
     {"sum", GRAPH_SUM, 1, 0, {SHAPE_OF(3, 5)}, SHAPE_OF(1), {0}},
     {"matmul", GRAPH_MATMUL, 2, 0, {SHAPE_OF(3, 4), SHAPE_OF(4, 2)}, SHAPE_OF(3, 2), {0}},
     {"reshape", GRAPH_RESHAPE, 1, 5, {SHAPE_OF(2, 6)}, SHAPE_OF(3, 2, 2), {3, 3, 2, 2, 1}},
-    {"linear", GRAPH_LINEAR, 3, 0, {SHAPE_OF(3, 4), SHAPE_OF(2, 4), SHAPE_OF(2)}, SHAPE_OF(3, 2),
+    {"linear",
+     GRAPH_LINEAR,
+     3,
+     0,
+     {SHAPE_OF(3, 4), SHAPE_OF(2, 4), SHAPE_OF(2)},
+     SHAPE_OF(3, 2),
      {0}},
-    {"linear without bias", GRAPH_LINEAR, 2, 1, {SHAPE_OF(3, 4), SHAPE_OF(2, 4)}, SHAPE_OF(3, 2),
+    {"linear without bias",
+     GRAPH_LINEAR,
+     2,
+     1,
+     {SHAPE_OF(3, 4), SHAPE_OF(2, 4)},
+     SHAPE_OF(3, 2),
      {-1}},
-    {"conv2d", GRAPH_CONV2D, 3, 6, {SHAPE_OF(2, 2, 5, 4), SHAPE_OF(3, 2, 3, 2), SHAPE_OF(3)},
-     SHAPE_OF(2, 3, 3, 3), {2, 1, 1, 0, 1, 1}},
-    {"dilated conv2d without bias", GRAPH_CONV2D, 2, 7, {SHAPE_OF(1, 2, 6, 5), SHAPE_OF(2, 2, 2, 2)},
-     SHAPE_OF(1, 2, 4, 2), {-1, 1, 2, 0, 1, 2, 3}},
+    {"conv2d",
+     GRAPH_CONV2D,
+     3,
+     6,
+     {SHAPE_OF(2, 2, 5, 4), SHAPE_OF(3, 2, 3, 2), SHAPE_OF(3)},
+     SHAPE_OF(2, 3, 3, 3),
+     {2, 1, 1, 0, 1, 1}},
+    {"dilated conv2d without bias",
+     GRAPH_CONV2D,
+     2,
+     7,
+     {SHAPE_OF(1, 2, 6, 5), SHAPE_OF(2, 2, 2, 2)},
+     SHAPE_OF(1, 2, 4, 2),
+     {-1, 1, 2, 0, 1, 2, 3}},
 };
 
 static graph op_graph(claim *c, const op_case *o, int leaf[MAX_LEAVES], int *loss) {
@@ -70,38 +94,39 @@ CLAIM(lab4_ops, every_rule_matches_numeric) {
 
 /* An input that needs no gradient must be skipped, not written to: each one in turn. */
 CLAIM(lab4_ops, every_rule_skips_inputs_that_need_no_gradient) {
-    FOR_TARGETS(t) for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
-            const op_case *o = &cases[k];
-            if (o->leaves == 1) continue;
-            graph g = graph_new(c, 40, 600);
-            int64_t operand[12];
-            int leaf[MAX_LEAVES], operands = 0;
-            for (int i = 0; i < o->leaves; i++) {
-                leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
-                                      : graph_parameter(&g, o->leaf[i], 3);
-                operand[operands++] = leaf[i];
-            }
-            for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
-            int loss = graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
-            DO(&g, GRAPH_BACKWARD, loss);
-            for (int i = 0; i < o->leaves; i++)
-                graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
-            call_report r;
-            graph_run(&g, t, &r, o->name);
-            expect_ok(c, &r);
-            for (int i = 0; i < o->leaves; i++) {
-                double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
-                if (i == frozen) {
-                    expect_equal(c, "frozen input: has gradient, needs one, has node",
-                                 graph_result(&g, leaf[i]), none, SHAPE(3));
-                    continue;
-                }
-                if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
-                expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
-                             o->leaf[i]);
-            }
+    FOR_TARGETS(t)
+    for (size_t k = 0; k < sizeof cases / sizeof *cases;
+         k++) for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
+        const op_case *o = &cases[k];
+        if (o->leaves == 1) continue;
+        graph g = graph_new(c, 40, 600);
+        int64_t operand[12];
+        int leaf[MAX_LEAVES], operands = 0;
+        for (int i = 0; i < o->leaves; i++) {
+            leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
+                                  : graph_parameter(&g, o->leaf[i], 3);
+            operand[operands++] = leaf[i];
         }
+        for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
+        int loss = graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
+        DO(&g, GRAPH_BACKWARD, loss);
+        for (int i = 0; i < o->leaves; i++)
+            graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
+        call_report r;
+        graph_run(&g, t, &r, o->name);
+        expect_ok(c, &r);
+        for (int i = 0; i < o->leaves; i++) {
+            double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
+            if (i == frozen) {
+                expect_equal(c, "frozen input: has gradient, needs one, has node",
+                             graph_result(&g, leaf[i]), none, SHAPE(3));
+                continue;
+            }
+            if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
+            expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
+                         o->leaf[i]);
+        }
+    }
 }
 
 /* Mean over 8 elements: eighths are exact. */
@@ -203,7 +228,8 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
     const tl_batchnorm_geom b = {.n = n, .c = 3, .hw = hw, .eps = 1.0 / 1000, .momentum = 0.25};
     size_t size = (size_t)(n * 3 * hw);
     tl_real *x = draw_reals(c, size), *gamma = draw_between(c, 3, 0.5, 2), *beta = draw_reals(c, 3);
-    tl_real *mean0 = draw_reals(c, 3), *var0 = draw_between(c, 3, 0.5, 2), *dy = draw_reals(c, size);
+    tl_real *mean0 = draw_reals(c, 3), *var0 = draw_between(c, 3, 0.5, 2),
+            *dy = draw_reals(c, size);
     tl_real *rm = copy_reals(c, mean0, 3), *rv = copy_reals(c, var0, 3), *y = reals(c, size);
     tl_real mean[3], inv_std[3], *dx = reals(c, size), dgamma[3] = {0}, dbeta[3] = {0};
     call_report r;
@@ -225,10 +251,9 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
     if (training) DO(&g, GRAPH_BACKWARD, loss);
     int leaf[] = {lx, lg, lb, bm, bv, out};
     const tl_real *want[] = {dx, dgamma, dbeta, rm, rv, y};
-    static const char *const name[] = {"dx",          "dgamma",           "dbeta",
+    static const char *const name[] = {"dx",           "dgamma",           "dbeta",
                                        "running mean", "running variance", "y"};
-    for (int i = 0; i < 6; i++)
-        graph_read(&g, i < 3 ? GRAPH_READ_GRAD : GRAPH_READ_VALUE, leaf[i]);
+    for (int i = 0; i < 6; i++) graph_read(&g, i < 3 ? GRAPH_READ_GRAD : GRAPH_READ_VALUE, leaf[i]);
     graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
     expect_ok(c, &r);
     for (int i = 0; i < 6; i++)
@@ -259,11 +284,23 @@ CLAIM(lab4_ops, shapes_that_do_not_fit_are_refused) {
         {"reshape", GRAPH_RESHAPE, 1, {SHAPE_OF(2, 3)}, 5, {2, 2, 2, 1, 1}},
         {"linear", GRAPH_LINEAR, 2, {SHAPE_OF(2, 3), SHAPE_OF(4, 2)}, 1, {-1}},
         {"linear, bias", GRAPH_LINEAR, 3, {SHAPE_OF(2, 3), SHAPE_OF(4, 3), SHAPE_OF(3)}, 0, {0}},
-        {"conv2d, channels", GRAPH_CONV2D, 2, {SHAPE_OF(1, 2, 4, 4), SHAPE_OF(1, 3, 2, 2)}, 7,
+        {"conv2d, channels",
+         GRAPH_CONV2D,
+         2,
+         {SHAPE_OF(1, 2, 4, 4), SHAPE_OF(1, 3, 2, 2)},
+         7,
          {-1, 1, 1, 0, 0, 1, 1}},
-        {"conv2d, bias", GRAPH_CONV2D, 3,
-         {SHAPE_OF(1, 2, 4, 4), SHAPE_OF(3, 2, 2, 2), SHAPE_OF(2)}, 6, {1, 1, 0, 0, 1, 1}},
-        {"conv2d of a matrix", GRAPH_CONV2D, 2, {SHAPE_OF(4, 4), SHAPE_OF(1, 1, 2, 2)}, 7,
+        {"conv2d, bias",
+         GRAPH_CONV2D,
+         3,
+         {SHAPE_OF(1, 2, 4, 4), SHAPE_OF(3, 2, 2, 2), SHAPE_OF(2)},
+         6,
+         {1, 1, 0, 0, 1, 1}},
+        {"conv2d of a matrix",
+         GRAPH_CONV2D,
+         2,
+         {SHAPE_OF(4, 4), SHAPE_OF(1, 1, 2, 2)},
+         7,
          {-1, 1, 1, 0, 0, 1, 1}},
         {"maxpool2d of a matrix", GRAPH_MAXPOOL2D, 1, {SHAPE_OF(4, 4)}, 6, {2, 2, 2, 2, 0, 0}},
     };

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* The program reads the gradients of `leaves` variables: each must be the derivative of `loss`, times
- * `times`. Returns false if the drawn numbers do not allow one right answer. */
+/* The program reads the gradients of `leaves` variables: each must be the derivative of `loss`,
+ * times `times`. Returns false if the drawn numbers do not allow one right answer. */
 static bool expect_gradients(graph *g, const call_target *t, const char *what, int loss,
                              const int leaf[], int leaves, double times) {
     double *want[8];
@@ -48,11 +48,21 @@ static bool expect_random_graph(claim *c, const call_target *t) {
     for (int i = 0; i < 8; i++) {
         int a = made[draw_int(c, 0, count - 1)], b = made[draw_int(c, 0, count - 1)], y = a;
         switch (draw_int(c, 0, 5)) {
-        case 0: y = GRAPH(&g, square, GRAPH_ADD, a, b); break;
-        case 1: y = GRAPH(&g, square, GRAPH_MUL, a, b); break;
-        case 2: y = GRAPH(&g, square, GRAPH_MATMUL, a, b); break;
-        case 3: y = odd_relu(&g, a); break;
-        case 4: y = GRAPH(&g, square, GRAPH_SCALE, a, -3, 1); break;
+        case 0:
+            y = GRAPH(&g, square, GRAPH_ADD, a, b);
+            break;
+        case 1:
+            y = GRAPH(&g, square, GRAPH_MUL, a, b);
+            break;
+        case 2:
+            y = GRAPH(&g, square, GRAPH_MATMUL, a, b);
+            break;
+        case 3:
+            y = odd_relu(&g, a);
+            break;
+        case 4:
+            y = GRAPH(&g, square, GRAPH_SCALE, a, -3, 1);
+            break;
         case 5:
             y = GRAPH(&g, flat, GRAPH_RESHAPE, a, 1, 4, 1, 1, 1);
             y = GRAPH(&g, square, GRAPH_RESHAPE, y, 2, 2, 2, 1, 1);
@@ -240,7 +250,8 @@ CLAIM(lab4_tape, inputs_that_need_no_gradient_get_none) {
     }
 }
 
-/* Three steps as a trainer makes them: reset, new inputs, forward, backward; gradients zeroed once. */
+/* Three steps as a trainer makes them: reset, new inputs, forward, backward; gradients zeroed once.
+ */
 CLAIM(lab4_tape, parameters_outlive_a_reset) {
     FOR_TARGETS(t) {
         expect_shape s = SHAPE(2, 2);

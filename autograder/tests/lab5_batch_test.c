@@ -19,8 +19,8 @@ static tl_device_split draw_split(claim *c, int count, int ch, int h, int w) {
 
 static void expect_batch(claim *c, const call_target *t, const tl_device_split *s,
                          const tl_step *step, const tl_batch_geom *g) {
-    const oracle_batch b = {g->n,       g->shuffle, g->augment,  g->pad,      (int)s->count, s->c,
-                            s->h,       s->w,       step->seed,  step->epoch, step->first};
+    const oracle_batch b = {g->n, g->shuffle, g->augment, g->pad,      (int)s->count, s->c,
+                            s->h, s->w,       step->seed, step->epoch, step->first};
     size_t n = (size_t)g->n * (size_t)s->c * (size_t)s->h * (size_t)s->w, at = 0;
     tl_real *x = reals(c, n);
     double *want = doubles(c, n);
@@ -30,7 +30,8 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
         for (int ch = 0; ch < s->c; ch++)
             for (int row = 0; row < s->h; row++)
                 for (int col = 0; col < s->w; col++)
-                    want[at++] = s->lut[ch * 256 + oracle_batch_byte(&b, s->images, i, ch, row, col)];
+                    want[at++] =
+                        s->lut[ch * 256 + oracle_batch_byte(&b, s->images, i, ch, row, col)];
     }
     call_report r;
     claim_case(c, t, "batch_load %d of %zu images [%d,%d,%d] from %u, shuffle %d augment %d pad %d",

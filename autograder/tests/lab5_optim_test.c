@@ -12,10 +12,11 @@ enum { N = 131, STEPS = 12 };
 static const struct {
     double lr;
     tl_sgd_options o;
-} sgd_cases[] = {{0.1, {0, 0, 0}},      {0.05, {0, 0.01, 0}},    {0.1, {0.9, 0, 0}},
-                 {0.1, {0.9, 0, 1}},    {0.01, {0.9, 5e-4, 0}},  {0.02, {0.5, 0.1, 1}}};
+} sgd_cases[] = {{0.1, {0, 0, 0}},   {0.05, {0, 0.01, 0}},   {0.1, {0.9, 0, 0}},
+                 {0.1, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
 
-/* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded first. */
+/* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded
+ * first. */
 static void expect_sgd(claim *c, const call_target *t, int which, bool velocity) {
     const tl_sgd_options *o = &sgd_cases[which].o;
     tl_real *w = draw_reals(c, N), *v = reals(c, N);
@@ -30,8 +31,7 @@ static void expect_sgd(claim *c, const call_target *t, int which, bool velocity)
         double *v_rough = coarsen(c, v_d, N);
         for (int k = 0; k < N; k++) {
             oracle_sgd_step(&w_d[k], &v_d[k], dw_d[k], &definition, &w_scale[k], &v_scale[k]);
-            oracle_sgd_step(&w_rough[k], &v_rough[k], dw_rough[k], &definition, unused,
-                            unused + 1);
+            oracle_sgd_step(&w_rough[k], &v_rough[k], dw_rough[k], &definition, unused, unused + 1);
         }
         claim_case(c, t, "sgd_step %d of [%d], lr %g momentum %g weight decay %g%s", (int)i, N,
                    step.lr, o->momentum, o->weight_decay, o->nesterov ? " Nesterov" : "");
@@ -66,18 +66,18 @@ static const struct {
     double lr;
     uint64_t first; /* step number of the first step */
     tl_adam_options o;
-} adam_cases[] = {{1e-3, 0, {0.9, 0.999, 1e-8, 0}},   {0.01, 0, {0.9, 0.999, 1e-8, 0.01}},
-                  {0.01, 0, {0.5, 0.9, 1e-3, 0}},     {1e-3, 999, {0.9, 0.999, 1e-8, 0}},
-                  {0.1, 3, {0, 0.99, 1e-4, 0.1}},     {0.01, 0, {0.9, 0, 1e-8, 0}}};
+} adam_cases[] = {{1e-3, 0, {0.9, 0.999, 1e-8, 0}}, {0.01, 0, {0.9, 0.999, 1e-8, 0.01}},
+                  {0.01, 0, {0.5, 0.9, 1e-3, 0}},   {1e-3, 999, {0.9, 0.999, 1e-8, 0}},
+                  {0.1, 3, {0, 0.99, 1e-4, 0.1}},   {0.01, 0, {0.9, 0, 1e-8, 0}}};
 enum { ADAM_CASES = sizeof adam_cases / sizeof *adam_cases };
 
 typedef struct adam_bound {
     double w, m, v;
 } adam_bound;
 
-/* How far a step may be off. m may be formed as m + (1 - beta) (g - m), so m and g count whole; 1 - beta
- * may come from a rounded beta, so its error is u and not u (1 - beta); 1 - beta^t likewise, and beta^t
- * grows t times the error of beta. */
+/* How far a step may be off. m may be formed as m + (1 - beta) (g - m), so m and g count whole; 1 -
+ * beta may come from a rounded beta, so its error is u and not u (1 - beta); 1 - beta^t likewise,
+ * and beta^t grows t times the error of beta. */
 static adam_bound bound_adam(double w0, double m0, double v0, double dw, double m, double v,
                              const oracle_adam *o) {
     double u = bound_unit(), t = (double)o->t;
@@ -147,10 +147,10 @@ CLAIM(lab5_adam, no_gradient_means_no_step) {
 }
 
 static const tl_schedule schedules[] = {
-    {TL_SCHEDULE_CONSTANT, 0.05, 0, 1, 10},     {TL_SCHEDULE_STEP, 0.1, 0.1, 7, 30},
-    {TL_SCHEDULE_STEP, 0.3, 0.5, 1, 20},        {TL_SCHEDULE_STEP, 0.1, 0.1, 100, 50},
-    {TL_SCHEDULE_COSINE, 0.1, 0, 1, 25},        {TL_SCHEDULE_COSINE, 0.1, 0, 1, 1},
-    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 5, 20},    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 1, 9},
+    {TL_SCHEDULE_CONSTANT, 0.05, 0, 1, 10},   {TL_SCHEDULE_STEP, 0.1, 0.1, 7, 30},
+    {TL_SCHEDULE_STEP, 0.3, 0.5, 1, 20},      {TL_SCHEDULE_STEP, 0.1, 0.1, 100, 50},
+    {TL_SCHEDULE_COSINE, 0.1, 0, 1, 25},      {TL_SCHEDULE_COSINE, 0.1, 0, 1, 1},
+    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 5, 20},  {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 1, 9},
     {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 20, 20},
 };
 

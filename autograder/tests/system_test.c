@@ -1,4 +1,5 @@
-/* system_test.c: everything at once: nets, tape, operations, optimiser and loader in the training loop. */
+/* system_test.c: everything at once: nets, tape, operations, optimiser and loader in the training
+ * loop. */
 #include "claim.h"
 #include "expect.h"
 
@@ -50,7 +51,8 @@ static run open_run(claim *c, const char *net, const char *rungs, int threads, s
     r.tr.net = r.net;
     r.tr.params = r.params;
     r.tr.optimizer = (tl_optimizer){.kind = TL_OPTIMIZER_SGD, .sgd = {.momentum = 0.9}};
-    r.tr.schedule = (tl_schedule){.kind = TL_SCHEDULE_CONSTANT, .base = 0.01, .turn = 1, .total = 1000};
+    r.tr.schedule =
+        (tl_schedule){.kind = TL_SCHEDULE_CONSTANT, .base = 0.01, .turn = 1, .total = 1000};
     ok(c, tl_optimizer_init(&r.tr.optimizer, r.params));
     ok(c, tl_trainer_init(&r.tr));
     return r;
@@ -120,7 +122,8 @@ CLAIM(system, a_step_takes_no_memory_after_the_first) {
         for (int i = 0; i < 4; i++) ok(c, tl_train_step(&r.tr, 4));
         tl_alloc_stats after = tl_alloc_read_stats(r.ctx->alloc);
         expect_true(c, after.source_calls == before.source_calls,
-                    "%zu allocations in four later steps", after.source_calls - before.source_calls);
+                    "%zu allocations in four later steps",
+                    after.source_calls - before.source_calls);
         expect_true(c, after.peak_bytes == before.peak_bytes, "the peak rose by %zu bytes",
                     after.peak_bytes - before.peak_bytes);
         close_run(c, &r);

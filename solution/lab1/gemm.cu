@@ -6,7 +6,7 @@
  * 11 of the 24 significant bits of each input. */
 #include "tl/matmul.h"
 
-#include "tl/cuda.h"
+#include "tl/cublas.h"
 
 #ifdef TL_REAL_DOUBLE
 #define blas_gemm cublasDgemm

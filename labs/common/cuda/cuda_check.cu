@@ -1,5 +1,5 @@
-/* cuda_check.cu: the words for a CUDA or cuBLAS call that failed. (tl/cuda.h) */
-#include "tl/cuda.h"
+/* cuda_check.cu: the words for a CUDA or cuBLAS call that failed. (tl/cuda.h, tl/cublas.h) */
+#include "tl/cublas.h"
 
 #include <string.h>
 

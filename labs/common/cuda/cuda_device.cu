@@ -1,7 +1,7 @@
 /* cuda_device.cu: a GPU as a device, and the entry of its plug-in (tl/plugin.h). */
 #include "labs/common/program/rungs.h"
 #include "plugin_status.h"
-#include "tl/cuda.h"
+#include "tl/cublas.h"
 
 /* The name in tl_backend and in messages; another plug-in is built of the same source. */
 #ifndef TL_CUDA_DEVICE

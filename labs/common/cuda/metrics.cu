@@ -26,7 +26,7 @@ static __global__ void add_batch(tl_metric_sums *sums, const tl_real *row_loss,
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            size_t count = rows - first < TL_BLOCK ? rows - first : TL_BLOCK;
+            size_t count = rows - first < TL_BLOCK ? rows - first : (size_t)TL_BLOCK;
             double loss_sum = sums->loss;
             uint64_t hits = sums->hits;
             for (size_t k = 0; k < count; k++) {

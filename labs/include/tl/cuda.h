@@ -7,7 +7,6 @@
 #ifndef TL_CUDA_H
 #define TL_CUDA_H
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 #include "tl/context.h"
@@ -19,7 +18,6 @@ extern "C" {
 /* Leaves the API's own name and text of a failure as the line of tl_error; returns TL_EDEVICE.
  * `what` is cut at its first '(': "cudaMemcpyAsync(to, from)" is named cudaMemcpyAsync. */
 tl_status tl_cuda_failed(cudaError_t error, const char *file, int line, const char *what);
-tl_status tl_cublas_failed(cublasStatus_t status, const char *file, int line, const char *what);
 
 /* Returns TL_EDEVICE from the calling function unless the call succeeds. */
 #define TL_CUDA(...)                                                                               \
@@ -27,13 +25,6 @@ tl_status tl_cublas_failed(cublasStatus_t status, const char *file, int line, co
         cudaError_t tl_error_ = (__VA_ARGS__);                                                     \
         if (tl_error_ != cudaSuccess)                                                              \
             return tl_cuda_failed(tl_error_, __FILE__, __LINE__, #__VA_ARGS__);                    \
-    } while (0)
-
-#define TL_CUBLAS(...)                                                                             \
-    do {                                                                                           \
-        cublasStatus_t tl_status_ = (__VA_ARGS__);                                                 \
-        if (tl_status_ != CUBLAS_STATUS_SUCCESS)                                                   \
-            return tl_cublas_failed(tl_status_, __FILE__, __LINE__, #__VA_ARGS__);                 \
     } while (0)
 
 /* Stands after every kernel<<<...>>>(...): a launch returns nothing, its failure must be fetched.

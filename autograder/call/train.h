@@ -1,0 +1,43 @@
+/* train.h: training programs: a net, its data and options, and what to do with them, as integers.
+ *
+ * Integers: the header below, the layers as rows of four (kind of tl_layer_kind, out, pad, p in
+ * thousandths) up to one of kind 0, and then instructions. Numbers: learning rate, factor of the
+ * schedule, momentum, weight decay, beta1, beta2, eps. Buffers: results; values for TRAIN_LOAD;
+ * images (training set, then test set) and labels as bytes; the table byte to value, [c,256]. */
+#ifndef CALL_TRAIN_H
+#define CALL_TRAIN_H
+
+enum call_train_header {
+    TRAIN_C,
+    TRAIN_H,
+    TRAIN_W,
+    TRAIN_CLASSES,
+    TRAIN_COUNT,      /* images to train on */
+    TRAIN_TEST_COUNT, /* images to test on */
+    TRAIN_BATCH,
+    TRAIN_AUGMENT,
+    TRAIN_PAD,
+    TRAIN_SEED,
+    TRAIN_ADAM, /* 0: SGD */
+    TRAIN_NESTEROV,
+    TRAIN_SCHEDULE, /* tl_schedule_kind */
+    TRAIN_TURN,
+    TRAIN_TOTAL,
+    TRAIN_HEADER
+};
+
+enum { TRAIN_LAYER = 4, TRAIN_LAYERS = 16 };
+
+enum call_train_code {
+    TRAIN_LOAD = 1,     /* all parameters from buffer 1, in order, without gaps */
+    TRAIN_GRADIENTS,    /* n: tl_train_gradients */
+    TRAIN_STEP,         /* n: tl_train_step */
+    TRAIN_EPOCH,        /* tl_train_epoch */
+    TRAIN_EVALUATE,     /* 0 training set, 1 test set; gives loss, accuracy, count */
+    TRAIN_READ_WEIGHTS, /* gives the flat array, gaps included */
+    TRAIN_READ_GRADS,   /* the same of the gradients */
+    TRAIN_READ_SUMS,    /* gives loss, hits, count */
+    TRAIN_READ_POSITION /* gives epoch, first, index */
+};
+
+#endif

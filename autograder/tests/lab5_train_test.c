@@ -1,0 +1,228 @@
+/* lab5_train_test.c: the training loop, replayed call by call.
+ *
+ * The net is one linear layer on flattened images. What the loop does is then a chain of calls that
+ * other claims judge: batch_load, a small graph program, sgd_step. The loop must give their bits.
+ */
+#include "autograder/call/train.h"
+#include "expect.h"
+#include "graph_build.h"
+
+#include <string.h>
+
+#include "tl/nets.h"
+
+enum { C = 2, H = 3, W = 4, PIXELS = C * H * W, CLASSES = 5, WEIGHTS = CLASSES * PIXELS };
+enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the last of 3 images */
+/* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
+enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
+
+static const double number[CALL_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
+
+typedef struct course {
+    tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
+    tl_real *start;                    /* weights, then biases, without a gap */
+    uint64_t seed;
+    /* what the replay keeps */
+    tl_real *flat, *velocity, *grad;
+    double loss; /* added image by image, like the sums on the device */
+    uint64_t count;
+} course;
+
+static course draw_course(claim *c) {
+    course k = {.seed = draw_bits(c) >> 1};
+    k.both = (tl_device_split){.count = COUNT + TESTS, .c = C, .h = H, .w = W, .classes = CLASSES};
+    k.both.images = claim_memory(c, (COUNT + TESTS) * PIXELS, 1);
+    k.both.labels = claim_memory(c, COUNT + TESTS, 1);
+    k.both.lut = draw_reals(c, C * 256);
+    for (int i = 0; i < (COUNT + TESTS) * PIXELS; i++) k.both.images[i] = (uint8_t)draw_bits(c);
+    for (int i = 0; i < COUNT + TESTS; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, CLASSES - 1);
+    k.train = k.test = k.both;
+    k.train.count = COUNT;
+    k.test.count = TESTS;
+    k.test.images += COUNT * PIXELS;
+    k.test.labels += COUNT;
+    k.start = draw_reals(c, WEIGHTS + CLASSES);
+    k.flat = reals(c, FLAT);
+    k.velocity = reals(c, FLAT);
+    k.grad = reals(c, FLAT);
+    memcpy(k.flat, k.start, WEIGHTS * sizeof *k.flat);
+    memcpy(k.flat + BIAS, k.start + WEIGHTS, CLASSES * sizeof *k.flat);
+    return k;
+}
+
+/* Runs the program after the header that all claims share; results must be `results` numbers. */
+static tl_real *run_program(claim *c, const call_target *t, const course *k, const char *what,
+                            size_t results, const int64_t code[], size_t length) {
+    int64_t program[64] = {[TRAIN_C] = C,
+                           [TRAIN_H] = H,
+                           [TRAIN_W] = W,
+                           [TRAIN_CLASSES] = CLASSES,
+                           [TRAIN_COUNT] = COUNT,
+                           [TRAIN_TEST_COUNT] = TESTS,
+                           [TRAIN_BATCH] = BATCH,
+                           [TRAIN_AUGMENT] = 1,
+                           [TRAIN_PAD] = 1,
+                           [TRAIN_SEED] = (int64_t)k->seed,
+                           [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
+                           [TRAIN_TURN] = 2,
+                           [TRAIN_TOTAL] = 6};
+    static const int64_t layers[] = {TL_LAYER_FLATTEN, 0, 0, 0, TL_LAYER_LINEAR, CLASSES, 0, 0,
+                                     TL_LAYER_END,     0, 0, 0, TRAIN_LOAD};
+    size_t used = TRAIN_HEADER;
+    memcpy(program + used, layers, sizeof layers);
+    used += sizeof layers / sizeof *layers;
+    memcpy(program + used, code, length * sizeof *code);
+    call_report r;
+    tl_real *out = reals(c, results);
+    claim_case(c, t, "training a linear layer: %s", what);
+    call_train(t, &r, out, results, k->start, WEIGHTS + CLASSES, &k->both, number, program,
+               used + length);
+    expect_ok(c, &r);
+    return out;
+}
+#define RUN(c, t, k, what, results, ...)                                                           \
+    run_program((c), (t), (k), (what), (results), (const int64_t[]){__VA_ARGS__},                  \
+                sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+/* Loss and gradients of one batch of n images, by calls. */
+static void replay_batch(claim *c, const call_target *t, course *k, const tl_device_split *split,
+                         const tl_step *step, const tl_batch_geom *b) {
+    call_report r;
+    tl_real *x = reals(c, (size_t)b->n * PIXELS);
+    int32_t label[BATCH];
+    claim_case(c, t, "the replay of a batch");
+    call_batch_load(t, &r, x, label, split, step, b);
+    expect_ok(c, &r);
+    graph g = graph_new(c, 20, (size_t)b->n * PIXELS + WEIGHTS + CLASSES);
+    memcpy(g.label, label, (size_t)b->n * sizeof *label);
+    g.labels = (size_t)b->n;
+    int in = graph_input_of(&g, SHAPE(b->n, C, H, W), x, false);
+    int w = graph_parameter_of(&g, SHAPE(CLASSES, PIXELS), k->flat);
+    int bias = graph_parameter_of(&g, SHAPE(CLASSES), k->flat + BIAS);
+    int flat = GRAPH(&g, SHAPE(b->n, PIXELS), GRAPH_RESHAPE, in, 2, b->n, PIXELS, 1, 1);
+    int logits = GRAPH(&g, SHAPE(b->n, CLASSES), GRAPH_LINEAR, flat, w, bias);
+    DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, logits));
+    graph_read(&g, GRAPH_READ_VALUE, logits);
+    graph_read(&g, GRAPH_READ_GRAD, w);
+    graph_read(&g, GRAPH_READ_GRAD, bias);
+    graph_run(&g, t, &r, "the replay of a batch");
+    expect_ok(c, &r);
+    memcpy(k->grad, graph_result(&g, w), WEIGHTS * sizeof *k->grad);
+    memcpy(k->grad + BIAS, graph_result(&g, bias), CLASSES * sizeof *k->grad);
+    tl_real loss, row_loss[BATCH], prob[BATCH * CLASSES];
+    call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, graph_result(&g, logits), label, b->n,
+                          CLASSES);
+    expect_ok(c, &r);
+    for (int i = 0; i < b->n; i++) k->loss += row_loss[i];
+    k->count += (uint64_t)b->n;
+}
+
+static void replay_steps(claim *c, const call_target *t, course *k, int epochs) {
+    uint64_t index = 0;
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        k->loss = 0;
+        k->count = 0;
+        for (int first = 0; first < COUNT; first += BATCH, index++) {
+            call_report r;
+            double lr;
+            const tl_schedule schedule = {TL_SCHEDULE_STEP, number[0], number[1], 2, 6};
+            const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
+            call_schedule_lr(t, &r, &lr, 1, index, &schedule);
+            expect_ok(c, &r);
+            const tl_step step = {k->seed, index, (uint32_t)epoch, (uint32_t)first, lr};
+            int n = COUNT - first < BATCH ? COUNT - first : BATCH;
+            replay_batch(c, t, k, &k->train, &step, &(tl_batch_geom){n, 1, 1, 1});
+            call_sgd_step(t, &r, k->flat, k->velocity, k->grad, FLAT, &step, &o);
+            expect_ok(c, &r);
+        }
+    }
+}
+
+/* Sums come back rounded once to tl_real. */
+static void expect_sums(claim *c, const tl_real *sums, const course *k) {
+    const double want[] = {(tl_real)k->loss, (double)k->count};
+    expect_equal(c, "sum of losses", sums, want, SHAPE(1));
+    expect_equal(c, "images counted", sums + 2, want + 1, SHAPE(1));
+}
+
+/* Twice, because gradients are zeroed first while sums go on. */
+CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
+    FOR_TARGETS(t) {
+        course k = draw_course(c);
+        const tl_step step = {.seed = k.seed};
+        tl_real *out =
+            RUN(c, t, &k, "gradients twice", FLAT + 6, TRAIN_GRADIENTS, BATCH, TRAIN_GRADIENTS,
+                BATCH, TRAIN_READ_GRADS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+        for (int i = 0; i < 2; i++)
+            replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){BATCH, 1, 1, 1});
+        expect_same_bits(c, "gradients", out, k.grad, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+        const double start[] = {0, 0, 0};
+        expect_equal(c, "epoch, image, step", out + FLAT + 3, start, SHAPE(3));
+    }
+}
+
+CLAIM(lab5_train, a_step_moves_weights_and_position) {
+    FOR_TARGETS(t) {
+        course k = draw_course(c);
+        call_report r;
+        const tl_step step = {.seed = k.seed, .lr = number[0]};
+        const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
+        tl_real *out = RUN(c, t, &k, "one step of 3 images", FLAT + 3, TRAIN_STEP, 3,
+                           TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){3, 1, 1, 1});
+        call_sgd_step(t, &r, k.flat, k.velocity, k.grad, FLAT, &step, &o);
+        expect_ok(c, &r);
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        const double position[] = {0, 3, 1};
+        expect_equal(c, "epoch, image, step", out + FLAT, position, SHAPE(3));
+    }
+}
+
+/* Order, crops, learning rates, momentum and the partial last batch of two epochs, bit for bit. */
+CLAIM(lab5_train, two_epochs_are_their_steps) {
+    FOR_TARGETS(t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "two epochs", FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
+                           TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+        replay_steps(c, t, &k, 2);
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+        const double position[] = {2, 0, 2 * STEPS};
+        expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
+    }
+}
+
+/* An epoch broken off after one step goes on where it stood. */
+CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
+    FOR_TARGETS(t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "one step, then the rest of the epoch", FLAT + 3, TRAIN_STEP,
+                           BATCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS);
+        replay_steps(c, t, &k, 1);
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+    }
+}
+
+/* In order, uncropped, every image once; neither weights nor position move. */
+CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
+    FOR_TARGETS(t) for (int which = 0; which < 2; which++) {
+        course k = draw_course(c);
+        const tl_device_split *split = which ? &k.test : &k.train;
+        tl_real *out = RUN(c, t, &k, which ? "evaluation of the test set" : "evaluation", FLAT + 6,
+                           TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        for (int first = 0; first < (int)split->count; first += BATCH) {
+            const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
+            int left = (int)split->count - first;
+            replay_batch(c, t, &k, split, &step,
+                         &(tl_batch_geom){left < BATCH ? left : BATCH, 0, 0, 0});
+        }
+        const double want[] = {(tl_real)(k.loss / (double)k.count), (double)k.count};
+        expect_equal(c, "mean loss", out, want, SHAPE(1));
+        expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
+        expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
+        const double start[] = {0, 0, 0};
+        expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
+    }
+}

@@ -1,0 +1,184 @@
+/* hostcuda/names.h: CUDA's names for the functions of api.h, and those that are templates in CUDA. */
+#ifndef HOSTCUDA_NAMES_H
+#define HOSTCUDA_NAMES_H
+
+#include "hostcuda/api.h"
+#include "hostcuda/kernel.h"
+
+#define cudaFree hc_Free
+#define cudaFreeAsync hc_FreeAsync
+#define cudaFreeHost hc_FreeHost
+#define cudaHostRegister hc_HostRegister
+#define cudaHostUnregister hc_HostUnregister
+#define cudaMemcpy hc_Memcpy
+#define cudaMemcpyAsync hc_MemcpyAsync
+#define cudaMemcpy2D hc_Memcpy2D
+#define cudaMemcpy2DAsync hc_Memcpy2DAsync
+#define cudaMemset hc_Memset
+#define cudaMemsetAsync hc_MemsetAsync
+#define cudaMemGetInfo hc_MemGetInfo
+#define cudaPointerGetAttributes hc_PointerGetAttributes
+#define cudaStreamCreate hc_StreamCreate
+#define cudaStreamCreateWithFlags hc_StreamCreateWithFlags
+#define cudaStreamCreateWithPriority hc_StreamCreateWithPriority
+#define cudaStreamDestroy hc_StreamDestroy
+#define cudaStreamSynchronize hc_StreamSynchronize
+#define cudaStreamQuery hc_StreamQuery
+#define cudaStreamWaitEvent hc_StreamWaitEvent
+#define cudaStreamBeginCapture hc_StreamBeginCapture
+#define cudaStreamEndCapture hc_StreamEndCapture
+#define cudaStreamIsCapturing hc_StreamIsCapturing
+#define cudaLaunchHostFunc hc_LaunchHostFunc
+#define cudaEventCreate hc_EventCreate
+#define cudaEventCreateWithFlags hc_EventCreateWithFlags
+#define cudaEventDestroy hc_EventDestroy
+#define cudaEventRecord hc_EventRecord
+#define cudaEventSynchronize hc_EventSynchronize
+#define cudaEventQuery hc_EventQuery
+#define cudaEventElapsedTime hc_EventElapsedTime
+#define cudaGraphLaunch hc_GraphLaunch
+#define cudaGraphUpload hc_GraphUpload
+#define cudaGraphGetNodes hc_GraphGetNodes
+#define cudaGraphDestroy hc_GraphDestroy
+#define cudaGraphExecDestroy hc_GraphExecDestroy
+#define cudaGetLastError hc_GetLastError
+#define cudaPeekAtLastError hc_PeekAtLastError
+#define cudaGetDeviceCount hc_GetDeviceCount
+#define cudaGetDevice hc_GetDevice
+#define cudaSetDevice hc_SetDevice
+#define cudaSetDeviceFlags hc_SetDeviceFlags
+#define cudaGetDeviceProperties hc_GetDeviceProperties
+#define cudaDeviceGetAttribute hc_DeviceGetAttribute
+#define cudaDeviceSynchronize hc_DeviceSynchronize
+#define cudaDeviceReset hc_DeviceReset
+#define cudaDeviceSetCacheConfig hc_DeviceSetCacheConfig
+#define cudaDeviceGetStreamPriorityRange hc_DeviceGetStreamPriorityRange
+#define cudaDriverGetVersion hc_DriverGetVersion
+#define cudaRuntimeGetVersion hc_RuntimeGetVersion
+#define cudaGetErrorString hc_GetErrorString
+#define cudaGetErrorName hc_GetErrorName
+#define cudaMalloc hc_cuda_Malloc
+#define cudaMallocHost hc_cuda_MallocHost
+#define cudaHostAlloc hc_cuda_HostAlloc
+#define cudaMallocManaged hc_cuda_MallocManaged
+#define cudaMallocPitch hc_cuda_MallocPitch
+#define cudaMallocAsync hc_cuda_MallocAsync
+#define cudaMemcpyToSymbol hc_cuda_MemcpyToSymbol
+#define cudaMemcpyFromSymbol hc_cuda_MemcpyFromSymbol
+#define cudaMemcpyToSymbolAsync hc_cuda_MemcpyToSymbolAsync
+#define cudaMemcpyFromSymbolAsync hc_cuda_MemcpyFromSymbolAsync
+#define cudaGetSymbolAddress hc_cuda_GetSymbolAddress
+#define cudaGetSymbolSize hc_cuda_GetSymbolSize
+#define cudaHostGetDevicePointer hc_cuda_HostGetDevicePointer
+#define cudaFuncSetAttribute hc_cuda_FuncSetAttribute
+#define cudaFuncGetAttributes hc_cuda_FuncGetAttributes
+#define cudaFuncSetCacheConfig hc_cuda_FuncSetCacheConfig
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor hc_cuda_OccupancyMaxActiveBlocksPerMultiprocessor
+#define cudaOccupancyMaxPotentialBlockSize hc_cuda_OccupancyMaxPotentialBlockSize
+#define cudaGraphInstantiate hc_cuda_GraphInstantiate
+
+#define cudaStreamLegacy ((cudaStream_t)1)
+#define cudaCpuDeviceId (-1)
+#define CUDART_VERSION 12000
+
+template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes, HC_HERE) {
+    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t, HC_HERE) {
+    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
+}
+template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes, HC_HERE) {
+    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
+}
+template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned, HC_HERE) {
+    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = 1, HC_HERE) {
+    return hc_MallocManagedBytes((void **)p, bytes, hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height,
+                                          HC_HERE) {
+    return hc_MallocPitchBytes((void **)p, pitch, width, height, hc_file, hc_line);
+}
+template <class T> static inline cudaError_t cudaHostGetDevicePointer(T **p, void *host, unsigned) {
+    *p = static_cast<T *>(host);
+    return cudaSuccess;
+}
+
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes,
+                                             size_t offset = 0,
+                                             cudaMemcpyKind = cudaMemcpyHostToDevice, HC_HERE) {
+    return hc_symbol_copy((void *)&symbol, (void *)from, bytes, offset, sizeof symbol, true, true,
+                          nullptr, hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes,
+                                               size_t offset = 0,
+                                               cudaMemcpyKind = cudaMemcpyDeviceToHost, HC_HERE) {
+    return hc_symbol_copy((void *)&symbol, to, bytes, offset, sizeof symbol, false, true, nullptr,
+                          hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes,
+                                                  size_t offset, cudaMemcpyKind,
+                                                  cudaStream_t stream = nullptr, HC_HERE) {
+    return hc_symbol_copy((void *)&symbol, (void *)from, bytes, offset, sizeof symbol, true, false,
+                          stream, hc_file, hc_line);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
+                                                    size_t offset, cudaMemcpyKind,
+                                                    cudaStream_t stream = nullptr, HC_HERE) {
+    return hc_symbol_copy((void *)&symbol, to, bytes, offset, sizeof symbol, false, false, stream,
+                          hc_file, hc_line);
+}
+template <class P, class T> static inline cudaError_t cudaGetSymbolAddress(P **p, const T &symbol) {
+    *p = (P *)const_cast<T *>(&symbol);
+    return cudaSuccess;
+}
+template <class T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol) {
+    *bytes = sizeof symbol;
+    return cudaSuccess;
+}
+
+template <class K>
+static inline cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute attribute, int value,
+                                               HC_HERE) {
+    return hc_FuncSetAttributeOf((const void *)kernel, attribute, value, hc_file, hc_line);
+}
+template <class K>
+static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, K *kernel, HC_HERE) {
+    return hc_FuncGetAttributesOf(attributes, (const void *)kernel, hc_file, hc_line);
+}
+template <class K> static inline cudaError_t cudaFuncSetCacheConfig(K *, cudaFuncCache) {
+    return cudaSuccess;
+}
+template <class K>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K *kernel,
+                                                                        int threads, size_t shared,
+                                                                        HC_HERE) {
+    return hc_OccupancyOf(blocks, (const void *)kernel, threads, shared, hc_file, hc_line);
+}
+template <class K>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, K *, size_t = 0,
+                                                             int limit = 0) {
+    *grid = 64;
+    *block = limit > 0 && limit < 256 ? limit : 256;
+    return cudaSuccess;
+}
+
+/* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors. */
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                               unsigned long long flags = 0, HC_HERE) {
+    return hc_GraphInstantiateFlags(exec, graph, flags, hc_file, hc_line);
+}
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                               cudaGraphNode_t *, char *, size_t, HC_HERE) {
+    return hc_GraphInstantiateFlags(exec, graph, 0, hc_file, hc_line);
+}
+
+#endif

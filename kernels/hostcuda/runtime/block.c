@@ -1,0 +1,241 @@
+/* block.c: the threads of one block on one worker.
+ *
+ * A runner starts the block's threads one after the other on one stack, as a plain loop. When a
+ * thread must wait (a barrier, a shuffle), the stack it runs on simply becomes its own, and a new
+ * runner goes on with the next thread on another stack. So a kernel without barriers never
+ * switches, and one with barriers switches straight from thread to thread.
+ *
+ * A worker's fields are touched by one operating-system thread only; nothing here needs a lock. */
+#define _GNU_SOURCE
+#include "internal.h"
+
+#include <string.h>
+
+#include "fiber.h"
+
+#ifdef HC_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+__thread hc_position hc_now;
+__thread hc_worker *hc_self;
+
+void hc_switch_position(hc_worker *w, int thread) {
+    const hc_thread *t = &w->threads[thread];
+    w->current = thread;
+    w->current_stack = t->stack;
+    hc_now.thread = (uint3){t->x, t->y, t->z};
+}
+
+void hc_make_ready(hc_worker *w, int thread) {
+    int at = w->ready_first + w->ready_count++;
+    w->ready[at >= THREADS_MAX ? at - THREADS_MAX : at] = thread;
+}
+
+static int take_ready(hc_worker *w) {
+    int thread = w->ready[w->ready_first];
+    if (++w->ready_first == THREADS_MAX) w->ready_first = 0;
+    w->ready_count--;
+    return thread;
+}
+
+/* ---- switching, with the sanitizer told of it ---- */
+
+static __attribute__((noinline)) void go(void **from, void *to, int stack, bool ends) {
+#ifdef HC_ASAN
+    void *fake = NULL;
+    const hc_worker *w = hc_self;
+    static __thread const void *main_low;
+    static __thread size_t main_size;
+    const void *low = stack >= 0 ? w->stacks.all[stack].low : main_low;
+    __sanitizer_start_switch_fiber(ends ? NULL : &fake, low, stack >= 0 ? STACK_BYTES : main_size);
+    hc_switch(from, to);
+    const void *old_low;
+    size_t old_size;
+    __sanitizer_finish_switch_fiber(fake, &old_low, &old_size);
+    if (from == &hc_self->main_context) return;
+    if (!main_low && old_low) main_low = old_low, main_size = old_size;
+#else
+    (void)stack, (void)ends;
+    hc_switch(from, to);
+#endif
+}
+
+static void runner(void);
+
+/* The next thing to run on this worker: a ready thread, else a new runner, else the worker itself.
+ * NULL if it is thread `me`, which has not left yet. */
+static void *next_context(hc_worker *w, int me, int *stack) {
+    if (w->ready_count == 0 && w->started == w->count) {
+        if (!hc_warp_resolve_active(w)) {
+            *stack = -1;
+            return w->main_context;
+        }
+    }
+    if (w->ready_count > 0) {
+        int thread = take_ready(w);
+        hc_switch_position(w, thread);
+        *stack = w->current_stack;
+        return thread == me ? NULL : w->threads[thread].context;
+    }
+    *stack = w->current_stack = hc_stack_take(&w->stacks);
+    return hc_context(w->stacks.all[*stack].low, STACK_BYTES, *stack, runner);
+}
+
+void hc_thread_wait(hc_worker *w) {
+    hc_thread *t = &w->threads[w->current];
+    int stack;
+    w->progress++;
+    t->stack = w->current_stack;
+    void *to = next_context(w, w->current, &stack);
+    if (to) go(&t->context, to, stack, false);
+}
+
+/* Thread number of the k-th to start. The order comes from the seed: warps from any first one,
+ * lanes up or down; so code that needs an order it did not ask for fails here. */
+static int thread_at(const hc_worker *w, int k) {
+    int thread = (k ^ w->flip) + w->turn;
+    return thread >= w->count ? thread - w->count : thread;
+}
+
+static void start_thread(hc_worker *w, int thread) {
+    const hc_launch *l = w->launch;
+    unsigned x = (unsigned)thread % l->block.x, rest = (unsigned)thread / l->block.x;
+    unsigned y = rest % l->block.y, z = rest / l->block.y;
+    hc_thread *t = &w->threads[thread];
+    t->x = (uint16_t)x, t->y = (uint16_t)y, t->z = (uint16_t)z;
+    w->current = thread;
+    hc_now.thread = (uint3){x, y, z};
+}
+
+static void divergent_exit(hc_worker *w) {
+    const hc_thread *at = &w->threads[w->waiting[0]];
+    hc_text t;
+    hc_report_begin(&t, "divergent-barrier", at->site.file, at->site.line);
+    hc_add(&t, "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
+           w->waiting_count, w->count);
+    hc_report_thread(&t);
+    hc_report_likely(&t, "a `return` (or an if) that only some threads take stands before the "
+                         "barrier; keep all threads alive and guard the work instead: "
+                         "`if (i < n) { ... }  __syncthreads();`");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+static void end_thread(hc_worker *w) {
+    hc_warp_state *warp = &w->warps[w->current / WARP];
+    warp->exited |= 1u << w->current % WARP;
+    w->exited++;
+    w->progress++;
+    if (warp->waiting) hc_warp_lane_exits(w, w->current);
+    if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) divergent_exit(w);
+}
+
+static void runner(void) {
+    hc_worker *w = hc_self;
+#ifdef HC_ASAN
+    __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
+#endif
+    for (;;) {
+        while (w->ready_count == 0 && w->started < w->count) {
+            start_thread(w, thread_at(w, w->started++));
+            w->launch->run(w->launch->arguments);
+            end_thread(w);
+        }
+        hc_stack_give(&w->stacks, w->current_stack); /* nobody takes it before we have left it */
+        int stack;
+        void *nowhere, *to = next_context(w, -1, &stack);
+        go(&nowhere, to, stack, true);
+    }
+}
+
+/* ---- the block's barrier ---- */
+
+static void divergent_place(hc_worker *w, const char *file, int line) {
+    const hc_thread *other = &w->threads[w->waiting[0]];
+    hc_text t;
+    hc_report_begin(&t, "divergent-barrier", file, line);
+    hc_add(&t, "this thread waits here, but thread (%d,%d,%d) of the same block waits at the "
+               "__syncthreads() in %s:%d",
+           other->x, other->y, other->z, other->site.file, other->site.line);
+    hc_report_thread(&t);
+    hc_report_likely(&t, "a __syncthreads() stands inside an if or a loop that the threads of a "
+                         "block take differently; all must reach the same one");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+static void release(hc_worker *w) {
+    w->barrier_result = w->barrier_sum;
+    w->barrier_sum = 0;
+    for (int i = 0; i < w->waiting_count; i++) hc_make_ready(w, w->waiting[i]);
+    w->waiting_count = 0;
+}
+
+int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
+    hc_worker *w = hc_self;
+    if (!w || !w->in_kernel) return 0; /* host code: nvcc refuses it, and so does the legality check */
+    hc_thread *t = &w->threads[w->current];
+    t->site = (hc_site){file, line};
+    if (w->waiting_count > 0) {
+        const hc_thread *first = &w->threads[w->waiting[0]];
+        if (first->site.line != line || (first->site.file != file && strcmp(first->site.file, file)))
+            divergent_place(w, file, line);
+    }
+    w->barrier_sum += kind == HC_AND ? !predicate : predicate;
+    if (w->waiting_count + 1 == w->count) {
+        release(w);
+        w->progress++;
+    } else if (w->waiting_count + 1 + w->exited == w->count) {
+        w->waiting[w->waiting_count++] = w->current;
+        divergent_exit(w);
+    } else {
+        w->waiting[w->waiting_count++] = w->current;
+        hc_thread_wait(w);
+    }
+    int sum = w->barrier_result;
+    return kind == HC_COUNT ? sum : kind == HC_AND ? sum == 0 : sum != 0;
+}
+
+/* ---- one block ---- */
+
+void hc_kernel_fail(cudaError_t error) {
+    hc_worker *w = hc_self;
+    w->failure = error;
+    w->in_kernel = 0;
+    siglongjmp(w->escape, 1);
+}
+
+static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
+    uint64_t order = hc_mix(hc_options_get()->seed ^ hc_shared_launch ^ block);
+    w->count = (int)(launch->block.x * launch->block.y * launch->block.z);
+    w->started = w->exited = w->ready_first = w->ready_count = w->waiting_count = 0;
+    w->barrier_sum = 0;
+    bool whole = w->count % WARP == 0;
+    w->flip = whole && (order & 1) ? WARP - 1 : 0;
+    w->turn = whole ? (int)((order >> 8) % (unsigned)(w->count / WARP)) * WARP : 0;
+    for (int i = 0; i * WARP < w->count; i++) {
+        int lanes = w->count - i * WARP;
+        w->warps[i] = (hc_warp_state){.exists = lanes >= WARP ? ~0u : (1u << lanes) - 1};
+    }
+    uint64_t rest = block / launch->grid.x;
+    hc_now.block = (uint3){(unsigned)(block % launch->grid.x), (unsigned)(rest % launch->grid.y),
+                           (unsigned)(rest / launch->grid.y)};
+}
+
+/* Runs one block to its end; on failure the message is out and the error is returned. The caller
+ * has set w->escape (grid.c), once for many blocks. */
+cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block) {
+    begin(w, launch, block);
+    hc_shared_fill(w);
+    int stack;
+    void *to = next_context(w, -1, &stack);
+    w->in_kernel = 1;
+    go(&w->main_context, to, stack, false);
+    if (w->exited < w->count) hc_report_stuck(w);
+    if (!hc_shared_check(w)) hc_kernel_fail(cudaErrorIllegalAddress);
+    w->in_kernel = 0;
+    w->blocks_done++;
+    w->progress++;
+    return cudaSuccess;
+}

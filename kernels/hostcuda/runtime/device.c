@@ -1,0 +1,139 @@
+/* device.c: the one device: what it says of itself. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define UNUSED_SITE (void)file, (void)line
+
+/* Limits are those of compute capability 7.5, the oldest GPU that today's toolkit builds for; only
+ * shared memory is what common GPUs have. */
+cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *file, int line) {
+    UNUSED_SITE;
+    if (!p) return hc_fail(cudaErrorInvalidValue);
+    if (device != 0) return hc_fail(cudaErrorInvalidDevice);
+    *p = (cudaDeviceProp){.totalGlobalMem = hc_options_get()->memory,
+                          .sharedMemPerBlock = SHARED_STATIC_MAX,
+                          .sharedMemPerBlockOptin = SHARED_MAX,
+                          .sharedMemPerMultiprocessor = SHARED_MAX + 1024,
+                          .totalConstMem = 64 * 1024,
+                          .memPitch = 0x7fffffff,
+                          .textureAlignment = 512,
+                          .reservedSharedMemPerBlock = 1024,
+                          .regsPerBlock = 65536,
+                          .regsPerMultiprocessor = 65536,
+                          .warpSize = WARP,
+                          .maxThreadsPerBlock = THREADS_MAX,
+                          .maxThreadsDim = {1024, 1024, 64},
+                          .maxGridSize = {0x7fffffff, 65535, 65535},
+                          .clockRate = 1000000,
+                          .memoryClockRate = 1000000,
+                          .memoryBusWidth = 64,
+                          .l2CacheSize = 4 << 20,
+                          .major = 7,
+                          .minor = 5,
+                          .multiProcessorCount = hc_options_get()->workers,
+                          .maxThreadsPerMultiProcessor = THREADS_MAX,
+                          .maxBlocksPerMultiProcessor = 16,
+                          .concurrentKernels = 1,
+                          .asyncEngineCount = 1,
+                          .unifiedAddressing = 1,
+                          .managedMemory = 1,
+                          .integrated = 1,
+                          .canMapHostMemory = 1};
+    snprintf(p->name, sizeof p->name, "hostcuda (%d CPU workers)", hc_options_get()->workers);
+    return cudaSuccess;
+}
+
+cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device,
+                                  const char *file, int line) {
+    UNUSED_SITE;
+    if (!value) return hc_fail(cudaErrorInvalidValue);
+    if (device != 0) return hc_fail(cudaErrorInvalidDevice);
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = THREADS_MAX; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = SHARED_STATIC_MAX; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = SHARED_MAX; break;
+    case cudaDevAttrWarpSize: *value = WARP; break;
+    case cudaDevAttrMultiProcessorCount: *value = hc_options_get()->workers; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = 7; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = 5; break;
+    default: return hc_fail(cudaErrorInvalidValue);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t hc_GetDeviceCount(int *count, const char *file, int line) {
+    UNUSED_SITE;
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t hc_GetDevice(int *device, const char *file, int line) {
+    UNUSED_SITE;
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t hc_SetDevice(int device, const char *file, int line) {
+    UNUSED_SITE;
+    return device == 0 ? cudaSuccess : hc_fail(cudaErrorInvalidDevice);
+}
+
+cudaError_t hc_SetDeviceFlags(unsigned flags, const char *file, int line) {
+    UNUSED_SITE;
+    (void)flags;
+    return cudaSuccess;
+}
+
+cudaError_t hc_DeviceSetCacheConfig(enum cudaFuncCache config, const char *file, int line) {
+    UNUSED_SITE;
+    (void)config;
+    return cudaSuccess;
+}
+
+cudaError_t hc_DeviceGetStreamPriorityRange(int *least, int *greatest, const char *file, int line) {
+    UNUSED_SITE;
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+cudaError_t hc_DriverGetVersion(int *version, const char *file, int line) {
+    UNUSED_SITE;
+    *version = 12000;
+    return cudaSuccess;
+}
+
+cudaError_t hc_RuntimeGetVersion(int *version, const char *file, int line) {
+    return hc_DriverGetVersion(version, file, line);
+}
+
+cudaError_t hc_OccupancyOf(int *blocks, const void *kernel, int threads, size_t shared,
+                           const char *file, int line) {
+    UNUSED_SITE;
+    if (!kernel || threads <= 0) return hc_fail(cudaErrorInvalidValue);
+    int by_threads = THREADS_MAX / threads, by_shared = shared ? (int)(SHARED_MAX / shared) : 16;
+    *blocks = by_threads < by_shared ? by_threads : by_shared;
+    if (*blocks > 16) *blocks = 16;
+    return cudaSuccess;
+}
+
+/* Ends all work, frees all memory after naming what was leaked, and forgets errors. */
+cudaError_t hc_DeviceReset(const char *file, int line) {
+    hc_enter();
+    if (hc_sticky()) hc_streams_drop();
+    else hc_drain_all();
+    hc_report_unchecked();
+    hc_report_leaks();
+    hc_arena_release_all((hc_site){file, line});
+    hc_forget_errors();
+    hc_leave();
+    return cudaSuccess;
+}
+
+long long hc_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}

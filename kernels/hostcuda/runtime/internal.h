@@ -1,0 +1,239 @@
+/* internal.h: what the parts of the runtime share.
+ *
+ * From bottom to top: options, report, arena (device memory), fiber (stacks and switch), block (the
+ * threads of one block), warp, grid (blocks over workers), stream (queues), then the API's files.
+ * One lock, hc_lock, guards everything that is not a worker's own. */
+#ifndef HOSTCUDA_INTERNAL_H
+#define HOSTCUDA_INTERNAL_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+
+#include "hostcuda/api.h"
+
+enum {
+    WARP = 32,
+    THREADS_MAX = 1024,
+    WARPS_MAX = THREADS_MAX / WARP,
+    WORKERS_MAX = 64,
+    SHARED_STATIC_MAX = 48 * 1024, /* what a kernel gets without asking */
+    SHARED_MAX = 99 * 1024,        /* what cudaFuncSetAttribute may ask for */
+    SHARED_GAP = 32                /* canary bytes between two __shared__ arrays */
+};
+
+/* ---- options.c ---- */
+typedef struct hc_options {
+    uint64_t seed;
+    int workers;
+    bool eager;      /* run each operation when it is queued: for gdb */
+    double timeout;  /* seconds that a thread may run without progress; 0: for ever */
+    size_t memory;   /* bytes of device memory */
+    const char *log; /* file that gets one line per report */
+} hc_options;
+const hc_options *hc_options_get(void);
+uint64_t hc_mix(uint64_t x); /* a bijection that looks random */
+
+/* ---- report.c ---- */
+typedef enum hc_end { HC_GOES_ON, HC_ENDS_KERNEL } hc_end;
+typedef struct hc_text {
+    char text[4000];
+    size_t used;
+} hc_text;
+void hc_add(hc_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hc_report_begin(hc_text *t, const char *kind, const char *file, int line);
+void hc_report_thread(hc_text *t);  /* kernel, block and thread of the caller, if in a kernel */
+void hc_report_likely(hc_text *t, const char *mistake);
+void hc_report_end(hc_text *t);
+/* A whole report outside of kernels. */
+void hc_complain(const char *kind, const char *file, int line, const char *likely,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- symbolize.c ---- */
+typedef struct hc_source {
+    char function[200], file[400];
+    int line;
+} hc_source;
+/* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction. */
+bool hc_source_of(void *const *pcs, int count, hc_source *source);
+
+/* ---- arena.c: device memory ---- */
+typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC_GUARD } hc_space;
+typedef struct hc_buffer {
+    char *start, *pages; /* the data; the pages that hold it */
+    size_t bytes, page_bytes;
+    bool freed;
+    hc_space space;
+    hc_site allocated, released;
+} hc_buffer;
+cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p);
+void hc_arena_release(hc_buffer *b, hc_site at);
+hc_buffer *hc_arena_find(const void *p);    /* the buffer or freed buffer at p, guards included */
+hc_buffer *hc_arena_nearest(const void *p); /* the buffer whose edge is nearest to p */
+bool hc_arena_holds(const void *p);
+void hc_arena_open(void); /* nests */
+void hc_arena_close(void);
+bool hc_arena_is_open(void);
+hc_space hc_space_of(const void *p, hc_buffer **b);
+void hc_check_canaries(hc_buffer *b, const char *when);
+void hc_check_all_canaries(const char *when);
+size_t hc_arena_live(size_t *buffers);
+void hc_report_leaks(void);
+void hc_arena_release_all(hc_site at);
+
+/* ---- fiber.c ---- */
+typedef struct hc_stack {
+    char *low; /* its guard page lies below */
+    void *entry;
+} hc_stack;
+typedef struct hc_stacks {
+    hc_stack *all;
+    int count, room;
+    int *idle, idle_count;
+} hc_stacks;
+int hc_stack_take(hc_stacks *s);
+void hc_stack_give(hc_stacks *s, int stack);
+bool hc_stack_guard_hit(const hc_stacks *s, const void *address);
+void hc_stacks_reset(hc_stacks *s);
+enum { STACK_BYTES = 128 * 1024 };
+
+/* ---- block.c, warp.c ---- */
+typedef struct hc_thread {
+    void *context; /* stack pointer (or ucontext) while suspended */
+    int stack;
+    uint16_t x, y, z;
+    hc_warp_kind kind; /* what it waits for in a warp operation, and with what */
+    unsigned mask;
+    int lane, width;
+    uint64_t value;
+    hc_site site; /* where it waits */
+} hc_thread;
+
+typedef struct hc_warp_state {
+    unsigned waiting, exited, exists;
+} hc_warp_state;
+
+typedef struct hc_worker {
+    int index;
+    pthread_t handle;
+    hc_launch *launch;
+    hc_stacks stacks;
+    hc_thread threads[THREADS_MAX];
+    hc_warp_state warps[WARPS_MAX];
+    int count, started, exited; /* threads of the block */
+    int flip, turn;             /* order in which they start */
+    int current;                /* thread that runs */
+    int current_stack;
+    int ready[THREADS_MAX], ready_first, ready_count;
+    int waiting[THREADS_MAX], waiting_count; /* at the block's barrier */
+    hc_barrier_kind barrier_kind;
+    int barrier_sum, barrier_result;
+    const volatile void *touched; /* last atomic without effect, and how often in a row */
+    uint64_t touches;
+    uint64_t progress; /* changes whenever a thread ends or waits; the watchdog looks at it */
+    volatile sig_atomic_t in_kernel;
+    volatile sig_atomic_t probe; /* watchdog.c */
+    const void *polled;
+    void *main_context;
+    sigjmp_buf escape; /* back to hc_block_run when a thread fails */
+    cudaError_t failure;
+    char *shared; /* arena; its end is followed by a guard page */
+    size_t shared_used;
+    uint64_t blocks_done;
+} hc_worker;
+
+extern __thread hc_worker *hc_self;
+
+cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block);
+void hc_thread_wait(hc_worker *w); /* suspends the current thread; somebody has noted it */
+void hc_make_ready(hc_worker *w, int thread);
+void hc_kernel_fail(cudaError_t error) __attribute__((noreturn));
+void hc_switch_position(hc_worker *w, int thread);
+bool hc_warp_resolve_active(hc_worker *w);
+void hc_warp_lane_exits(hc_worker *w, int thread);
+void hc_report_stuck(hc_worker *w);
+
+/* ---- shared.c ---- */
+void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number);
+void hc_shared_fill(hc_worker *w);
+bool hc_shared_check(hc_worker *w);
+bool hc_shared_guard_hit(const hc_worker *w, const void *address);
+cudaError_t hc_shared_limit(const hc_launch *launch);
+
+/* ---- grid.c, watchdog.c, fault.c ---- */
+cudaError_t hc_grid_run(hc_launch *launch);
+hc_worker *hc_workers(int *count);
+uint64_t hc_grid_left(void); /* blocks of the running grid that have not started */
+void hc_watchdog_start(void);
+bool hc_watchdog_probe(hc_worker *w, const void *address);
+void hc_fault_install(void);
+void hc_fault_thread(void); /* gives the calling thread a signal stack */
+void hc_return_from_signal(void *context, cudaError_t error) __attribute__((noreturn));
+
+/* ---- error.c ---- */
+cudaError_t hc_fail(cudaError_t error); /* remembers it for cudaGetLastError */
+void hc_fail_sticky(cudaError_t error, hc_site at);
+cudaError_t hc_sticky(void);
+void hc_report_unchecked(void);
+void hc_forget_errors(void);
+void hc_note_unchecked(hc_site at, const char *what);
+
+/* ---- stream.c, graph.c ---- */
+typedef struct hc_op hc_op;
+struct hc_op {
+    hc_op *next;
+    uint64_t number; /* order over all streams */
+    const char *name;
+    hc_site site;
+    cudaError_t (*run)(hc_op *op);
+    void (*drop)(hc_op *op); /* frees what the operation owns; NULL if nothing */
+    /* An operation in a stream owns its payload; one in a graph is run many times. */
+    union {
+        hc_launch launch;
+        struct {
+            char *to;
+            const char *from;
+            size_t to_pitch, from_pitch, width, height;
+            void *staged;
+        } copy;
+        struct {
+            char *p;
+            int value;
+            size_t bytes;
+        } set;
+        struct {
+            cudaEvent_t event;
+            uint64_t version;
+        } event;
+        struct {
+            void (*function)(void *);
+            void *data;
+        } host;
+        cudaGraphExec_t graph;
+    } u;
+};
+
+extern pthread_mutex_t hc_lock;
+void hc_enter(void); /* takes the lock, sets the runtime up on first use */
+void hc_leave(void);
+hc_op *hc_op_new(const char *name, cudaError_t (*run)(hc_op *), const char *file, int line);
+void hc_op_free(hc_op *op);
+cudaError_t hc_queue(cudaStream_t stream, hc_op *op);
+cudaError_t hc_drain(cudaStream_t stream);
+cudaError_t hc_drain_all(void);
+cudaError_t hc_run_until(cudaStream_t stream, uint64_t number);
+bool hc_stream_valid(cudaStream_t stream);
+bool hc_capturing(void);
+size_t hc_pending(hc_op **first);
+void hc_streams_drop(void);
+cudaGraph_t hc_stream_capture(cudaStream_t stream);
+void hc_graph_append(cudaGraph_t graph, hc_op *op);
+
+/* Work of a library such as cuBLAS in stream order: `payload` is copied. */
+cudaError_t hc_queue_call(cudaStream_t stream, const char *name, cudaError_t (*run)(void *payload),
+                          const void *payload, size_t bytes, const char *file, int line);
+cudaError_t hc_finish(cudaStream_t stream);
+/* Checks that [p, p + bytes) is device memory; reports and returns an error if not. */
+cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file, int line);
+
+#endif

@@ -1,0 +1,89 @@
+/* launch.c: what a launch must satisfy, and the launch as an operation of a stream. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void complain(const hc_launch *l, const char *kind, const char *what, const char *likely) {
+    hc_complain(kind, l->site.file, l->site.line, likely,
+                "kernel %s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>: %s", l->kernel, l->grid.x, l->grid.y,
+                l->grid.z, l->block.x, l->block.y, l->block.z, l->dynamic_shared, what);
+}
+
+static cudaError_t check_size(const hc_launch *l) {
+    uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
+    const char *what = NULL, *likely = "";
+    if (!l->entry) {
+        complain(l, "null-kernel", "the kernel pointer is null", "the pointer was never assigned");
+        return cudaErrorInvalidDeviceFunction;
+    }
+    if (threads == 0)
+        what = "a block of 0 threads", likely = "a block size that came out as 0, by integer division?";
+    else if (threads > THREADS_MAX || l->block.x > 1024 || l->block.y > 1024 || l->block.z > 64)
+        what = "a block has at most 1024 threads (and 1024, 1024, 64 per direction)",
+        likely = "x, y and z multiply: dim3(32, 32) is already full; make more blocks instead";
+    else if (l->grid.x == 0 || l->grid.y == 0 || l->grid.z == 0)
+        what = "a grid of 0 blocks",
+        likely = "n / block rounds down: write (n + block - 1) / block, and launch nothing for n = 0";
+    else if (l->grid.x > 0x7fffffffu || l->grid.y > 65535 || l->grid.z > 65535)
+        what = "a grid has at most 2147483647 x 65535 x 65535 blocks",
+        likely = "put the long direction into x, or let each thread do more than one element";
+    if (what) {
+        complain(l, "launch-configuration", what, likely);
+        return cudaErrorInvalidConfiguration;
+    }
+    if (hc_shared_limit(l) != cudaSuccess) {
+        complain(l, "shared-too-large", "more than 48 KB of dynamic shared memory",
+                 "ask for it with cudaFuncSetAttribute(kernel, "
+                 "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)");
+        return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+/* A host pointer would be followed on a CPU without a fault; on a GPU it is one. */
+static cudaError_t check_pointers(const hc_launch *l) {
+    for (int i = 0; i < l->pointer_count; i++) {
+        if (!l->pointers[i] || hc_space_of(l->pointers[i], NULL) != HC_HOST) continue;
+        hc_text t;
+        hc_report_begin(&t, "host-pointer", l->site.file, l->site.line);
+        hc_add(&t, "argument %d of kernel %s is %p, which is host memory", l->positions[i], l->kernel,
+               l->pointers[i]);
+        hc_report_likely(&t, "pass the pointer that cudaMalloc gave, and copy the data there with "
+                             "cudaMemcpy(..., cudaMemcpyHostToDevice)");
+        hc_report_end(&t);
+        hc_fail_sticky(cudaErrorIllegalAddress, l->site);
+        return cudaErrorIllegalAddress;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t run(hc_op *op) {
+    hc_arena_open();
+    cudaError_t error = hc_grid_run(&op->u.launch);
+    hc_arena_close();
+    if (error) hc_fail_sticky(error, op->site);
+    return error;
+}
+
+static void drop(hc_op *op) { free(op->u.launch.arguments); }
+
+cudaError_t hc_launch_kernel(const hc_launch *launch) {
+    hc_enter();
+    cudaError_t error = hc_sticky();
+    if (!error) error = check_size(launch);
+    if (error && error != hc_sticky()) hc_note_unchecked(launch->site, launch->kernel);
+    if (!error) error = check_pointers(launch);
+    if (!error) {
+        hc_op *op = hc_op_new(launch->kernel, run, launch->site.file, launch->site.line);
+        op->u.launch = *launch;
+        op->u.launch.arguments = aligned_alloc(64, (launch->argument_bytes + 63) / 64 * 64);
+        if (!op->u.launch.arguments) abort();
+        memcpy(op->u.launch.arguments, launch->arguments, launch->argument_bytes);
+        op->drop = drop;
+        error = hc_queue(launch->stream, op);
+    }
+    if (error) hc_fail(error);
+    hc_leave();
+    return error;
+}

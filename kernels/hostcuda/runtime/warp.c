@@ -1,0 +1,167 @@
+/* warp.c: shuffles and votes. The lanes of a mask wait until all of them have come; the last one
+ * computes every lane's result, so that no lane can overwrite what another has yet to read. */
+#include "internal.h"
+
+#include <string.h>
+
+static const char *name_of(hc_warp_kind kind) {
+    static const char *const names[] = {"__syncwarp",      "__shfl_sync",     "__shfl_up_sync",
+                                        "__shfl_down_sync", "__shfl_xor_sync", "a warp vote",
+                                        "__match_any_sync", "__activemask"};
+    return names[kind];
+}
+
+/* The lane whose value `lane` gets, or `lane` itself where CUDA leaves its own value. */
+static int source_lane(const hc_thread *t, int lane) {
+    int width = t->width > 0 ? t->width : WARP, base = lane & ~(width - 1), from = lane;
+    switch (t->kind) {
+    case HC_SHFL: return base + (t->lane & (width - 1));
+    case HC_SHFL_UP: from = lane - t->lane; return from < base ? lane : from;
+    case HC_SHFL_DOWN: from = lane + t->lane; return from >= base + width ? lane : from;
+    case HC_SHFL_XOR: from = lane ^ t->lane; return from >= base + width ? lane : from;
+    default: return lane;
+    }
+}
+
+static void complete(hc_thread *lanes, unsigned mask) {
+    uint64_t values[WARP];
+    unsigned ballot = 0;
+    for (int i = 0; i < WARP; i++) {
+        if (!(mask >> i & 1)) continue;
+        values[i] = lanes[i].value;
+        ballot |= (unsigned)(lanes[i].value & 1) << i;
+    }
+    for (int i = 0; i < WARP; i++) {
+        if (!(mask >> i & 1)) continue;
+        hc_thread *t = &lanes[i];
+        if (t->kind == HC_BALLOT) {
+            t->value = ballot;
+        } else if (t->kind == HC_MATCH_ANY) {
+            unsigned same = 0;
+            for (int k = 0; k < WARP; k++)
+                if (mask >> k & 1) same |= (unsigned)(values[k] == values[i]) << k;
+            t->value = same;
+        } else {
+            int from = source_lane(t, i); /* a lane outside of the mask gives nothing: keep ours */
+            t->value = from >= 0 && from < WARP && mask >> from & 1 ? values[from] : values[i];
+        }
+    }
+}
+
+static void fail(hc_worker *w, const hc_thread *at, const char *kind, const char *likely,
+                 const char *what, unsigned lanes) {
+    hc_text t;
+    hc_report_begin(&t, kind, at->site.file, at->site.line);
+    hc_add(&t, "%s with mask 0x%08x: %s (lanes 0x%08x)", name_of(at->kind), at->mask, what, lanes);
+    hc_switch_position(w, (int)(at - w->threads));
+    hc_report_thread(&t);
+    hc_report_likely(&t, likely);
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+static void fail_exited(hc_worker *w, const hc_thread *at, unsigned gone) {
+    fail(w, at, "shuffle-exited-lane",
+         "some threads returned before the warp function; let all lanes take part (load 0 where "
+         "there is no element) or build the mask with __ballot_sync while all are there",
+         "lanes of the mask have already returned", gone);
+}
+
+void hc_warp_lane_exits(hc_worker *w, int thread) {
+    hc_warp_state *warp = &w->warps[thread / WARP];
+    for (int i = 0; i < WARP; i++) {
+        const hc_thread *t = &w->threads[thread / WARP * WARP + i];
+        if (!(warp->waiting >> i & 1) || t->kind == HC_ACTIVEMASK) continue;
+        if (t->mask >> thread % WARP & 1) fail_exited(w, t, warp->exited & t->mask);
+    }
+}
+
+/* Lanes that wait with this lane's kind and mask. */
+static unsigned companions(const hc_worker *w, int thread) {
+    const hc_warp_state *warp = &w->warps[thread / WARP];
+    const hc_thread *mine = &w->threads[thread], *lanes = &w->threads[thread / WARP * WARP];
+    unsigned same = 0;
+    for (int i = 0; i < WARP; i++)
+        if (warp->waiting >> i & 1)
+            same |= (unsigned)(lanes[i].kind == mine->kind && lanes[i].mask == mine->mask) << i;
+    return same;
+}
+
+uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int width,
+                 const char *file, int line) {
+    hc_worker *w = hc_self;
+    if (!w || !w->in_kernel) return value;
+    int me = w->current, first = me / WARP * WARP;
+    hc_thread *t = &w->threads[me];
+    hc_warp_state *warp = &w->warps[me / WARP];
+    t->site = (hc_site){file, line};
+    t->kind = kind;
+    t->mask = mask;
+    t->value = value;
+    t->lane = lane;
+    t->width = width;
+    if (kind != HC_ACTIVEMASK) {
+        if (!(mask >> (me - first) & 1))
+            fail(w, t, "shuffle-wrong-mask", "each calling thread must set its own bit in the mask",
+                 "the calling lane is not in the mask", 1u << (me - first));
+        if (warp->exited & mask) fail_exited(w, t, warp->exited & mask);
+    }
+    warp->waiting |= 1u << (me - first);
+    unsigned wanted = mask & warp->exists; /* a full mask is usual in a last, partial warp */
+    if (kind != HC_ACTIVEMASK && (warp->waiting & wanted) == wanted &&
+        (companions(w, me) & wanted) == wanted) {
+        complete(&w->threads[first], wanted);
+        warp->waiting &= ~wanted;
+        for (int i = 0; i < WARP; i++)
+            if (wanted >> i & 1 && first + i != me) hc_make_ready(w, first + i);
+        return t->value;
+    }
+    hc_thread_wait(w);
+    return t->value;
+}
+
+/* Without lock-step "who is active" means: who is here when no lane can go on. Called when nothing
+ * else can run; true if that woke somebody. */
+bool hc_warp_resolve_active(hc_worker *w) {
+    for (int i = 0; i * WARP < w->count; i++) {
+        hc_thread *lanes = &w->threads[i * WARP];
+        unsigned here = 0;
+        const hc_thread *first = NULL;
+        for (int k = 0; k < WARP; k++) {
+            if (!(w->warps[i].waiting >> k & 1) || lanes[k].kind != HC_ACTIVEMASK) continue;
+            if (!first) first = &lanes[k];
+            if (lanes[k].site.line == first->site.line) here |= 1u << k;
+        }
+        if (!here) continue;
+        w->warps[i].waiting &= ~here;
+        for (int k = 0; k < WARP; k++) {
+            if (!(here >> k & 1)) continue;
+            lanes[k].value = here;
+            hc_make_ready(w, i * WARP + k);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The block cannot go on: some lanes wait in a warp function, the others elsewhere. */
+void hc_report_stuck(hc_worker *w) {
+    for (int i = 0; i * WARP < w->count; i++) {
+        unsigned waiting = w->warps[i].waiting;
+        for (int k = 0; k < WARP; k++) {
+            const hc_thread *t = &w->threads[i * WARP + k];
+            if (!(waiting >> k & 1)) continue;
+            unsigned missing = t->mask & w->warps[i].exists & ~companions(w, i * WARP + k);
+            fail(w, t, "shuffle-missing-lane",
+                 "a warp function stands inside an if that only some lanes take, or the lanes pass "
+                 "different masks; name exactly the lanes that arrive",
+                 "lanes of the mask wait somewhere else and never come", missing);
+        }
+    }
+    hc_text t;
+    hc_report_begin(&t, "deadlock", w->launch->site.file, w->launch->site.line);
+    hc_add(&t, "%d of %d threads of a block wait and none can go on", w->count - w->exited, w->count);
+    hc_report_thread(&t);
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
