@@ -22,7 +22,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
-BUILD_OPTIONS := REAL SAN DEBUG ARCH CC CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT
+BUILD_OPTIONS := REAL SAN DEBUG ARCH CC CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT \
+	NVCC CUBLAS_HOME CUDA_ARCH
 # What decides the course of a run; the twin follows it too. The rest concerns our trainer alone.
 RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SEED LIMIT STEPS
 TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS STEP_LOG \
@@ -82,6 +83,31 @@ HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
+# CUDA := nvcc, the folder of cublas_v2.h and the cuBLAS library, or nothing: then there is no plug-in,
+# the programs are whole without it, and `make doctor` says why.
+CUDA := $(shell NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
+	PYTHON=$(call quote,$(PYTHON)) tools/find_cuda.sh)
+ifeq ($(firstword $(CUDA)),error:)
+$(error $(wordlist 2,$(words $(CUDA)),$(CUDA)))
+endif
+CUDA_COMPILER := $(word 1,$(CUDA))
+CUBLAS_INCLUDE := $(word 2,$(CUDA))
+CUBLAS_LIBRARY := $(word 3,$(CUDA))
+# Compute capabilities to build for, without the point: those of the machine's own GPUs, else the
+# oldest and Hopper. Code for newer ones is made by the driver.
+ifeq ($(CUDA_ARCH),)
+CUDA_ARCH := $(if $(CUDA),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
+	2>/dev/null | tr -d . | grep -x '[0-9]*' | sort -nu))
+CUDA_ARCH := $(or $(CUDA_ARCH),75 90)
+endif
+EVERY_GPU := 75 80 86 89 90 100 120
+PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
+PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c shape.c \
+	dropout_threshold.c program/rungs_apply.c)
+# part of what a program runs, where there is a plug-in
+PLUGIN_SRC := $(if $(CUDA),$(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h))
+PLUGIN_MODES := $(foreach r,float double,$r $r-debug)
+
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
 sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
@@ -89,11 +115,20 @@ sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
 precision = $(if $(findstring double,$1),-DTL_REAL_DOUBLE)
 flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $(WARNINGS) \
 	$(call sanitise,$1) $(call precision,$1) $(CFLAGS)
-LIBS := -lopenblas -lm
+LIBS := -lopenblas -lm -ldl
+comma := ,
+linker = $(foreach f,$1,-Xlinker $f)
+# no-exceptions and the rest: nothing of libstdc++ is needed in the plug-in
+cuda_flags = -std=c++17 $(if $(findstring -debug,$1),-O0 -g -G,-O3 -lineinfo) $(call precision,$1) \
+	$(foreach f,-fPIC -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -Wall \
+	-Wextra,-Xcompiler $f)
+# machine code for each GPU of the list, and for newer ones PTX, which the driver translates
+gpu_code = $(foreach a,$1,-gencode arch=compute_$a$(comma)code=sm_$a) \
+	-gencode arch=compute_$(lastword $1)$(comma)code=compute_$(lastword $1)
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-SEE_EACH_OTHER := labs/common/program/% kernels/% autograder/% build/%
+SEE_EACH_OTHER := labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
 includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
@@ -123,9 +158,9 @@ build/$(1)/objects: always
 	@mkdir -p $$(@D)
 	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) | { $$(call replace,$$@); }
 
-build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) always
+build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC) always
 	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS)) | { $$(call replace,$$@); }
+	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC)) | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
 		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
@@ -139,10 +174,56 @@ build/$(1)/tests: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
 endef
 $(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
 
+# ---- the CUDA plug-in: libtl_cuda.so beside the programs that open it ----------------------------
+
+# $(1) folder, $(2) mode, $(3) GPUs, $(4) more flags
+define cuda_rules
+$(1)/%.cu.o: %.cu $(1)/cuda-flags
+	@mkdir -p $$(@D)
+	$$(call say,NVCC,$$@)
+	$$(Q)$$(CUDA_COMPILER) $$(call cuda_flags,$(2)) $(4) $$(call gpu_code,$(3)) \
+	    $$(call includes,$$<) -isystem $$(CUBLAS_INCLUDE) -MMD -MP -MF $$(@:.o=.d) -c -o $$@ $$<
+
+$(1)/pic/%.o: %.c $(1)/cuda-flags build/$(2)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(call flags,$(2)) -fPIC -fvisibility=hidden $$(call includes,$$<) -MMD -MP \
+	    -c -o $$@ $$<
+
+$(1)/cuda-flags: always
+	@mkdir -p $$(@D)
+	@{ $$(CUDA_COMPILER) --version; printf '%s\n' '$$(CUDA)' '$$(call cuda_flags,$(2)) $(4)' \
+	    '$$(call gpu_code,$(3))' '$$(PLUGIN_CU) $$(PLUGIN_C)'; } | { $$(call replace,$$@); }
+
+$(1)/libtl_cuda.so: $(PLUGIN_CU:%=$(1)/%.o) $(PLUGIN_C:%.c=$(1)/pic/%.o)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(CUDA_COMPILER) -shared -cudart static -o $$@ $$^ $$(call linker,$$(CUBLAS_LIBRARY) \
+	    -rpath=$$(dir $$(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
+
+-include $(PLUGIN_CU:%=$(1)/%.d) $(PLUGIN_C:%.c=$(1)/pic/%.d)
+endef
+
+# Sanitised programs open the plain plug-in: ASan does not look into a GPU.
+define copied_plugin
+build/$(1)/libtl_cuda.so: build/$(subst -san,,$(1))/libtl_cuda.so
+	@mkdir -p $$(@D) && cp $$< $$@
+endef
+
+ifneq ($(CUDA),)
+$(foreach m,$(PLUGIN_MODES),$(eval $(call cuda_rules,build/$m,$m,$(CUDA_ARCH))))
+$(foreach r,float double,\
+    $(eval $(call cuda_rules,build/$r/cuda-all,$r,$(EVERY_GPU),-Werror all-warnings)))
+
+$(foreach m,$(filter-out $(PLUGIN_MODES),$(MODES)),$(eval $(call copied_plugin,$m)))
+
+# Order only: a plug-in is opened when a program runs, so a changed one relinks nothing.
+$(foreach m,$(MODES),$(eval $(PROGRAMS:%=build/$m/%) build/$m/tests: | build/$m/libtl_cuda.so))
+endif
+
 -include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
-.PHONY: always help doctor train baseline parity bench-step data test test-all clean format-check \
-	python-ready
+.PHONY: always help doctor train baseline parity bench-step data test test-all cuda-all clean \
+	format-check python-ready
 .SECONDARY:
 always:
 
@@ -156,7 +237,8 @@ help:
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
 doctor: ## what was found, what is missing, what that costs, and the command that mends it
-	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) tools/doctor.sh
+	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) NVCC=$(call quote,$(NVCC)) \
+	    CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
 
 ##@ train
 train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
@@ -197,11 +279,19 @@ test-all: ## everything: also sanitised, and the whole parity
 test-all: $(ALL_SUITES) $(BOTH_PROGRAMS) python-ready
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) pytest parity-all
 
-C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(wildcard autograder/*/*.h)
+C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
+	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
 format-check: ## every C file is as clang-format would write it
 	@command -v clang-format >/dev/null || \
 	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
+
+cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
+cuda-all: $(foreach r,float double,build/$r/cuda-all/libtl_cuda.so)
+ifeq ($(CUDA),)
+build/%/cuda-all/libtl_cuda.so:
+	@echo "cuda-all: no nvcc or no cuBLAS; make doctor says what is missing" >&2; exit 1
+endif
 
 clean: ## remove build/
 	rm -rf build

@@ -3,10 +3,11 @@
 
   baseline/bench_step.py NET=a [BATCH=64 LIMIT=n …] [REPEAT=5] [THREADS=n]
 
-The twin first tries each of its configurations (1, 2, 4, … threads, NCHW and channels_last) and goes
-on with the quickest; THREADS binds our side only. Then ours, twin, ours, twin, …: never both at once.
-Compared is train_s, the training part of an epoch: process start, data loading and evaluation are
-outside of it on both sides. The first pair is a warm-up and dropped. Ratios below 1: ours is quicker.
+The twin first tries each of its configurations (1, 2, 4, … threads, NCHW and channels_last) and
+goes on with the quickest; THREADS binds our side only. Then ours, twin, ours, twin, …: never both.
+What is compared is train_s, the training part of an epoch: process start, data loading and
+evaluation are outside of it on both sides. The first pair is a warm-up and dropped. Ratios below 1:
+ours is quicker.
 """
 
 import os
@@ -93,12 +94,11 @@ def show(name, figures, unit):
 def main(arguments):
     options = lines.parse_options(arguments)
     repeat = lines.take_number(options, "REPEAT", 5, 2, 1000)
-    device = lines.pick_device(
-        lines.take_choice({"DEVICE": options.setdefault("DEVICE", "cpu")}, "DEVICE", "cpu", ("cpu", "cuda"))
-    )
+    options.setdefault("DEVICE", "cpu")
+    device = lines.pick_device(lines.take_choice(dict(options), "DEVICE", "cpu", ("cpu", "cuda")))
     for name in ("EPOCHS", "STEPS", "STEP_LOG", "PLAN", "PLAN_ONLY", "OUT", "RESUME", "CKPT_EVERY"):
         if name in options:
-            raise lines.UsageError(f"{name} has no place here: one epoch is timed (LIMIT shortens it)")
+            raise lines.UsageError(f"{name} has no place here: one epoch is timed; see LIMIT")
     lines.use_fp32_only()
     load = os.getloadavg()[0]
     if load > _BUSY:
@@ -110,7 +110,7 @@ def main(arguments):
         model, threads, trials = best_twin(plan, device)
         for name, seconds in trials.items():
             print(f"twin, {name}: {1e3 * seconds:.2f} ms a step")
-        print(f"twin runs with {model.layout}, {threads} threads; timing {repeat} pairs", flush=True)
+        print(f"twin runs with {model.layout}, {threads} threads; {repeat} pairs", flush=True)
         epoch = model.epoch_plan(0)
         ours, theirs = [], []
         for _ in range(repeat + 1):
@@ -125,14 +125,15 @@ def main(arguments):
     show("twin", figures["twin"], " s")
     show("ratio", figures["ratio"], "")
     of_medians = figures["ours"]["median"] / figures["twin"]["median"]
-    print(f"net {plan.options['net']}, batch {plan.options['batch']}: ours / twin = {of_medians:.3f}")
+    net, batch = plan.options["net"], plan.options["batch"]
+    print(f"net {net}, batch {batch}: ours / twin = {of_medians:.3f}")
 
     common = lines.origin(PROGRAM) | {
         "dataset": plan.options["dataset"], "device": device.type, "threads": run.get("threads"),
         "seed": plan.options["seed"],
     }  # fmt: skip
     lines.LineWriter(RESULTS, common).write(
-        kind="bench_step", net=plan.options["net"], batch=plan.options["batch"],
+        kind="bench_step", net=net, batch=batch,
         limit=plan.options["limit"], images=int(epoch.order.size), unit="s",
         ratio_of_medians=of_medians, **figures, twin_layout=model.layout, twin_threads=threads,
         twin_trials=trials, load_average=load, ours_run=run,
@@ -143,6 +144,7 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except (
-        lines.UsageError, plans.PlanError, records.RecordError, data.DataError, programs.ProgramError
+        lines.UsageError, plans.PlanError, records.RecordError, data.DataError,
+        programs.ProgramError,
     ) as error:  # fmt: skip
         sys.exit(f"{PROGRAM}: {error}")

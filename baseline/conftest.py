@@ -1,4 +1,4 @@
-"""What the twin's tests share: generated data sets in the official forms, and a plan written by hand."""
+"""What the twin's tests share: generated data sets in official form, and plans."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import records
 
 
 def write_cifar(root, name="cifar10"):
-    """A complete set in CIFAR-10's form, each class equally often: noise whose red tells the class."""
+    """A complete set in CIFAR-10's form, all classes equally often: noise, red by class."""
     rng = np.random.default_rng(7)
     folder = os.path.join(root, name)
     os.makedirs(folder)

@@ -1,9 +1,9 @@
 """Data sets for the twin: the official binary files, standardised as the trainer does it.
 
 A byte becomes (byte/255 - mean)/std through a table of 256 numbers per channel, computed in double
-and rounded once, so that both sides train on the same bits. PyTorch's usual loader (decode, crop and
-normalise image by image in worker processes) would lose many times a small net's step; here the whole
-set lies in memory on the device and a batch is one gather, which is as quick as PyTorch users get.
+and rounded once, so that both sides train on the same bits. PyTorch's usual loader (decode, crop
+and normalise image by image in worker processes) would cost many times a small net's step; here the
+whole set lies in memory on the device and a batch is one gather, as quick as PyTorch users get.
 """
 
 import os
@@ -28,7 +28,7 @@ class Split:
 
 
 def load(name, root, limit=0):
-    """Training and test split of "cifar10", "shapes10" or "mnist"; limit > 0 keeps the first images."""
+    """Training and test set: "cifar10", "shapes10" or "mnist"; limit > 0: only its first images."""
     folder = os.path.join(root, name)
     if name in ("cifar10", "shapes10"):
         train = [os.path.join(folder, f"data_batch_{i}.bin") for i in range(1, 6)]
@@ -66,7 +66,8 @@ def _mnist(folder, stem):
     images_path = os.path.join(folder, f"{stem}-images-idx3-ubyte")
     labels_path = os.path.join(folder, f"{stem}-labels-idx1-ubyte")
     images, labels = _bytes(images_path), _bytes(labels_path)
-    for path, content, magic, words in ((images_path, images, 2051, 4), (labels_path, labels, 2049, 2)):
+    files = (images_path, images, 2051, 4), (labels_path, labels, 2049, 2)
+    for path, content, magic, words in files:
         if content.size < 4 * words or content[:4].view(">u4")[0] != magic:
             raise DataError(f"{path}: not an idx file of the expected kind")
     count, height, width = (int(n) for n in images[4:16].view(">u4"))
@@ -86,7 +87,7 @@ def _checked(split, path):
 def statistics(images):
     """Mean and standard deviation per channel of byte/255, from exact integer sums.
 
-    The variance is the biased one; a channel without variance gets 1, so that nothing is divided by 0.
+    The variance is the biased one; a channel without variance gets 1, never a division by 0.
     """
     mean, std = [], []
     for channel in range(images.shape[1]):
@@ -148,7 +149,7 @@ class Loader:
         return whole
 
     def batch(self, index, crop=None, flip=None):
-        """x[n,c,h,w] and label[n] of the images index[n]; crop int64[n,2] and flip int64[n] if augmenting."""
+        """x[n,c,h,w] and label[n] of images index[n]; augmented: by crop[n,2], flip[n], int64."""
         if self.augment:
             x = standardise(self._cropped(index, crop, flip), self.lut)
             if self.layout == "channels_last":
@@ -160,7 +161,7 @@ class Loader:
         return x, torch.index_select(self.labels, 0, index)
 
     def _cropped(self, index, crop, flip):
-        """u8[n,c,h,w]: rows dy.., columns dx.. of each padded image, the columns mirrored if flip."""
+        """u8[n,c,h,w]: rows dy.., columns dx.. of each padded image, mirrored if flip."""
         device = self.images.device
         row = crop[:, :1] + torch.arange(self.height, device=device)
         column = torch.arange(self.width, device=device).expand(len(index), -1)

@@ -1,14 +1,16 @@
 """Tells rounding at a kink from a wrong gradient.
 
-ReLU and max pooling decide: positive or not, which of four is the largest. Where what is decided lies
-closer together than rounding, two right programs may decide differently. That one unit then passes its
-gradient on or not, or elsewhere, and whole layers differ by 1e-4 to 1e-2 in relative L2 because of 1e-7 in
-one number. PyTorch does so against itself when only the memory layout changes: in 2 of 30 steps of net a,
-and in almost every step of net c, which makes 15 million decisions a step.
+ReLU and max pooling decide: positive or not, which of four is the largest. Where what is decided
+lies closer together than rounding, two right programs may decide differently. That one unit then
+passes its gradient on or not, or elsewhere, and whole layers differ by 1e-4 to 1e-2 in relative L2
+because of 1e-7 in one number. PyTorch does so against itself when only the memory layout changes:
+in 2 of 30 steps of net a, and in almost every step of net c, which makes 15 million decisions a
+step.
 
-So a step above the bound is looked at again. Every unit of the twin that lies within MARGIN of its kink is
-decided the other way, one at a time, and the disagreement is written as a sum of some of these
-differences. What remains must keep the bound: a wrong gradient is not a sum of a few such units.
+So a step above the bound is looked at again. Every unit of the twin that lies within MARGIN of its
+kink is decided the other way, one at a time, and the disagreement is written as a sum of some of
+these differences. What remains must keep the bound: a wrong gradient is not a sum of a few such
+units.
 """
 
 from dataclasses import dataclass
@@ -99,7 +101,7 @@ class Decisions:
         return MARGIN * float(x.square().mean().sqrt())
 
     def gradient(self, image, turned=None):
-        """Gradients of the batch's mean loss that come from one image, with unit `turned` turned."""
+        """Gradients of the batch's mean loss from one image, with unit `turned` turned."""
         x = self.x[image : image + 1]
         for layer, module in enumerate(self.net):
             if layer not in self.decided:
@@ -148,7 +150,7 @@ def _choose(changes, rest):
 
 
 def explain(decisions, ours, theirs):
-    """(rest, units): what of ours - theirs is left when turned units are taken out, and how many were.
+    """(rest, units): what of ours - theirs is left without turned units, and how many were.
 
     Parameters weigh alike, each by the norm of its own gradient.
     """

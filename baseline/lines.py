@@ -62,7 +62,7 @@ def cores():
 
 
 def use_fp32_only():
-    """No TF32 and no bfloat16 behind a float32 call: the comparisons are between equal precisions."""
+    """No TF32 and no bfloat16 behind a float32 call: both sides compute in equal precision."""
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
 
@@ -88,7 +88,7 @@ def _git(*arguments):
 
 
 def _sources():
-    """16 hexadecimal digits that stand for this program: all files of baseline/ and their libraries."""
+    """16 hexadecimal digits for this program: all files of baseline/ and their libraries."""
     digest = hashlib.sha256()
     for name in sorted(os.listdir(HERE)):
         if name.endswith(".py") and not name.startswith("test_"):
@@ -117,7 +117,7 @@ def _machine():
     """Model name of the cpu, as the trainer reports it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+            names = [line.split(":", 1)[1].strip() for line in file if line[:10] == "model name"]
     except OSError:
         names = []
     return names[0] if names else "unknown cpu"
@@ -128,9 +128,9 @@ def now():
 
 
 class LineWriter:
-    """Appends JSON objects, one a line, to a file; each line is flushed, so a killed run leaves whole lines.
+    """Writes JSON objects, one a line; each is flushed, so that a killed run leaves whole lines.
 
-    `truncate` starts the file anew (a run's own log); without it lines are added (collected results).
+    `truncate` starts the file anew (a run's own log); without it lines are added (results).
     """
 
     def __init__(self, path, common, truncate=False):

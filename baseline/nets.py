@@ -109,7 +109,7 @@ def load_weights(net, weights):
     named = named_parameters(net)
     if [name for name, _ in named] != list(weights):
         wanted = ", ".join(name for name, _ in named)
-        raise ValueError(f"initial weights are of another net: {', '.join(weights)}; wanted {wanted}")
+        raise ValueError(f"weights are of another net: {', '.join(weights)}; wanted {wanted}")
     with torch.no_grad():
         for name, parameter in named:
             array = weights[name]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares our trainer with PyTorch, step by step from equal weights, batches, draws and masks.
 
-  baseline/parity.py [NETS=a,b,c,m | NET=a] [STEPS=100] [RUNGS=none|all|…] [BATCH=… any option of train]
+  baseline/parity.py [NETS=a,b,c,m | NET=a] [STEPS=100] [RUNGS=none|all|…] [any option of train]
 
-Each net is judged twice. In double both sides run freely and all losses must agree to 1e-11. In float
+Each net is judged twice. In double both sides run freely; all losses must agree to 1e-11. In float
 two right programs drift apart by rounding alone, so before every step the twin sends its weights to
-our replay program and compares that one step: the loss to 2e-6, each gradient to 1e-4 in relative L2
-(a ReLU or max pool that rounding alone decided otherwise is taken out and counted, see kinks.py).
+our replay program and compares that one step: loss to 2e-6, each gradient to 1e-4 in relative L2 (a
+ReLU or max pool that rounding alone decided otherwise is taken out and counted, see kinks.py).
 Exit 0: all agree; 1: a disagreement; 2: something could not be judged.
 """
 
@@ -95,7 +95,7 @@ def loss_causes(step, options):
     """Where to look when the losses of a free run part at `step`."""
     if step == 0:
         return [
-            "the first loss comes before any update: look at the forward pass, at the batch (order, "
+            "the first loss comes before any update: look at the forward pass, the batch (order, "
             "crop, flip, standardisation, mask), or at how initial weights are read"
         ]
     causes = [
@@ -111,7 +111,7 @@ def loss_causes(step, options):
 
 
 def gradient_causes(wrong, names, ours, theirs):
-    """What the wrong gradients of one step have in common; `wrong` indexes names, ours and theirs."""
+    """What the wrong gradients of one step have in common; `wrong` are their indices."""
     causes = []
     for i in wrong:
         a, b = ours[i].astype(np.float64).ravel(), theirs[i].astype(np.float64).ravel()
@@ -230,7 +230,8 @@ def report(verdict):
     word = "agrees" if verdict.agrees else "DISAGREES"
     print(f"{verdict.net}    {verdict.precision:6}  loss {verdict.loss!s:20}{gradient}  {word}")
     if verdict.kinks:
-        print(f"       rounding decided {verdict.kinks} units otherwise, in {verdict.kink_steps} steps")
+        steps = verdict.kink_steps
+        print(f"       rounding decided {verdict.kinks} units otherwise, in {steps} steps")
     for worst, what in ((verdict.loss, "loss"), (verdict.gradient, "gradient")):
         if worst and worst.first_bad:
             print(f"       {what}: first above {worst.bound:g} at {worst.first_bad}")
@@ -284,7 +285,7 @@ def main(arguments):
     options.setdefault("DEVICE", "cpu")
 
     code = 0
-    print(f"{steps} steps, largest relative differences between ours and PyTorch {torch.__version__}")
+    print(f"{steps} steps; largest relative differences of ours and PyTorch {torch.__version__}")
     for net in chosen:
         for judge in (judge_double, judge_float):
             with tempfile.TemporaryDirectory(prefix="gradlab-parity-") as folder:

@@ -1,6 +1,6 @@
-"""What a run of the trainer wrote down for the twin: options, initial weights, all random decisions.
+"""What a run of the trainer wrote down for the twin: options, weights, all random decisions.
 
-A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl, … (one per epoch; formats:
+A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl, … (one an epoch; formats:
 labs/include/tl/record.h, plan.h). The twin draws nothing itself: it looks everything up here.
 """
 
@@ -70,7 +70,7 @@ class Plan:
             with open(path, encoding="utf-8") as file:
                 options = json.load(file)
         except OSError as error:
-            raise PlanError(f"{path}: {error.strerror}; train with PLAN=<folder> writes it") from None
+            raise PlanError(f"{path}: {error.strerror}; train PLAN=folder writes it") from None
         except json.JSONDecodeError as error:
             raise PlanError(f"{path}: not JSON: {error}") from None
         for name, kind in _OPTIONS.items():

@@ -1,4 +1,4 @@
-"""Running our own programs, build/<mode>/train and replay, and talking to replay through its pipe."""
+"""Running our own programs, build/<mode>/train and replay, talking to replay by its pipe."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ def train_lines(folder):
 
 
 class Replay:
-    """A running build/<mode>/replay: weights in; the loss of the next step and its gradients out."""
+    """A running build/<mode>/replay: weights in; loss and gradients of the next step out."""
 
     def __init__(self, mode, options, shapes):
         self.dtype = np.dtype("<f8" if mode == "double" else "<f4")
@@ -100,4 +100,4 @@ class Replay:
         code = self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().decode(errors="replace").strip().splitlines()
-        raise ProgramError(f"replay: {what}: exit {code}: {said[-1] if said else 'it said nothing'}")
+        raise ProgramError(f"replay: {what}: exit {code}: {said[-1] if said else 'no words'}")

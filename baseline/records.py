@@ -76,7 +76,7 @@ def _read_section(path, content, number, offset):
 
     # The CRC comes first: a flipped bit in a length must not be reported as a short file only.
     if size > len(content) - start:
-        raise RecordError(f"{where}: {size} bytes of data announced, {len(content) - start} are left")
+        raise RecordError(f"{where}: {size} bytes announced, {len(content) - start} are left")
     fixed = memoryview(content)[offset : offset + _FIXED.size]
     data = memoryview(content)[start : start + size]
     if zlib.crc32(data, zlib.crc32(fixed)) != crc:

@@ -97,14 +97,17 @@ def test_damaged_sets_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"])
-@pytest.mark.parametrize("change", [lambda b: b[:-1], lambda b: b + b"\0", lambda b: b"\1" + b[1:], lambda b: b""])
+@pytest.mark.parametrize(
+    "change", [lambda b: b[:-1], lambda b: b + b"\0", lambda b: b"\1" + b[1:], lambda b: b""]
+)
 def test_damaged_mnist_is_refused(tmp_path, name, change):
     folder = tmp_path / "mnist"
     folder.mkdir()
     for stem in ("train", "t10k"):
         header = np.array([2051, 2, 28, 28], ">u4").tobytes()
         (folder / f"{stem}-images-idx3-ubyte").write_bytes(header + bytes(2 * 784))
-        (folder / f"{stem}-labels-idx1-ubyte").write_bytes(np.array([2049, 2], ">u4").tobytes() + bytes(2))
+        header = np.array([2049, 2], ">u4").tobytes()
+        (folder / f"{stem}-labels-idx1-ubyte").write_bytes(header + bytes(2))
     assert len(data.load("mnist", tmp_path)[0].labels) == 2
     path = folder / name
     path.write_bytes(change(path.read_bytes()))

@@ -11,16 +11,18 @@ import plans
 import twin
 
 
-@pytest.fixture(params=["a", "m"])
-def case(request, tmp_path, data_root, monkeypatch):
-    """A batch's decisions and gradients; the wide margin makes some units narrow in so few images."""
-    monkeypatch.setattr(kinks, "MARGIN", 3e-4)
-    plan = plans.Plan(make_plan(tmp_path, data_root, request.param))
+@pytest.fixture(params=["a", "m"], scope="module")
+def case(request, tmp_path_factory, data_root):
+    """A batch's decisions and gradients; a wider margin finds units in so few images."""
+    plan = plans.Plan(make_plan(tmp_path_factory.mktemp("plan"), data_root, request.param, batch=4))
     model = twin.Twin(plan, torch.device("cpu"))
     step = next(model.first_steps(1))
     model.gradients(step)
     model.set_masks(step)
-    decisions = kinks.Decisions(model.net, step.x, step.label)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kinks, "MARGIN", {"a": 2e-4, "m": 3e-5}[request.param])
+        decisions = kinks.Decisions(model.net, step.x, step.label)
+    del decisions.units[40:]
     return decisions, [p.grad.numpy().copy() for _, p in model.parameters]
 
 
@@ -54,8 +56,9 @@ def test_equal_gradients_turn_nothing(case):
     assert units == 0 and worst(rest, theirs) == 0
 
 
-@pytest.mark.parametrize("number", [0, 1, 4, -1])
-@pytest.mark.parametrize("change", [lambda g: g * 1.001, lambda g: g * 0, lambda g: -g])
+@pytest.mark.parametrize(
+    "number, change", [(0, lambda g: g * 1.001), (1, lambda g: g * 0), (4, lambda g: -g)]
+)
 def test_wrong_gradients_stay_wrong(case, number, change):
     decisions, theirs = case
     ours = list(theirs)

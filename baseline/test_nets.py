@@ -36,7 +36,8 @@ def test_weights_of_another_net_are_refused():
     net = nets.build("b")
     weights = {name: p.detach().numpy() + 1 for name, p in nets.named_parameters(net)}
     nets.load_weights(net, weights)
-    assert all(np.array_equal(p.detach().numpy(), weights[n]) for n, p in nets.named_parameters(net))
+    for name, parameter in nets.named_parameters(net):
+        assert np.array_equal(parameter.detach().numpy(), weights[name])
     with pytest.raises(ValueError, match="another net"):
         nets.load_weights(nets.build("a"), weights)
     weights["0.conv2d.bias"] = np.zeros(7, np.float32)

@@ -34,7 +34,8 @@ def test_layout_is_the_one_of_the_header(small):
     content = small.read_bytes()
     assert content[:16] == b"TLRECORD" + bytes([1, 0, 0, 0, 2, 0, 0, 0])
     assert content[16:20] == b"lr\0\0" and content[64:72] == bytes([6, 0, 0, 0, 1, 0, 0, 0])
-    assert content[72:80] == (2).to_bytes(8, "little") and content[104:112] == (16).to_bytes(8, "little")
+    assert content[72:80] == (2).to_bytes(8, "little")
+    assert content[104:112] == (16).to_bytes(8, "little")
     assert np.frombuffer(content, "<f8", 2, 16 + 104).tolist() == [0.5, 0.25]
     assert len(content) == 16 + 104 + 16 + 104 + 8
 

@@ -71,7 +71,8 @@ def test_reset_starts_again_with_equal_losses(tmp_path, data_root):
     # 20 images in batches of 8: the mean over the epoch weighs the partial batch by its 4 images
     model.reset()
     loss, _, _, losses = model.train_epoch(0)
-    assert loss == pytest.approx((8 * losses[0] + 8 * losses[1] + 4 * losses[2]).item() / 20, rel=1e-6)
+    mean = (8 * losses[0] + 8 * losses[1] + 4 * losses[2]).item() / 20
+    assert loss == pytest.approx(mean, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,8 @@ def test_bad_options_files_are_named(tmp_path, data_root, text):
 
 def test_training_writes_the_common_lines(tmp_path, data_root, capsys):
     folder = make_plan(tmp_path / "plan", data_root, "a")
-    train.main([f"PLAN={folder}", f"OUT={tmp_path}/out", "THREADS=1", "NET=a", "STEP_LOG=1", "LR=5e-2"])
+    words = ["THREADS=1", "NET=a", "STEP_LOG=1", "LR=5e-2"]
+    train.main([f"PLAN={folder}", f"OUT={tmp_path}/out", *words])
     got = lines.read_lines(tmp_path / "out" / "train.jsonl")
     assert [line["kind"] for line in got] == ["run", *(3 * ["step"] + ["epoch"]) * 2]
     assert [line["step"] for line in got if line["kind"] == "step"] == list(range(6))

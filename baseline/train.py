@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trains the PyTorch twin by a plan of our trainer: the same net, weights, batches, draws and masks.
+"""Trains the PyTorch twin by a plan of our trainer: same net, weights, batches, draws and masks.
 
-  baseline/train.py PLAN=dir [OUT=dir] [THREADS=n] [DEVICE=auto|cpu|cuda] [LAYOUT=nchw|channels_last|auto]
-                    [DTYPE=float|double] [MASKS=plan|own] [STEPS=n] [STEP_LOG=1]
+  baseline/train.py PLAN=dir [OUT=dir] [THREADS=n] [DEVICE=auto|cpu|cuda]
+                    [LAYOUT=nchw|channels_last|auto] [DTYPE=float|double] [MASKS=plan|own]
+                    [STEPS=n] [STEP_LOG=1]
 
 Options of the trainer may be repeated (NET=a, EPOCHS=3, …); they must agree with the plan.
 """
@@ -40,7 +41,7 @@ def check_repeated(options, plan):
 
 
 def make_twin(plan, device, dtype, layout, own_draws):
-    """The twin in the given layout, or for "auto" in the one that a few steps show to be quicker."""
+    """The twin in the given layout, or for "auto" in the one that is quicker in a few steps."""
     if layout != "auto":
         return twin.Twin(plan, device, dtype, layout, own_draws)
     options = plan.options
@@ -70,7 +71,7 @@ def describe(plan, model, threads):
 
 
 def train(plan, model, log, step_log, steps):
-    """Trains all epochs, or the first `steps` steps; one line per whole epoch, as our trainer writes."""
+    """Trains all epochs, or the first `steps` steps; a line per whole epoch, as our trainer's."""
     epochs, per_epoch = plan.options["epochs"], plan.options["steps_per_epoch"]
     for number in range(epochs):
         left = steps - number * per_epoch if steps else per_epoch
@@ -90,7 +91,8 @@ def train(plan, model, log, step_log, steps):
         test_loss, test_acc, eval_s = model.evaluate()
         images_per_s = model.train_set.count / train_s
         print(
-            f"epoch {number + 1:2}/{epochs}  train loss {train_loss:.4f} acc {100 * train_acc:5.2f} %  "
+            f"epoch {number + 1:2}/{epochs}  "
+            f"train loss {train_loss:.4f} acc {100 * train_acc:5.2f} %  "
             f"test loss {test_loss:.4f} acc {100 * test_acc:5.2f} %  "
             f"{train_s:.2f} s + {eval_s:.2f} s  {images_per_s:.0f} images/s",
             flush=True,
@@ -109,7 +111,8 @@ def main(arguments):
         raise lines.UsageError("PLAN=dir is needed; `make baseline NET=a` writes a plan and trains")
     plan = plans.Plan(folder)
     threads = lines.take_number(options, "THREADS", 0, 0) or lines.cores()
-    device = lines.pick_device(lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda")))
+    device = lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda"))
+    device = lines.pick_device(device)
     layout = lines.take_choice(options, "LAYOUT", "nchw", (*twin.LAYOUTS, "auto"))
     real = lines.take_choice(options, "DTYPE", "float", tuple(DTYPES))
     own_draws = lines.take_choice(options, "MASKS", "plan", ("plan", "own")) == "own"

@@ -1,7 +1,7 @@
 """The twin: a net of PyTorch that follows a plan of our trainer, step by step.
 
-It is also the rival in speed comparisons, so the loop does nothing that a careful PyTorch user would
-not do: data in memory in the layout of the net, a fused optimiser, and no value read back per step.
+It is also the rival in speed comparisons, so the loop does nothing that a careful PyTorch user
+would not do: data in memory in the net's layout, a fused optimiser, no value read back per step.
 """
 
 import time
@@ -38,7 +38,8 @@ class Twin:
     dropout layers draw their own masks (speed runs), else they take the plan's.
     """
 
-    def __init__(self, plan, device, dtype=torch.float32, layout="nchw", own_draws=False, splits=None):
+    def __init__(self, plan, device, dtype=torch.float32, layout="nchw", own_draws=False,
+                 splits=None):  # fmt: skip
         self.plan, self.device, self.dtype, self.layout = plan, device, dtype, layout
         self.own_draws = own_draws
         options = plan.options
@@ -53,7 +54,7 @@ class Twin:
         self.reset()
 
     def _check_statistics(self, split):
-        """Both sides compute mean and deviation from the bytes: another data set would show here."""
+        """Both sides compute mean and deviation from the bytes: other data would show here."""
         own = data.statistics(split.images)
         given = self.plan.options["mean"], self.plan.options["std"]
         for name, mine, theirs in zip(("mean", "std"), own, given):
@@ -79,7 +80,7 @@ class Twin:
         self.optimizer = self._make_optimizer()
 
     def _make_optimizer(self):
-        """PyTorch's own optimisers, fused: one call for all parameters, the quickest form there is."""
+        """PyTorch's own optimisers, fused: one call for all parameters, their quickest form."""
         options = self.plan.options
         if options["opt"] == "sgd":
             return torch.optim.SGD(
@@ -97,7 +98,8 @@ class Twin:
         epoch = self.plan.epoch(number)
         where = f"{self.plan.folder}, epoch {number}"
         count, whole = self.train_set.count, self.plan.options["steps_per_epoch"]
-        if -(-count // epoch.batch) != whole or (epoch.steps == whole and epoch.order.size != count):
+        complete = epoch.steps < whole or epoch.order.size == count
+        if -(-count // epoch.batch) != whole or not complete:
             raise PlanError(f"{where}: {epoch.order.size} images, the data has {count}")
         if epoch.order.max() >= count:
             raise PlanError(f"{where}: image {epoch.order.max()} is planned, the data has {count}")

@@ -43,17 +43,27 @@ else
         "make test, baseline, parity and bench-step" "make setup test"
 fi
 
-echo "CUDA (nothing here needs it yet)"
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
-if [ -n "$nvcc" ]; then
+echo "CUDA (DEVICE=cuda; everything else works without)"
+nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
+read -r found _ library <<<"$(tools/find_cuda.sh)"
+if [ "$found" = error: ]; then
+    lacks CUDA "$(tools/find_cuda.sh)" "nothing builds" "give the right place, or none"
+elif [ -n "$found" ]; then
+    has nvcc "$("$found" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')"
+    has cuBLAS "$library"
+elif [ -n "$nvcc" ] && [ "$nvcc" != none ]; then
     has nvcc "$("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')"
+    lacks cuBLAS "not in nvcc's toolkit, nor in $PYTHON or python3" "DEVICE=cuda is not built" \
+        "$PYTHON -m pip install nvidia-cublas, or CUBLAS_HOME=folder with include/ and lib/"
 else
-    lacks nvcc "no CUDA toolkit" "nothing today" "install NVIDIA's toolkit yourself if you want it"
+    lacks nvcc "no CUDA toolkit" "DEVICE=cuda is not built" \
+        "install NVIDIA's toolkit yourself if you want it"
 fi
 if gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null); then
     has GPU "$(head -1 <<<"$gpu") (driver)"
 else
-    lacks GPU "no GPU or no driver" "nothing today: DEVICE=cpu is the only device" "none needed"
+    lacks GPU "no GPU or no driver" "DEVICE=cuda stops with a message, DEVICE=auto is cpu" \
+        "none needed"
 fi
 
 echo "data sets in GRADLAB_DATA=$GRADLAB_DATA"

@@ -11,6 +11,7 @@ tl_status graph_var(graph_machine *m, int64_t v, tl_var **var) {
     return TL_OK;
 }
 
+/* Numbers follow the order of the program: the suite counts along. */
 tl_status graph_push(graph_machine *m, graph_variable variable) {
     if (m->variables == m->capacity) {
         size_t capacity = m->capacity ? 2 * m->capacity : 64;
@@ -32,6 +33,7 @@ tl_status graph_scratch(graph_machine *m, void **block, size_t bytes) {
     return TL_OK;
 }
 
+/* Too few values is an error of the suite, said in words, not read past the end. */
 tl_status graph_load(graph_machine *m, tl_tensor *t) {
     TL_NEED(t->size <= m->in_count - m->in_used, TL_EINVAL, "graph program: too few leaf values");
     TL_TRY(m->ctx->ops->copy_in(m->ctx, t->data, m->in + m->in_used, t->size * sizeof(tl_real)));
@@ -55,6 +57,7 @@ static tl_status new_leaf(graph_machine *m, tl_tensor **t, const int64_t *shape)
     return status;
 }
 
+/* Running statistics: a tensor that no variable wraps. */
 static tl_status run_buffer(graph_machine *m, const int64_t *o) {
     tl_tensor *t = NULL;
     TL_TRY(new_leaf(m, &t, o));
@@ -71,6 +74,8 @@ static tl_status run_input(graph_machine *m, const int64_t *o) {
     return tl_tape_wrap(m->tape, &v->var, t, t->ndim, t->dim, o[0] != 0);
 }
 
+/* As tl/tape.h has parameters: made elsewhere, gradient there from the start, outliving the tape.
+ */
 static tl_status run_parameter(graph_machine *m, const int64_t *o) {
     TL_TRY(run_buffer(m, o));
     graph_variable *v = &m->variable[m->variables - 1];
@@ -107,6 +112,7 @@ static tl_status run_zero_grad(graph_machine *m, const int64_t *o) {
     return m->ctx->ops->zero(m->ctx, v->grad->data, v->grad->size * sizeof(tl_real));
 }
 
+/* What the tape owned is gone: a later instruction that names it is refused, not followed. */
 static tl_status run_reset(graph_machine *m, const int64_t *o) {
     (void)o;
     tl_tape_reset(m->tape);
@@ -132,6 +138,7 @@ static tl_status run_read_value(graph_machine *m, const int64_t *o) {
     return read_tensor(m, v->value);
 }
 
+/* Zeros stand for a gradient that never came; READ_FLAGS tells the difference. */
 static tl_status run_read_grad(graph_machine *m, const int64_t *o) {
     tl_var *v = NULL;
     TL_TRY(graph_var(m, o[0], &v));
@@ -162,6 +169,7 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_READ_FLAGS] = {1, run_read_flags},
 };
 
+/* All values taken and all results given, or suite and program disagree on a shape. */
 static tl_status run_program(graph_machine *m) {
     const call_arguments *a = m->a;
     TL_TRY(tl_tape_new(&m->tape, m->ctx));
@@ -181,6 +189,7 @@ static tl_status run_program(graph_machine *m) {
     return TL_OK;
 }
 
+/* In any state a program can stop in. The tape first: its variables refer to leaves and net. */
 static void release(graph_machine *m) {
     tl_tape_free(m->tape);
     tl_module_free(m->net);

@@ -9,8 +9,10 @@
     tl_var *name = NULL;                                                                           \
     if (o[operand] >= 0) TL_TRY(graph_var(m, o[operand], &name))
 
+/* Fractions cross as two integers. */
 static double fraction(const int64_t *o) { return (double)o[0] / (double)o[1]; }
 
+/* The tape owns what an operation made; the machine only numbers it. */
 static tl_status push_result(graph_machine *m, tl_var *y) {
     return graph_push(m, (graph_variable){.var = y});
 }
@@ -85,6 +87,7 @@ static tl_status run_linear(graph_machine *m, const int64_t *o) {
     return push_result(m, y);
 }
 
+/* Sizes come from the operands; only what they do not tell crosses. */
 static tl_conv2d_geom conv2d_attributes(const int64_t *o) {
     return (tl_conv2d_geom){.stride_h = (int)o[0],
                             .stride_w = (int)o[1],
@@ -121,6 +124,7 @@ static tl_status run_maxpool2d(graph_machine *m, const int64_t *o) {
     return push_result(m, y);
 }
 
+/* Labels lie in device memory already: the next ones of buffer 2, where backward finds them too. */
 static tl_status run_softmax(graph_machine *m, const int64_t *o) {
     tl_var *y = NULL;
     VARIABLE(x, 0);
@@ -136,6 +140,7 @@ static tl_status run_softmax(graph_machine *m, const int64_t *o) {
     return push_result(m, y);
 }
 
+/* Running statistics are bare tensors, which no gradient reaches. */
 static tl_status run_batchnorm(graph_machine *m, const int64_t *o) {
     tl_var *y = NULL;
     VARIABLE(x, 0);
@@ -159,6 +164,7 @@ static tl_status run_dropout(graph_machine *m, const int64_t *o) {
 
 /* ---- modules ---- */
 
+/* The sequential owns its children, also one that could not be appended. */
 static tl_status append(graph_machine *m, tl_module *module) {
     if (!m->net) {
         tl_status status = tl_module_sequential(&m->net, m->ctx);
@@ -225,6 +231,7 @@ static tl_status net_seed(graph_machine *m, const int64_t *o) {
     return TL_OK;
 }
 
+/* Parameters may be loaded before or after: forward reads what they hold now. */
 static tl_status net_forward(graph_machine *m, const int64_t *o) {
     tl_var *y = NULL;
     VARIABLE(x, 0);
@@ -240,6 +247,7 @@ typedef struct walk {
     tl_tensor *buffer;
 } walk;
 
+/* Counts on to the end, so that one walk serves net_parameter and net_count. */
 static tl_status visit(void *user, const char *name, tl_var *param, tl_tensor *buffer) {
     walk *w = user;
     TL_NEED(!param != !buffer, TL_EINVAL, "%s is both parameter and buffer, or neither", name);
@@ -252,6 +260,7 @@ static tl_status visit(void *user, const char *name, tl_var *param, tl_tensor *b
     return TL_OK;
 }
 
+/* The net keeps what it owns: the machine must not free it, nor RESET forget it. */
 static tl_status net_parameter(graph_machine *m, const int64_t *o) {
     walk w = {.want = o[0]};
     TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");

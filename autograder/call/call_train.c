@@ -16,12 +16,14 @@ typedef struct machine {
     size_t in_count, in_used, out_count, out_used;
 } machine;
 
+/* Results are tl_real like all others: sums in double come back rounded once. */
 static tl_status put(machine *m, double value) {
     TL_NEED(m->out_used < m->out_count, TL_EINVAL, "training program: too few result elements");
     m->out[m->out_used++] = (tl_real)value;
     return TL_OK;
 }
 
+/* The flat array is as long as the net makes it; the suite must have known. */
 static tl_status put_array(machine *m, const tl_real *device, size_t n) {
     TL_NEED(n <= m->out_count - m->out_used, TL_EINVAL,
             "training program: the net has %zu elements, the results leave room for %zu", n,
@@ -30,6 +32,7 @@ static tl_status put_array(machine *m, const tl_real *device, size_t n) {
     return m->ctx->ops->copy_out(m->ctx, m->out + m->out_used - n, device, n * sizeof *device);
 }
 
+/* Layers as tl/nets.h has them, so that the given tl_net_build makes the net. */
 static tl_status read_layers(machine *m) {
     const call_arguments *a = m->a;
     m->at = TRAIN_HEADER;
@@ -61,6 +64,7 @@ static tl_device_split split_at(const machine *m, int first, int count) {
                              .lut = m->a->slot[4]};
 }
 
+/* In the order that tl/train.h asks for; release undoes as much of it as was done. */
 static tl_status build(machine *m) {
     const double *number = m->a->number;
     tl_trainer *tr = &m->tr;
@@ -90,6 +94,7 @@ static tl_status build(machine *m) {
     return tl_trainer_init(tr);
 }
 
+/* The suite's weights instead of drawn ones: nothing here depends on initialisation. */
 static tl_status load(machine *m) {
     const tl_params *p = m->tr.params;
     for (int i = 0; i < p->entries; i++) {
@@ -155,6 +160,7 @@ static tl_status run_next(machine *m) {
     return TL_FAIL(TL_EINVAL, "training program: no instruction %lld", (long long)code);
 }
 
+/* As for graph programs: leftovers on either side are an error. */
 static tl_status run(machine *m) {
     const call_arguments *a = m->a;
     if (m->in_count) TL_TRY(m->ctx->ops->copy_out(m->ctx, m->in, a->slot[1], a->slot_bytes[1]));

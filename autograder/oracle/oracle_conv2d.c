@@ -14,11 +14,13 @@ static bool pixel(size_t *at, const tl_conv2d_geom *g, int n, int c, int p, int 
     return true;
 }
 
+/* Offset of y[n,k,p,q]. */
 static size_t output(const tl_conv2d_geom *g, int n, int k, int p, int q) {
     return (((size_t)n * (size_t)g->k + (size_t)k) * (size_t)g->p + (size_t)p) * (size_t)g->q +
            (size_t)q;
 }
 
+/* Offset of w[k,c,r,s]: taps in the order (c,r,s), which im2col's rows must share. */
 static size_t weight(const tl_conv2d_geom *g, int k, int c, int r, int s) {
     return (((size_t)k * (size_t)g->c + (size_t)c) * (size_t)g->r + (size_t)r) * (size_t)g->s +
            (size_t)s;
@@ -42,6 +44,7 @@ static size_t column(const tl_conv2d_geom *g, int images, int n, int p, int q, i
     return row * (size_t)images * (size_t)g->p * (size_t)g->q + col;
 }
 
+/* Every element of col is written: a copy of a pixel, or 0 where the tap lies in the padding. */
 void oracle_im2col(double *col, const double *x, int images, const tl_conv2d_geom *g) {
     tl_conv2d_geom some = *g;
     some.n = images;
@@ -51,6 +54,8 @@ void oracle_im2col(double *col, const double *x, int images, const tl_conv2d_geo
     col[column(g, images, n, p, q, c, r, s)] = pixel(&at, g, n, c, p, q, r, s) ? x[at] : 0;
 }
 
+/* Every element of col goes back to the pixel it was copied from; what came from the padding has
+ * none. */
 void oracle_col2im(double *dx, double *scale, const double *col, int images,
                    const tl_conv2d_geom *g) {
     tl_conv2d_geom some = *g;
@@ -66,6 +71,7 @@ void oracle_col2im(double *dx, double *scale, const double *col, int images,
     }
 }
 
+/* y[n,k,p,q] = b[k] + sum over c,r,s of w[k,c,r,s] x[pixel]. */
 void oracle_conv2d_fwd(double *y, double *scale, const double *x, const double *w, const double *b,
                        const tl_conv2d_geom *g) {
     FOR_OUTPUTS(g)
@@ -114,6 +120,7 @@ void oracle_conv2d_bwd_weight(double *dw, double *scale, const double *dy, const
     }
 }
 
+/* db[k] = sum over n,p,q of dy[n,k,p,q]: one number per output channel. */
 void oracle_conv2d_bwd_bias(double *db, double *scale, const double *dy, const tl_conv2d_geom *g) {
     for (int k = 0; k < g->k; k++) db[k] = 0;
     for (int k = 0; scale && k < g->k; k++) scale[k] = 0;

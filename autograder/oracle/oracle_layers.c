@@ -19,6 +19,7 @@ static int winner(const double *plane, const tl_pool2d_geom *g, int p, int q) {
     return best;
 }
 
+/* y is a copy of the winner, argmax its offset in the plane: row * w + column. */
 void oracle_maxpool2d_fwd(double *y, int32_t *argmax, const double *x, const tl_pool2d_geom *g) {
     size_t plane = (size_t)g->h * (size_t)g->w, out = 0;
     for (int map = 0; map < g->n * g->c; map++)
@@ -29,6 +30,7 @@ void oracle_maxpool2d_fwd(double *y, int32_t *argmax, const double *x, const tl_
             }
 }
 
+/* dx[winner] += dy: what the argument of each output says, whatever the values were. */
 void oracle_maxpool2d_bwd(double *dx, double *scale, const double *dy, const int32_t *argmax,
                           const tl_pool2d_geom *g) {
     size_t plane = (size_t)g->h * (size_t)g->w, outs = (size_t)g->p * (size_t)g->q;
@@ -41,6 +43,7 @@ void oracle_maxpool2d_bwd(double *dx, double *scale, const double *dy, const int
     }
 }
 
+/* row_loss = log sum_j exp(x_j) - x_label with the largest x taken off, or exp would overflow. */
 double oracle_softmax_xent(double *row_loss, double *prob, const double *logits,
                            const int32_t *label, int rows, int classes) {
     double mean = 0;
@@ -56,6 +59,7 @@ double oracle_softmax_xent(double *row_loss, double *prob, const double *logits,
     return mean;
 }
 
+/* d mean / d x[i,j] = (prob[i,j] - [j is the label]) / rows, times dloss. */
 void oracle_softmax_xent_bwd(double *dlogits, double *scale, double dloss, const double *prob,
                              const int32_t *label, int rows, int classes) {
     for (int i = 0; i < rows; i++)
@@ -74,6 +78,7 @@ void oracle_softmax_xent_bwd(double *dlogits, double *scale, double dloss, const
                     end_ = at + (size_t)(hw);                                                      \
              at < end_; at++)
 
+/* Mean first, then the mean of squared differences: two passes keep the digits. */
 oracle_moments oracle_channel_moments(const double *x, int n, int c, int hw, int channel) {
     oracle_moments m = {0, 0, 0};
     double count = (double)n * hw;
@@ -85,6 +90,7 @@ oracle_moments oracle_channel_moments(const double *x, int n, int c, int hw, int
     return m;
 }
 
+/* Training and evaluation differ only in whose mean and inv_std these are. */
 void oracle_normalise(double *y, double *scale, const double *x, const double *gamma,
                       const double *beta, const double *mean, const double *inv_std, int n, int c,
                       int hw) {
@@ -96,6 +102,7 @@ void oracle_normalise(double *y, double *scale, const double *x, const double *g
         }
 }
 
+/* The derivative with mean and variance as functions of x (Ioffe, Szegedy 2015, section 3). */
 static void batchnorm_channel(const oracle_batchnorm_grad *grad, const double *dy, const double *x,
                               double gamma, double mean, double inv_std, int n, int c, int hw,
                               int k) {
@@ -128,6 +135,7 @@ void oracle_batchnorm_bwd(const oracle_batchnorm_grad *grad, const double *dy, c
         batchnorm_channel(grad, dy, x, gamma[k], mean[k], inv_std[k], n, c, hw, k);
 }
 
+/* The draws are those of the given header, tl/rng.h: they are the contract. */
 void oracle_dropout_keep(uint8_t *keep, size_t n, double p, uint32_t layer, uint64_t seed,
                          uint64_t step) {
     uint32_t threshold = (uint32_t)floor(p * 4294967296.0);

@@ -5,6 +5,7 @@
 
 #include "tl/rng.h"
 
+/* g = dw + lambda w; v = mu v + g; w -= lr (g + mu v, or v). Scales: the sums of |terms|. */
 void oracle_sgd_step(double *w, double *v, double dw, const oracle_sgd *o, double *w_scale,
                      double *v_scale) {
     double g = dw + o->weight_decay * *w, g_scale = fabs(dw) + fabs(o->weight_decay * *w);
@@ -15,6 +16,7 @@ void oracle_sgd_step(double *w, double *v, double dw, const oracle_sgd *o, doubl
     *v_scale = absolute;
 }
 
+/* Kingma, Ba 2015, algorithm 1, with weight decay in the gradient as PyTorch has it. */
 void oracle_adam_step(double *w, double *m, double *v, double dw, const oracle_adam *o) {
     double g = dw + o->weight_decay * *w;
     *m = o->beta1 * *m + (1 - o->beta1) * g;
@@ -24,6 +26,7 @@ void oracle_adam_step(double *w, double *m, double *v, double dw, const oracle_a
     *w -= o->lr * m_hat / (sqrt(v_hat) + o->eps);
 }
 
+/* Closed forms of tl/optim.h; i runs from 0 to total - 1. */
 double oracle_schedule(int kind, double base, double factor, uint64_t turn, uint64_t total,
                        uint64_t i) {
     const double pi = 3.14159265358979323846;
@@ -39,6 +42,7 @@ double oracle_schedule(int kind, double base, double factor, uint64_t turn, uint
     return base;
 }
 
+/* Image of position first + i of the epoch's order. */
 int oracle_batch_image(const oracle_batch *b, int i) {
     uint32_t position = b->first + (uint32_t)i;
     if (!b->shuffle) return (int)position;

@@ -6,6 +6,7 @@
 
 #include "tl/device.h"
 
+/* These functions are given code and called directly: no student's work stands behind them. */
 static void ok(claim *c, tl_status status) {
     expect_true(c, status == TL_OK, "%s: %s", tl_status_name(status), tl_error());
 }
@@ -45,6 +46,7 @@ CLAIM(backend, step_numbers_lie_in_device_memory) {
     tl_device_close(ctx);
 }
 
+/* Silence, or another device's result, would be worse than an error. */
 CLAIM(backend, an_operation_that_a_device_lacks_says_so) {
     tl_backend empty = {.name = "empty"};
     tl_ctx ctx = {.ops = &empty, .threads = 1};
@@ -63,6 +65,7 @@ CLAIM(backend, an_operation_that_a_device_lacks_says_so) {
     TL_BACKEND_OPS(EXPECT_ENTRY)
 }
 
+/* Whatever tl_backend_fill puts in must not be what cpu answers with. */
 CLAIM(backend, every_operation_is_there_on_cpu) {
     tl_ctx *ctx;
     tl_backend empty = {.name = "empty"};

@@ -2,9 +2,9 @@
  *
  * A sum of n products in arithmetic with unit roundoff u, in any order, with or without fused
  * multiply-add, is within gamma_n * sum |a||b| of the truth, gamma_n = n u / (1 - n u) (Higham,
- * "Accuracy and Stability of Numerical Algorithms", 3.1). Two more roundings are granted: adding to
- * what was there, and storing. Beyond 256 terms gamma_n would let TF32 inputs pass, and the
- * statistical bound 6 sqrt(n) u takes over; beyond 1,024 terms that one goes blind too, so that
+ * "Accuracy and Stability of Numerical Algorithms", 3.1). Three more roundings are granted: a bias,
+ * adding to what was there, and storing. Beyond 256 terms gamma_n would let TF32 inputs pass, and
+ * the statistical bound 6 sqrt(n) u takes over; beyond 1,024 terms that one goes blind too, so that
  * longer sums are judged in the double build alone (bound_judges).
  * The oracle rounds in double: its own share is added, so one formula serves both builds. */
 #ifndef TESTS_BOUND_H

@@ -21,7 +21,7 @@ static const tl_conv2d_geom conv2d_shapes[] = {
     {3, 3, 8, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* as in the nets: few channels, pad 1 */
     {4, 1, 12, 12, 9, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0},  /* as in net m */
     {1, 3, 32, 32, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* wide rows; 1,024 terms in a weight */
-    {2, 8, 16, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* the middle of net a */
+    {8, 8, 16, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* net a's middle; work for threads */
     {1, 5, 5, 37, 3, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* a row off every vector width */
     {1, 64, 5, 5, 70, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* 576 taps, K beyond a tile */
 };

@@ -26,6 +26,7 @@ static const char *place(char text[64], expect_shape s, size_t at) {
     return text;
 }
 
+/* Status before manners: what failed may well have left outputs unwritten. */
 void expect_ok(claim *c, const call_report *r) {
     c->compared++;
     if (r->status == TL_ENOTIMPL) claim_fail(c, "not implemented yet: %s", r->error);
@@ -34,6 +35,7 @@ void expect_ok(claim *c, const call_report *r) {
     if (r->fault[0]) claim_fail(c, "%s", r->fault);
 }
 
+/* A refusal must say where and leave nothing behind: the fault covers memory and fences. */
 void expect_status(claim *c, const call_report *r, tl_status status) {
     c->compared++;
     if (r->status != status)
@@ -52,6 +54,7 @@ static double badness(double got, double want, double bound) {
     return isnan(ratio) ? INFINITY : ratio;
 }
 
+/* Keeps the worst ratio of the claim for GRADLAB_BOUNDS. */
 static void note(claim *c, double ratio) {
     c->compared++;
     if (!(ratio > c->worst)) return;
@@ -59,6 +62,7 @@ static void note(claim *c, double ratio) {
     memcpy(c->worst_call, c->call, sizeof c->worst_call);
 }
 
+/* All elements are looked at, so that the message can say how many are wrong and which is worst. */
 void expect_close(claim *c, const char *name, const tl_real *got, const double *want,
                   const double *bound, expect_shape shape) {
     size_t n = shape_size(shape), worst = 0, wrong = 0;
@@ -81,6 +85,7 @@ void expect_close(claim *c, const char *name, const tl_real *got, const double *
                    bound[worst], largest);
 }
 
+/* As numbers: 0 and -0 are one, all NaN are one. */
 static bool equal(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
 void expect_equal(claim *c, const char *name, const tl_real *got, const double *want,
@@ -99,6 +104,7 @@ void expect_equal(claim *c, const char *name, const tl_real *got, const double *
                    name, wrong, n, place(text, shape, first), (double)got[first], want[first]);
 }
 
+/* As bytes: what reproducibility promises. */
 void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_real *b,
                       expect_shape shape) {
     c->compared++;
@@ -146,6 +152,7 @@ void expect_true(claim *c, bool holds, const char *format, ...) {
     claim_fail(c, "%s", text);
 }
 
+/* One element beyond its bound is enough: one claim is judged by its worst element too. */
 void expect_sharp(claim *c, const double *coarse, const double *want, const double *bound,
                   size_t n) {
     c->coarse++;

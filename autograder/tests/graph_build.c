@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* All memory is the claim's: nothing of a graph is freed before it ends. */
 graph graph_new(claim *c, int instructions, size_t values) {
     graph g = {.c = c, .capacity = instructions, .in_capacity = values};
     g.variable = claim_memory(c, (size_t)instructions, sizeof *g.variable);
@@ -12,6 +13,7 @@ graph graph_new(claim *c, int instructions, size_t values) {
     return g;
 }
 
+/* The one place that numbers variables; call_graph.c counts in the same way. */
 int graph_emit(graph *g, const expect_shape *result, int code, int operands, const int64_t o[]) {
     if (g->steps == g->capacity) claim_fail(g->c, "the test's own graph program is too long");
     graph_step *s = &g->step[g->steps++];
@@ -29,6 +31,7 @@ int graph_emit(graph *g, const expect_shape *result, int code, int operands, con
     return s->result = g->variables++;
 }
 
+/* Leaf values cross in one array, in the order of their instructions. */
 static void append_values(graph *g, int v, const tl_real *values) {
     size_t n = g->variable[v].size;
     if (g->in_capacity - g->in_count < n) claim_fail(g->c, "the test's own leaves are too many");
@@ -52,6 +55,7 @@ int graph_net_parameter(graph *g, int index, expect_shape shape, const tl_real *
     return v;
 }
 
+/* Whole numbers up to 2^24 and their sums and products are exact in float. */
 static tl_real *whole_numbers(claim *c, expect_shape shape, int range) {
     size_t n = 1;
     for (int i = 0; i < shape.ndim; i++) n *= (size_t)shape.dim[i];
@@ -88,12 +92,14 @@ expect_shape graph_shape(const graph *g, int v) {
 
 int graph_sum(graph *g, int x) { return GRAPH(g, SHAPE(1), GRAPH_SUM, x); }
 
+/* Different weights on all elements: a gradient that is transposed, shifted or summed shows. */
 int graph_weigh(graph *g, int x, int range) {
     expect_shape shape = graph_shape(g, x);
     int weights = graph_input(g, shape, range, false);
     return graph_sum(g, graph_emit(g, &shape, GRAPH_MUL, 2, (const int64_t[]){x, weights}));
 }
 
+/* A second read of the same variable moves read_at: keep the first if both are wanted. */
 void graph_read(graph *g, int code, int v) {
     g->variable[v].read_at = g->out_count;
     g->out_count += code == GRAPH_READ_FLAGS ? 3 : g->variable[v].size;

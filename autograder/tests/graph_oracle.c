@@ -11,6 +11,7 @@
 static double *value_of(const graph *g, int64_t v) { return g->variable[v].value; }
 static int dim_of(const graph *g, int64_t v, int i) { return g->variable[v].dim[i]; }
 
+/* Geometry comes from the shapes of operands and result, as it does for the operation. */
 static void evaluate_linear(const graph *g, const graph_step *s, double *y) {
     const tl_linear_geom geom = {
         .n = dim_of(g, s->o[0], 0), .in = dim_of(g, s->o[0], 1), .out = dim_of(g, s->o[1], 0)};
@@ -57,6 +58,8 @@ static void evaluate_maxpool2d(const graph *g, const graph_step *s, double *y) {
     oracle_maxpool2d_fwd(y, argmax, value_of(g, o[0]), &geom);
 }
 
+/* One instruction, from values that earlier ones left. An unknown one ends the claim: a program
+ * with it has no oracle. */
 static void evaluate(const graph *g, const graph_step *s) {
     const graph_variable *v = &g->variable[s->result];
     double *y = v->value, factor;
@@ -114,6 +117,7 @@ void graph_evaluate(graph *g) {
         if (g->step[i].result >= 0) evaluate(g, &g->step[i]);
 }
 
+/* What numeric_gradient varies is a leaf's array; the loss is evaluated anew each time. */
 typedef struct loss_of {
     graph *g;
     int loss;
@@ -128,6 +132,7 @@ static double loss_value(const void *user) {
 /* Beyond this, float no longer holds every whole number. */
 static const double largest_whole = 1 << 23;
 
+/* The difference is right to far better than 1/2, so the nearest whole number is the derivative. */
 bool graph_gradient(graph *g, double *grad, int loss, int leaf) {
     graph_variable *v = &g->variable[leaf];
     double *error = doubles(g->c, v->size);

@@ -3,8 +3,8 @@
 #include "bound.h"
 #include "expect.h"
 
-/* One element, around a vector register, around a thread's share, and one that is not round. */
-static const int sizes[] = {1, 7, 8, 9, 31, 257, 1000, 4099};
+/* One element, around a vector register, what is not round, and enough for several threads. */
+static const int sizes[] = {1, 7, 8, 9, 31, 257, 4099, 70001};
 #define FOR_SIZES(n)                                                                               \
     for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
 
@@ -85,6 +85,7 @@ static void expect_accumulated(claim *c, const tl_real *got, const tl_real *y0, 
     expect_sharp(c, coarse, want, bound, n);
 }
 
+/* Two roundings, or one fused: both lie within the bound. */
 CLAIM(lab1_elementwise, axpy_adds_to_what_is_there) {
     call_report r;
     FOR_TARGETS(t) FOR_SIZES(n) {
@@ -111,6 +112,7 @@ CLAIM(lab1_elementwise, mul_add_adds_to_what_is_there) {
     }
 }
 
+/* An implementation that clears its output first loses the input. */
 CLAIM(lab1_elementwise, output_may_be_an_input) {
     call_report r;
     const size_t n = 37;

@@ -14,6 +14,7 @@ static const int sizes[][3] = {{1, 1, 1},     {1, 5, 3},    {7, 1, 9},     {1, 1
                                {5, 130, 70},  {130, 6, 40}, {33, 20, 300}, {8, 9, 1000},
                                {9, 70, 1500}, {2, 3, 4097}};
 
+/* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
 static void expect_product(claim *c, const char *name, product call, const call_target *t,
                            const tl_matmul_geom *g) {
     size_t a = (size_t)g->m * (size_t)g->k, b = (size_t)g->k * (size_t)g->n;
@@ -40,6 +41,7 @@ static void expect_product(claim *c, const char *name, product call, const call_
     expect_sharp(c, coarse, want, bound, n);
 }
 
+/* Transposition and accumulation are independent of sizes: each combination meets all of them. */
 static void expect_all_sizes(claim *c, const char *name, product call, int trans_a, int trans_b,
                              int accumulate) {
     FOR_TARGETS(t) for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -78,6 +80,7 @@ CLAIM(lab1_gemm, blas_product_accumulates) {
     expect_all_sizes(c, "gemm", call_gemm, 1, 1, 1);
 }
 
+/* Tiles may depend on sizes, never on who computes them. */
 CLAIM(lab1_gemm, bits_do_not_depend_on_threads) {
     static const tl_matmul_geom geometry[] = {{.m = 97, .n = 1003, .k = 75},
                                               {.m = 10, .n = 77, .k = 2048, .trans_b = 1}};
@@ -103,6 +106,7 @@ CLAIM(lab1_gemm, bits_do_not_depend_on_threads) {
     }
 }
 
+/* Copies: exact. Shapes around the usual tile of 32. */
 CLAIM(lab1_transpose, rows_become_columns) {
     static const int shapes[][2] = {{1, 1}, {1, 17}, {17, 1}, {3, 5}, {32, 32}, {33, 65}, {130, 7}};
     call_report r;

@@ -7,6 +7,7 @@
 
 enum { NDIM, DIM, SIZE = 5, OWNER, AS_GIVEN, FACTS };
 
+/* The 8 numbers that the call brings back of a tensor. */
 static void expect_facts(claim *c, const int32_t got[FACTS], int ndim, const int dim[],
                          bool owner) {
     int32_t want[FACTS] = {[NDIM] = ndim, [SIZE] = 1, [OWNER] = owner, [AS_GIVEN] = 1};
@@ -17,6 +18,7 @@ static void expect_facts(claim *c, const int32_t got[FACTS], int ndim, const int
     expect_ints(c, "ndim, dim[4], size, owner, as given", got, want, SHAPE(FACTS));
 }
 
+/* Its bytes are counted by the allocator: a forgotten free is a fault of the call. */
 CLAIM(lab1_tensor, a_new_tensor_has_its_shape_and_owns_its_memory) {
     static const int shapes[][4] = {{1}, {7}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {1, 1, 1, 1}};
     static const int ndim[] = {1, 1, 2, 3, 4, 4};
@@ -30,6 +32,7 @@ CLAIM(lab1_tensor, a_new_tensor_has_its_shape_and_owns_its_memory) {
     }
 }
 
+/* Also five dimensions, none, and a product of sizes beyond 64 bits. */
 CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
     static const struct {
         int ndim, dim[5];
@@ -86,6 +89,7 @@ CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
     }
 }
 
+/* (n*C + c)*H + … in size_t: an int product is negative from 2^31 elements on. */
 CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
     const int dim[4] = {3, 4, 5, 6}, plane[2] = {100000, 100000}, last[2] = {99999, 99999};
     call_report r;
@@ -109,6 +113,7 @@ CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
     }
 }
 
+/* Equal sizes are not equal shapes, and a missing dimension is not a dimension of 1. */
 CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
     static const struct {
         int ndim_a, a[4], ndim_b, b[4], same;

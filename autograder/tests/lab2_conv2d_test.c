@@ -31,6 +31,7 @@ static conv2d_data draw_data(claim *c, const tl_conv2d_geom *g) {
     return d;
 }
 
+/* The same inputs with fewer digits: what a TF32 product would have seen. */
 static conv2d_data coarse_data(claim *c, const conv2d_data *d) {
     conv2d_data coarse = *d;
     coarse.x_d = coarsen(c, d->x_d, d->xs);
@@ -53,6 +54,7 @@ static conv2d_data next_data(claim *c, call_target *t, int s) {
     return draw_data(c, &g);
 }
 
+/* y arrives poisoned: every element must be written, whichever taps lie in the padding. */
 static void expect_forward(claim *c, const call_target *t, const conv2d_data *d, bool bias) {
     call_report r;
     const tl_conv2d_geom *g = &d->g;
@@ -98,6 +100,7 @@ static const char *const gradient_name[] = {"dx", "dw", "db"};
 static const char *const gradient_op[] = {"conv2d_bwd_input", "conv2d_bwd_weight",
                                           "conv2d_bwd_bias"};
 
+/* The definitions visit the same terms as the forward formula. */
 static void define_gradient(double *grad, double *scale, const conv2d_data *d, gradient of) {
     if (of == OF_INPUT) oracle_conv2d_bwd_input(grad, scale, d->dy_d, d->w_d, &d->g);
     if (of == OF_WEIGHT) oracle_conv2d_bwd_weight(grad, scale, d->dy_d, d->x_d, &d->g);
@@ -158,6 +161,7 @@ static double weighted_output(const void *user) {
     return sum;
 }
 
+/* Backward of the judged code against differences of a forward that it had no part in. */
 static void expect_numeric(claim *c, const call_target *t, const conv2d_data *d, gradient of) {
     size_t n = gradient_size(d, of), terms = gradient_terms(d, of);
     double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
@@ -189,6 +193,7 @@ CLAIM(lab2_conv2d, input_gradient_matches_numeric) { expect_all_numeric(c, OF_IN
 CLAIM(lab2_conv2d, weight_gradient_matches_numeric) { expect_all_numeric(c, OF_WEIGHT); }
 CLAIM(lab2_conv2d, bias_gradient_matches_numeric) { expect_all_numeric(c, OF_BIAS); }
 
+/* Scratch left from the first call must not leak into the second. */
 CLAIM(lab2_conv2d, second_call_overwrites_output_and_adds_to_gradients) {
     FOR_CASES(t, d) {
         if (!bound_judges(2 * gradient_terms(&d, OF_WEIGHT))) continue;

@@ -7,9 +7,10 @@
 
 static const tl_batchnorm_geom shapes[] = {
     {2, 3, 5, 1e-5, 0.1},  {1, 2, 7, 1e-3, 0.3}, {4, 1, 1, 1e-5, 0.1}, {3, 4, 16, 1e-5, 0.25},
-    {8, 2, 25, 1e-5, 0.1}, {2, 1, 1, 1e-2, 0.5}, {5, 3, 40, 0, 0.1},
+    {8, 2, 25, 1e-5, 0.1}, {2, 1, 1, 1e-2, 0.5}, {5, 3, 40, 0, 0.1},   {4, 67, 65, 1e-5, 0.1},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+/* the last has work for several threads */
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 1 };
 
 /* Drawn inputs, the statistics by definition, and what rounding may do to them per channel:
  *   mean     a sum of m terms, at most factor * mean |x|
@@ -253,7 +254,7 @@ static void widen_bound(double *bound, const bn_data *d, const oracle_batchnorm_
 
 CLAIM(lab3_batchnorm, gradients_match_numeric) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
+    FOR_TARGETS(t) for (int s = 0; s < SMALL; s++) {
         bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
         if (d.m < 3) continue; /* two numbers are +-1 whatever they are: the gradient is noise */
         tl_real *mean = reals(c, d.ch), *inv_std = reals(c, d.ch);

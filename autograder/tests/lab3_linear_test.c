@@ -11,6 +11,7 @@ static const tl_linear_geom shapes[] = {{3, 5, 4},    {1, 7, 2},    {4, 1, 3},
                                         {65, 10, 31}, {5, 130, 64}, {8, 1000, 10}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = 5 };
 
+/* One geometry's inputs, drawn; _d are the same numbers for the oracle. */
 typedef struct linear_data {
     tl_linear_geom g;
     size_t xs, ws, ys, bs;
@@ -49,6 +50,7 @@ static void linear_case(claim *c, const call_target *t, const char *op, const tl
     claim_case(c, t, "%s x[%d,%d] w[%d,%d]", op, g->n, g->in, g->out, g->in);
 }
 
+/* `in` products and a bias per output: a forgotten b fails, and b[0] added everywhere. */
 static void expect_forward(claim *c, const call_target *t, const linear_data *d, bool bias) {
     call_report r;
     const tl_linear_geom *g = &d->g;
@@ -81,6 +83,7 @@ static size_t gradient_size(const linear_data *d, gradient of) {
     return of == OF_INPUT ? d->xs : of == OF_WEIGHT ? d->ws : d->bs;
 }
 
+/* How many products each element of a gradient sums. */
 static size_t gradient_terms(const linear_data *d, gradient of) {
     return (size_t)(of == OF_INPUT ? d->g.out : d->g.n);
 }
@@ -106,6 +109,7 @@ static void call_gradient(claim *c, const call_target *t, tl_real *grad, const l
     expect_ok(c, &r);
 }
 
+/* The gradient starts as random numbers, so a call that overwrites fails, and one that averages. */
 static void expect_gradient(claim *c, const call_target *t, const linear_data *d, gradient of) {
     size_t n = gradient_size(d, of), terms = gradient_terms(d, of) + 1;
     tl_real *before = draw_reals(c, n), *grad = copy_reals(c, before, n);
@@ -134,6 +138,7 @@ CLAIM(lab3_linear, bias_gradient_matches_definition_and_accumulates) {
     FOR_CASES(t, d) expect_gradient(c, t, &d, OF_BIAS);
 }
 
+/* sum of dy * y by the oracle's forward alone; linear in x, w and b, so any step is exact. */
 typedef struct forward_sum {
     const linear_data *d;
     double *y;
@@ -149,22 +154,23 @@ static double weighted_output(const void *user) {
 
 CLAIM(lab3_linear, all_gradients_match_numeric) {
     FOR_TARGETS(t)
-    for (int s = 0; s < SMALL; s++) for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-        linear_data d = draw_data(c, s);
-        size_t n = gradient_size(&d, of);
-        double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
-        double *unused = doubles(c, n), *y_scale = doubles(c, d.ys), noise = 0;
-        forward_sum f = {&d, doubles(c, d.ys)};
-        oracle_linear_fwd(f.y, y_scale, d.x_d, d.w_d, d.b_d, &d.g);
-        for (size_t i = 0; i < d.ys; i++) noise += fabs(d.dy_d[i]) * y_scale[i];
-        noise *= bound_double((size_t)d.g.in + 1 + d.ys);
-        double *varied = of == OF_INPUT ? d.x_d : of == OF_WEIGHT ? d.w_d : d.b_d;
-        numeric_gradient(numeric, error, varied, n, 1, noise, weighted_output, &f);
-        define_gradient(unused, scale, &d, of);
-        double *bound = bound_of(c, scale, n, gradient_terms(&d, of));
-        for (size_t i = 0; i < n; i++) bound[i] += error[i];
-        tl_real *grad = reals(c, n);
-        call_gradient(c, t, grad, &d, of);
-        expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
-    }
+    for (int s = 0; s < SMALL; s++)
+        for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
+            linear_data d = draw_data(c, s);
+            size_t n = gradient_size(&d, of);
+            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+            double *unused = doubles(c, n), *y_scale = doubles(c, d.ys), noise = 0;
+            forward_sum f = {&d, doubles(c, d.ys)};
+            oracle_linear_fwd(f.y, y_scale, d.x_d, d.w_d, d.b_d, &d.g);
+            for (size_t i = 0; i < d.ys; i++) noise += fabs(d.dy_d[i]) * y_scale[i];
+            noise *= bound_double((size_t)d.g.in + 1 + d.ys);
+            double *varied = of == OF_INPUT ? d.x_d : of == OF_WEIGHT ? d.w_d : d.b_d;
+            numeric_gradient(numeric, error, varied, n, 1, noise, weighted_output, &f);
+            define_gradient(unused, scale, &d, of);
+            double *bound = bound_of(c, scale, n, gradient_terms(&d, of));
+            for (size_t i = 0; i < n; i++) bound[i] += error[i];
+            tl_real *grad = reals(c, n);
+            call_gradient(c, t, grad, &d, of);
+            expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
+        }
 }

@@ -95,38 +95,38 @@ CLAIM(lab4_ops, every_rule_matches_numeric) {
 /* An input that needs no gradient must be skipped, not written to: each one in turn. */
 CLAIM(lab4_ops, every_rule_skips_inputs_that_need_no_gradient) {
     FOR_TARGETS(t)
-    for (size_t k = 0; k < sizeof cases / sizeof *cases;
-         k++) for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
-        const op_case *o = &cases[k];
-        if (o->leaves == 1) continue;
-        graph g = graph_new(c, 40, 600);
-        int64_t operand[12];
-        int leaf[MAX_LEAVES], operands = 0;
-        for (int i = 0; i < o->leaves; i++) {
-            leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
-                                  : graph_parameter(&g, o->leaf[i], 3);
-            operand[operands++] = leaf[i];
-        }
-        for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
-        int loss = graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
-        DO(&g, GRAPH_BACKWARD, loss);
-        for (int i = 0; i < o->leaves; i++)
-            graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
-        call_report r;
-        graph_run(&g, t, &r, o->name);
-        expect_ok(c, &r);
-        for (int i = 0; i < o->leaves; i++) {
-            double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
-            if (i == frozen) {
-                expect_equal(c, "frozen input: has gradient, needs one, has node",
-                             graph_result(&g, leaf[i]), none, SHAPE(3));
-                continue;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
+            const op_case *o = &cases[k];
+            if (o->leaves == 1) continue;
+            graph g = graph_new(c, 40, 600);
+            int64_t operand[12];
+            int leaf[MAX_LEAVES], operands = 0;
+            for (int i = 0; i < o->leaves; i++) {
+                leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
+                                      : graph_parameter(&g, o->leaf[i], 3);
+                operand[operands++] = leaf[i];
             }
-            if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
-            expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
-                         o->leaf[i]);
+            for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
+            int loss = graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
+            DO(&g, GRAPH_BACKWARD, loss);
+            for (int i = 0; i < o->leaves; i++)
+                graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
+            call_report r;
+            graph_run(&g, t, &r, o->name);
+            expect_ok(c, &r);
+            for (int i = 0; i < o->leaves; i++) {
+                double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
+                if (i == frozen) {
+                    expect_equal(c, "frozen input: has gradient, needs one, has node",
+                                 graph_result(&g, leaf[i]), none, SHAPE(3));
+                    continue;
+                }
+                if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
+                expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
+                             o->leaf[i]);
+            }
         }
-    }
 }
 
 /* Mean over 8 elements: eighths are exact. */

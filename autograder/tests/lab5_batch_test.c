@@ -42,8 +42,9 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
     expect_equal(c, "x", x, want, SHAPE(g->n, s->c, s->h, s->w));
 }
 
-static const int sizes[][4] = {{37, 3, 8, 6}, {64, 1, 5, 7}, {5, 2, 1, 1}, {1, 3, 4, 4}};
-enum { SIZES = 4 };
+static const int sizes[][4] = {
+    {37, 3, 8, 6}, {64, 1, 5, 7}, {5, 2, 1, 1}, {1, 3, 4, 4}, {9, 3, 32, 32}};
+enum { SIZES = 5 }; /* the last has work for several threads */
 
 static void expect_batches(claim *c, int shuffle, int augment, int pad) {
     FOR_TARGETS(t) for (int k = 0; k < SIZES; k++) {

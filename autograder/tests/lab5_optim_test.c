@@ -146,6 +146,29 @@ CLAIM(lab5_adam, no_gradient_means_no_step) {
     }
 }
 
+/* Long enough for several threads; more of them than cores. */
+CLAIM(lab5_adam, bits_of_both_optimisers_do_not_depend_on_threads) {
+    enum { LONG = 70001 };
+    static const int threads[] = {1, 2, 3, 8};
+    tl_real *start = draw_reals(c, LONG), *dw = draw_reals(c, LONG), *first[2] = {NULL, NULL};
+    for (int i = 0; i < 8; i++) {
+        call_report r;
+        call_target t = claim_targets[2];
+        t.threads = threads[i / 2];
+        const tl_step step = {.index = 4, .lr = 0.01};
+        tl_real *w = copy_reals(c, start, LONG), *m = copy_reals(c, start, LONG),
+                *v = reals(c, LONG);
+        claim_case(c, &t, "%s of [%d]", i % 2 ? "adam_step" : "sgd_step", (int)LONG);
+        if (i % 2)
+            call_adam_step(&t, &r, w, m, v, dw, LONG, &step, &adam_cases[1].o);
+        else
+            call_sgd_step(&t, &r, w, m, dw, LONG, &step, &sgd_cases[4].o);
+        expect_ok(c, &r);
+        if (i < 2) first[i] = w;
+        expect_same_bits(c, "w", w, first[i % 2], SHAPE(LONG));
+    }
+}
+
 static const tl_schedule schedules[] = {
     {TL_SCHEDULE_CONSTANT, 0.05, 0, 1, 10},   {TL_SCHEDULE_STEP, 0.1, 0.1, 7, 30},
     {TL_SCHEDULE_STEP, 0.3, 0.5, 1, 20},      {TL_SCHEDULE_STEP, 0.1, 0.1, 100, 50},

@@ -22,6 +22,7 @@ typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
     tl_real *start;                    /* weights, then biases, without a gap */
     uint64_t seed;
+    bool dropout; /* half of the pixels are dropped in training */
     /* what the replay keeps */
     tl_real *flat, *velocity, *grad;
     double loss; /* added image by image, like the sums on the device */
@@ -66,11 +67,12 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
                            [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
                            [TRAIN_TURN] = 2,
                            [TRAIN_TOTAL] = 6};
-    static const int64_t layers[] = {TL_LAYER_FLATTEN, 0, 0, 0, TL_LAYER_LINEAR, CLASSES, 0, 0,
-                                     TL_LAYER_END,     0, 0, 0, TRAIN_LOAD};
+    const int64_t layers[] = {TL_LAYER_FLATTEN, 0,       0, 0, TL_LAYER_DROPOUT, 0, 0, 500,
+                              TL_LAYER_LINEAR,  CLASSES, 0, 0, TL_LAYER_END,     0, 0, 0,
+                              TRAIN_LOAD};
     size_t used = TRAIN_HEADER;
-    memcpy(program + used, layers, sizeof layers);
-    used += sizeof layers / sizeof *layers;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        if (k->dropout || i / TRAIN_LAYER != 1) program[used++] = layers[i];
     memcpy(program + used, code, length * sizeof *code);
     call_report r;
     tl_real *out = reals(c, results);
@@ -224,5 +226,21 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
         expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
         const double start[] = {0, 0, 0};
         expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
+    }
+}
+
+/* A net with dropout evaluates like the same net without, and trains unlike it. */
+CLAIM(lab5_train, evaluation_drops_nothing) {
+    FOR_TARGETS(t) {
+        course k = draw_course(c);
+        tl_real *plain = RUN(c, t, &k, "evaluation, gradients", FLAT + 3, TRAIN_EVALUATE, 1,
+                             TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+        k.dropout = true;
+        tl_real *drop = RUN(c, t, &k, "evaluation, gradients with dropout", FLAT + 3,
+                            TRAIN_EVALUATE, 1, TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+        expect_same_bits(c, "loss, accuracy, count", drop, plain, SHAPE(3));
+        int differ = 0;
+        for (int i = 3; i < 3 + FLAT; i++) differ += drop[i] != plain[i];
+        expect_true(c, differ > WEIGHTS / 2, "only %d gradients notice the dropout", differ);
     }
 }

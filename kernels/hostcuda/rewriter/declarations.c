@@ -84,11 +84,13 @@ static void add_declarator(const source *s, size_t from, size_t to, const char *
     char *variable = token_text(s, name), *declared = NULL;
     char *stars = name > from ? plain_type(s, from, name, NULL) : strdup("");
     char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup("");
+    /* Parentheses only around what is an array: elsewhere compilers call them unnecessary. */
+    const char *form = *shape ? "%s static hc_shared_site %s_%d; %s %s(&%s)%s = *(%s %s(*)%s)"
+                                "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");"
+                              : "%s static hc_shared_site %s_%d; %s %s&%s%s = *(%s %s*%s)"
+                                "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");";
     int written =
-        asprintf(&declared,
-                 "%s static hc_shared_site %s_%d; %s %s(&%s)%s = *(%s %s(*)%s)hc_shared(&%s_%d, "
-                 "sizeof(%s %s%s), %s, \"%s\");",
-                 *text, type, part, type, stars, variable, shape, type, stars, shape, type, part,
+        asprintf(&declared, form, *text, type, part, type, stars, variable, shape, type, stars, shape, type, part,
                  type, stars, shape, align, variable);
     if (written < 0) exit(2);
     free(*text);

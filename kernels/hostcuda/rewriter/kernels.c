@@ -1,7 +1,7 @@
-/* kernels.c: turns k<<<grid, block, shared, stream>>>(arguments) into a call of hc::kernel.
+/* kernels.c: turns k<<<grid, block, shared, stream>>>(arguments) into a call of hc::hc_kernel.
  *
- *     k<<<g, b>>>(x, 0)        ->  ::hc::kernel(HC_SITE("k"), k, g, b)(x, 0)
- *     axpy<<<g, b>>>(2.f, x)   ->  ::hc::deduced_kernel(HC_SITE("axpy"), [=](auto... hc_a) {
+ *     k<<<g, b>>>(x, 0)        ->  ::hc::hc_kernel(HC_SITE("k"), k, g, b)(x, 0)
+ *     axpy<<<g, b>>>(2.f, x)   ->  ::hc::hc_deduced_kernel(HC_SITE("axpy"), [=](auto... hc_a) {
  *                                      axpy(hc_a...); }, g, b)(2.f, x)        (a template)
  *
  * The first form takes a function pointer, so that arguments are converted to the parameters' types
@@ -159,8 +159,8 @@ static void rewrite_launch(source *s, size_t open) {
     bool deduced = named && kernel_needs_deduction(s, name, given);
     char *spelling = quoted_source(s, first, open - 1);
     size_t start = s->tokens[first].start;
-    edit_insert(s, start, deduced ? "::hc::deduced_kernel(HC_SITE(\"%s\"), [=](auto... hc_a) { "
-                                  : "::hc::kernel(HC_SITE(\"%s\"), ", spelling);
+    edit_insert(s, start, deduced ? "::hc::hc_deduced_kernel(HC_SITE(\"%s\"), [=](auto... hc_a) { "
+                                  : "::hc::hc_kernel(HC_SITE(\"%s\"), ", spelling);
     edit_replace(s, s->tokens[open].start, 3, deduced ? "(hc_a...); }, " : ", ");
     edit_replace(s, s->tokens[close].start, 3, ")");
     free(spelling);

@@ -14,7 +14,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HUGE = 2 << 20, ALIGN = 16, FRESH = 0xff, CANARY = 0xc5, EDGE = 64 };
+/* A guard costs addresses alone, so it is wide: a row too far shall still hit it. */
+enum { PAGE = 4096, GUARD = 64 * 1024, HUGE = 2 << 20, ALIGN = 16, FRESH = 0xff, CANARY = 0xc5, EDGE = 64 };
 
 static char *base;        /* of the reservation */
 static size_t reserved, top; /* bytes; everything from base + top on was never used */
@@ -64,6 +65,7 @@ static void reserve(void) {
     }
     base = (char *)round_up((size_t)p, HUGE);
     guard(base, reserved);
+    top = GUARD; /* the first buffer has one before it too */
 }
 
 /* ---- look-up ---- */
@@ -87,7 +89,7 @@ hc_buffer *hc_arena_find(const void *p) {
     int i = after(p);
     if (i == 0) return NULL;
     hc_buffer *b = &buffers[i - 1];
-    return (const char *)p < b->pages + b->page_bytes + PAGE ? b : NULL;
+    return (const char *)p < b->pages + b->page_bytes + GUARD ? b : NULL;
 }
 
 hc_buffer *hc_arena_nearest(const void *p) {
@@ -141,8 +143,8 @@ static void forget(int i) {
 /* Addresses for `bytes` and a guard page: beyond all others, else where freed buffers lay. */
 static char *take_addresses(size_t bytes) {
     size_t start = round_up(top, bytes >= HUGE ? HUGE : PAGE);
-    if (start + bytes + PAGE <= reserved) {
-        top = start + bytes + PAGE;
+    if (start + bytes + GUARD <= reserved) {
+        top = start + bytes + GUARD;
         return base + start;
     }
     for (int i = 0; i < buffer_count; i++) {
@@ -152,7 +154,7 @@ static char *take_addresses(size_t bytes) {
         while (end < buffer_count && buffers[end].freed) end++;
         char *to = end < buffer_count && hc_arena_holds(buffers[end].pages) ? buffers[end].pages
                                                                             : base + top;
-        if ((size_t)(to - from) < bytes + PAGE) continue;
+        if ((size_t)(to - from) < bytes + GUARD) continue;
         while (end-- > i) forget(i);
         return from;
     }
@@ -230,6 +232,8 @@ static void protect(int protection) {
             mprotect(buffers[i].pages, buffers[i].page_bytes, PROT_READ | PROT_WRITE);
 }
 
+void hc_arena_protect(bool closed) { protect(closed ? PROT_NONE : PROT_READ | PROT_WRITE); }
+
 void hc_arena_open(void) {
     if (open_depth++ == 0) protect(PROT_READ | PROT_WRITE);
 }
@@ -273,7 +277,9 @@ void hc_check_all_canaries(const char *when) {
     hc_arena_close();
 }
 
+/* After a failed kernel a program cannot tidy up: only the failure is told. */
 void hc_report_leaks(void) {
+    if (hc_sticky()) return;
     for (int i = 0; i < buffer_count; i++) {
         const hc_buffer *b = &buffers[i];
         if (b->freed) continue;

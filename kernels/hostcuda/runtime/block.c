@@ -29,7 +29,7 @@ void hc_switch_position(hc_worker *w, int thread) {
 
 void hc_make_ready(hc_worker *w, int thread) {
     int at = w->ready_first + w->ready_count++;
-    w->ready[at >= THREADS_MAX ? at - THREADS_MAX : at] = thread;
+    w->ready[at >= THREADS_MAX ? at - THREADS_MAX : at] = (uint16_t)thread;
 }
 
 static int take_ready(hc_worker *w) {
@@ -99,9 +99,9 @@ static int thread_at(const hc_worker *w, int k) {
 }
 
 static void start_thread(hc_worker *w, int thread) {
-    const hc_launch *l = w->launch;
-    unsigned x = (unsigned)thread % l->block.x, rest = (unsigned)thread / l->block.x;
-    unsigned y = rest % l->block.y, z = rest / l->block.y;
+    const uint3 block = w->launch->block;
+    unsigned rest = (unsigned)thread * w->x_inverse >> 20, z = rest * w->y_inverse >> 20;
+    unsigned x = (unsigned)thread - rest * block.x, y = rest - z * block.y;
     hc_thread *t = &w->threads[thread];
     t->x = (uint16_t)x, t->y = (uint16_t)y, t->z = (uint16_t)z;
     w->current = thread;
@@ -109,9 +109,8 @@ static void start_thread(hc_worker *w, int thread) {
 }
 
 static void divergent_exit(hc_worker *w) {
-    const hc_thread *at = &w->threads[w->waiting[0]];
     hc_text t;
-    hc_report_begin(&t, "divergent-barrier", at->site.file, at->site.line);
+    hc_report_begin(&t, "divergent-barrier", w->barrier.file, w->barrier.line);
     hc_add(&t, "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
            w->waiting_count, w->count);
     hc_report_thread(&t);
@@ -127,6 +126,7 @@ static void end_thread(hc_worker *w) {
     warp->exited |= 1u << w->current % WARP;
     w->exited++;
     w->progress++;
+    w->touches = 0;
     if (warp->waiting) hc_warp_lane_exits(w, w->current);
     if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) divergent_exit(w);
 }
@@ -151,13 +151,15 @@ static void runner(void) {
 
 /* ---- the block's barrier ---- */
 
+/* Told at the earlier of the two lines, whichever thread came first. */
 static void divergent_place(hc_worker *w, const char *file, int line) {
     const hc_thread *other = &w->threads[w->waiting[0]];
+    bool later = line > w->barrier.line;
     hc_text t;
-    hc_report_begin(&t, "divergent-barrier", file, line);
-    hc_add(&t, "this thread waits here, but thread (%d,%d,%d) of the same block waits at the "
-               "__syncthreads() in %s:%d",
-           other->x, other->y, other->z, other->site.file, other->site.line);
+    hc_report_begin(&t, "divergent-barrier", file, later ? w->barrier.line : line);
+    hc_add(&t, "a thread waits at the __syncthreads() of line %d, but thread (%d,%d,%d) of the same "
+               "block waits at that of line %d",
+           line, other->x, other->y, other->z, w->barrier.line);
     hc_report_thread(&t);
     hc_report_likely(&t, "a __syncthreads() stands inside an if or a loop that the threads of a "
                          "block take differently; all must reach the same one");
@@ -168,29 +170,30 @@ static void divergent_place(hc_worker *w, const char *file, int line) {
 static void release(hc_worker *w) {
     w->barrier_result = w->barrier_sum;
     w->barrier_sum = 0;
-    for (int i = 0; i < w->waiting_count; i++) hc_make_ready(w, w->waiting[i]);
+    /* All others wait here and none is ready: the queue of the waiting becomes that of the ready. */
+    uint16_t *released = w->waiting;
+    w->waiting = w->ready;
+    w->ready = released;
+    w->ready_first = 0;
+    w->ready_count = w->waiting_count;
     w->waiting_count = 0;
 }
 
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
     hc_worker *w = hc_self;
     if (!w || !w->in_kernel) return 0; /* host code: nvcc refuses it, and so does the legality check */
-    hc_thread *t = &w->threads[w->current];
-    t->site = (hc_site){file, line};
-    if (w->waiting_count > 0) {
-        const hc_thread *first = &w->threads[w->waiting[0]];
-        if (first->site.line != line || (first->site.file != file && strcmp(first->site.file, file)))
-            divergent_place(w, file, line);
-    }
+    if (w->waiting_count == 0) w->barrier = (hc_site){file, line};
+    else if (w->barrier.line != line || (w->barrier.file != file && strcmp(w->barrier.file, file)))
+        divergent_place(w, file, line);
     w->barrier_sum += kind == HC_AND ? !predicate : predicate;
     if (w->waiting_count + 1 == w->count) {
         release(w);
         w->progress++;
     } else if (w->waiting_count + 1 + w->exited == w->count) {
-        w->waiting[w->waiting_count++] = w->current;
+        w->waiting[w->waiting_count++] = (uint16_t)w->current;
         divergent_exit(w);
     } else {
-        w->waiting[w->waiting_count++] = w->current;
+        w->waiting[w->waiting_count++] = (uint16_t)w->current;
         hc_thread_wait(w);
     }
     int sum = w->barrier_result;
@@ -211,6 +214,9 @@ static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
     w->count = (int)(launch->block.x * launch->block.y * launch->block.z);
     w->started = w->exited = w->ready_first = w->ready_count = w->waiting_count = 0;
     w->barrier_sum = 0;
+    w->ready = w->queues[0], w->waiting = w->queues[1];
+    w->x_inverse = (1u << 20) / launch->block.x + 1;
+    w->y_inverse = (1u << 20) / launch->block.y + 1;
     bool whole = w->count % WARP == 0;
     w->flip = whole && (order & 1) ? WARP - 1 : 0;
     w->turn = whole ? (int)((order >> 8) % (unsigned)(w->count / WARP)) * WARP : 0;

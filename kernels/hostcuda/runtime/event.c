@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-void hc_capture_set(cudaStream_t stream, cudaGraph_t graph);
-bool hc_stream_is_default(cudaStream_t stream);
-
 enum { ALIVE = 0x45764e74 };
 
 struct CUevent_st {
     int alive;         /* ALIVE, so that a destroyed handle is seen */
+    int users;         /* queued operations that hold it; it is freed with the last */
     uint64_t recorded; /* versions: of the last record queued ... */
     uint64_t reached;  /* ... and of the last that has run */
     cudaStream_t stream;
@@ -48,9 +46,20 @@ cudaError_t hc_EventDestroy(cudaEvent_t event, const char *file, int line) {
     if (event->reached < event->recorded && !event->capture)
         hc_run_until(event->stream, event->number + 1);
     event->alive = 0;
-    free(event);
+    if (event->users == 0) free(event);
     hc_leave();
     return cudaSuccess;
+}
+
+static void drop_user(hc_op *op) {
+    cudaEvent_t event = op->u.event.event;
+    if (--event->users == 0 && event->alive != ALIVE) free(event);
+}
+
+static void hold(hc_op *op, cudaEvent_t event) {
+    op->u.event.event = event;
+    op->drop = drop_user;
+    event->users++;
 }
 
 static cudaError_t run_record(hc_op *op) {
@@ -68,10 +77,10 @@ cudaError_t hc_EventRecord(cudaEvent_t event, cudaStream_t stream, const char *f
     hc_op *op = hc_op_new("cudaEventRecord", run_record, file, line);
     event->capture = hc_stream_capture(stream);
     event->stream = stream;
-    op->u.event.event = event;
+    hold(op, event);
     op->u.event.version = ++event->recorded;
+    event->number = hc_next_number();
     cudaError_t error = hc_queue(stream, op);
-    event->number = op->number;
     hc_leave();
     return error;
 }
@@ -93,7 +102,7 @@ cudaError_t hc_StreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned 
         if (!hc_stream_capture(stream)) hc_capture_set(stream, event->capture);
     } else {
         hc_op *op = hc_op_new("cudaStreamWaitEvent", run_wait, file, line);
-        op->u.event.event = event;
+        hold(op, event);
         op->u.event.version = event->recorded;
         error = hc_queue(stream, op);
     }

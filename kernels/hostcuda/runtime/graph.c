@@ -4,10 +4,6 @@
 
 #include <stdlib.h>
 
-void hc_capture_set(cudaStream_t stream, cudaGraph_t graph);
-void hc_capture_end(cudaGraph_t graph);
-bool hc_stream_is_default(cudaStream_t stream);
-
 /* Shared by the graph, its executable graphs and queued launches; freed with the last. */
 struct CUgraph_st {
     hc_op *first, *last;

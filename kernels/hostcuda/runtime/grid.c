@@ -54,7 +54,7 @@ static uint64_t block_at(uint64_t k) {
 static void wake_pool(void);
 
 /* Takes blocks until none is left or one has failed. */
-static void work(hc_worker *w, bool may_wake) {
+static void work(hc_worker *w, bool wakes) {
     hc_launch *launch = running;
     hc_self = w;
     hc_fault_thread();
@@ -72,6 +72,7 @@ static void work(hc_worker *w, bool may_wake) {
         hc_self = NULL;
         return;
     }
+    bool may_wake = wakes;
     uint64_t start = may_wake ? now_ns() : 0;
     while (!__atomic_load_n(&failure, __ATOMIC_ACQUIRE)) {
         uint64_t k = __atomic_fetch_add(&next_block, 1, __ATOMIC_RELAXED);

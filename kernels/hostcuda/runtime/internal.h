@@ -73,6 +73,7 @@ hc_buffer *hc_arena_nearest(const void *p); /* the buffer whose edge is nearest 
 bool hc_arena_holds(const void *p);
 void hc_arena_open(void); /* nests */
 void hc_arena_close(void);
+void hc_arena_protect(bool closed); /* whatever the nesting: for the watchdog */
 bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
 void hc_check_canaries(hc_buffer *b, const char *when);
@@ -98,6 +99,7 @@ void hc_stacks_reset(hc_stacks *s);
 enum { STACK_BYTES = 128 * 1024 };
 
 /* ---- block.c, warp.c ---- */
+/* One cache line; a barrier touches its first 24 bytes. */
 typedef struct hc_thread {
     void *context; /* stack pointer (or ucontext) while suspended */
     int stack;
@@ -106,7 +108,7 @@ typedef struct hc_thread {
     unsigned mask;
     int lane, width;
     uint64_t value;
-    hc_site site; /* where it waits */
+    hc_site site; /* the warp operation it waits in */
 } hc_thread;
 
 typedef struct hc_warp_state {
@@ -124,8 +126,12 @@ typedef struct hc_worker {
     int flip, turn;             /* order in which they start */
     int current;                /* thread that runs */
     int current_stack;
-    int ready[THREADS_MAX], ready_first, ready_count;
-    int waiting[THREADS_MAX], waiting_count; /* at the block's barrier */
+    uint32_t x_inverse, y_inverse; /* 2^20 / blockDim: division by multiplication, exact to 1023 */
+    uint16_t queues[2][THREADS_MAX];
+    uint16_t *ready, *waiting; /* one of the two each; a released barrier swaps them */
+    int ready_first, ready_count;
+    int waiting_count; /* at the block's barrier */
+    hc_site barrier;   /* the one that they wait at */
     hc_barrier_kind barrier_kind;
     int barrier_sum, barrier_result;
     const volatile void *touched; /* last atomic without effect, and how often in a row */
@@ -165,10 +171,11 @@ cudaError_t hc_grid_run(hc_launch *launch);
 hc_worker *hc_workers(int *count);
 uint64_t hc_grid_left(void); /* blocks of the running grid that have not started */
 void hc_watchdog_start(void);
-bool hc_watchdog_probe(hc_worker *w, const void *address);
+bool hc_watchdog_probe(hc_worker *w, const void *address, bool write);
+void hc_watchdog_signal(void *pc);
+enum { HC_WATCHDOG_SIGNAL = SIGURG };
 void hc_fault_install(void);
 void hc_fault_thread(void); /* gives the calling thread a signal stack */
-void hc_return_from_signal(void *context, cudaError_t error) __attribute__((noreturn));
 
 /* ---- error.c ---- */
 cudaError_t hc_fail(cudaError_t error); /* remembers it for cudaGetLastError */
@@ -227,6 +234,10 @@ bool hc_capturing(void);
 size_t hc_pending(hc_op **first);
 void hc_streams_drop(void);
 cudaGraph_t hc_stream_capture(cudaStream_t stream);
+uint64_t hc_next_number(void);
+bool hc_stream_is_default(cudaStream_t stream);
+void hc_capture_set(cudaStream_t stream, cudaGraph_t graph); /* NULL: the stream leaves its capture */
+void hc_capture_end(cudaGraph_t graph);
 void hc_graph_append(cudaGraph_t graph, hc_op *op);
 
 /* Work of a library such as cuBLAS in stream order: `payload` is copied. */

@@ -22,15 +22,14 @@ static struct CUstream_st default_stream = {.blocking = true};
 static struct CUstream_st *streams = &default_stream;
 static uint64_t last_number, draws;
 static int capturing;
+static bool used; /* by any call: else there is nothing to tell at the end */
 
 /* What the program left behind is told when it ends, or when its plug-in is closed. */
 static __attribute__((destructor)) void at_exit(void) {
-    static bool done;
-    int workers;
-    if (done || !hc_workers(&workers)) return;
-    done = true;
     hc_op *first;
-    size_t pending = hc_pending(&first);
+    size_t pending = used ? hc_pending(&first) : 0;
+    if (!used) return;
+    used = false;
     if (pending)
         hc_complain("never-waited", first->site.file, first->site.line,
                     "end with cudaDeviceSynchronize() and look at what it returns",
@@ -46,6 +45,7 @@ static void set_up(void) {
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE); /* host functions may call us */
     pthread_mutex_init(&hc_lock, &attributes);
     hc_fault_install();
+    used = true;
 }
 
 void hc_enter(void) {
@@ -80,6 +80,9 @@ bool hc_stream_valid(cudaStream_t stream) {
         if (s == wanted) return true;
     return false;
 }
+
+/* The number that the next operation will get. */
+uint64_t hc_next_number(void) { return last_number + 1; }
 
 cudaGraph_t hc_stream_capture(cudaStream_t stream) { return resolve(stream)->capture; }
 bool hc_capturing(void) { return capturing > 0; }
@@ -121,6 +124,7 @@ cudaError_t hc_drain(cudaStream_t stream) {
 
 /* All streams, in an order drawn from the seed: only events and the default stream order them. */
 cudaError_t hc_drain_all(void) {
+    hc_arena_open(); /* once for all of them */
     for (;;) {
         int busy = 0;
         for (struct CUstream_st *s = streams; s; s = s->next) busy += s->first != NULL;
@@ -134,6 +138,7 @@ cudaError_t hc_drain_all(void) {
     }
     if (hc_sticky()) hc_streams_drop();
     else hc_check_all_canaries("at a synchronisation");
+    hc_arena_close();
     return hc_sticky();
 }
 
@@ -160,9 +165,9 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
     s->last = op;
     const hc_options *options = hc_options_get();
     if (options->eager) return hc_drain(s);
-    /* One call in eight lets the device get on, in one stream and by one operation. */
-    uint64_t draw = hc_mix(options->seed ^ ++draws);
-    if (draw % 8 == 0 && !hc_sticky()) hc_run_until(s, s->first->number + 1);
+    /* One call in 32 lets the device get on in this stream, up to somewhere in its queue. */
+    uint64_t draw = hc_mix(options->seed ^ ++draws), first = s->first->number;
+    if (draw % 32 == 0 && !hc_sticky()) hc_run_until(s, first + 1 + (draw >> 8) % (op->number - first + 1));
     return cudaSuccess; /* an error of earlier work is told at the next call */
 }
 

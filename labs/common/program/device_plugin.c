@@ -42,7 +42,9 @@ tl_status device_plugin_load(const tl_plugin **plugin, const char *device) {
     /* All symbols now, so that a missing library shows here; none of them for others, for the
      * program has functions of the same names. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    TL_NEED(library, TL_EDEVICE, "DEVICE=%s: the plug-in does not load: %s", device, dlerror());
+    TL_NEED(library, TL_EDEVICE,
+            "DEVICE=%s: the plug-in does not load (run make again, where cuBLAS is): %s", device,
+            dlerror());
     /* POSIX promises what ISO C does not: the address of a function fits an object pointer. */
     tl_plugin_open_fn open_plugin = NULL;
     void *symbol = dlsym(library, "tl_plugin_open");

@@ -13,7 +13,7 @@
 #define blockIdx (static_cast<const uint3 &>(hc_now.block))
 #define blockDim (static_cast<const uint3 &>(hc_now.block_dim))
 #define gridDim (static_cast<const uint3 &>(hc_now.grid_dim))
-#define warpSize 32
+static constexpr int warpSize = 32;
 
 #define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
 
@@ -101,8 +101,9 @@ template <class... P> struct launcher {
     }
 };
 
+/* The names are ours alone: a student's macro may have a parameter called `kernel`. */
 template <class... P>
-launcher<P...> kernel(launch_site at, void (*function)(P...), dim3 grid, dim3 block,
+launcher<P...> hc_kernel(launch_site at, void (*function)(P...), dim3 grid, dim3 block,
                       size_t shared = 0, hc_stream stream = nullptr) {
     launcher<P...> l{configure(at, grid, block, shared, stream), function};
     l.launch.entry = reinterpret_cast<const void *>(function);
@@ -114,15 +115,15 @@ template <class F> struct deduced_launcher {
     hc_launch launch;
     F function;
     template <class... A> void operator()(A... arguments) {
+        launch.entry = reinterpret_cast<const void *>(&call<F, A...>::run);
         launch_call(launch, function, std::tuple<A...>(arguments...));
     }
 };
 
 template <class F>
-deduced_launcher<F> deduced_kernel(launch_site at, F function, dim3 grid, dim3 block,
+deduced_launcher<F> hc_deduced_kernel(launch_site at, F function, dim3 grid, dim3 block,
                                    size_t shared = 0, hc_stream stream = nullptr) {
     deduced_launcher<F> l{configure(at, grid, block, shared, stream), function};
-    l.launch.entry = reinterpret_cast<const void *>(&call<F>::run);
     return l;
 }
 

@@ -56,16 +56,28 @@ static inline constexpr unsigned max(int a, unsigned b) { return max((unsigned)a
 static inline constexpr unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
 
 /* ---- floating point ---- */
-static inline float __expf(float x) { return expf(x); }
-static inline float __exp10f(float x) { return powf(10.0f, x); }
-static inline float __logf(float x) { return logf(x); }
-static inline float __log2f(float x) { return log2f(x); }
-static inline float __log10f(float x) { return log10f(x); }
-static inline float __sinf(float x) { return sinf(x); }
-static inline float __cosf(float x) { return cosf(x); }
-static inline float __tanf(float x) { return tanf(x); }
-static inline void __sincosf(float x, float *s, float *c) { *s = sinf(x), *c = cosf(x); }
-static inline float __powf(float x, float y) { return powf(x, y); }
+/* The C library has its own __expf and so on: CUDA's names become ours. */
+#define __expf hc_expf
+#define __exp10f hc_exp10f
+#define __logf hc_logf
+#define __log2f hc_log2f
+#define __log10f hc_log10f
+#define __sinf hc_sinf
+#define __cosf hc_cosf
+#define __tanf hc_tanf
+#define __sincosf hc_sincosf
+#define __powf hc_powf
+
+static inline float hc_expf(float x) { return expf(x); }
+static inline float hc_exp10f(float x) { return powf(10.0f, x); }
+static inline float hc_logf(float x) { return logf(x); }
+static inline float hc_log2f(float x) { return log2f(x); }
+static inline float hc_log10f(float x) { return log10f(x); }
+static inline float hc_sinf(float x) { return sinf(x); }
+static inline float hc_cosf(float x) { return cosf(x); }
+static inline float hc_tanf(float x) { return tanf(x); }
+static inline void hc_sincosf(float x, float *s, float *c) { *s = sinf(x), *c = cosf(x); }
+static inline float hc_powf(float x, float y) { return powf(x, y); }
 static inline float __fdividef(float x, float y) { return x / y; }
 static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }

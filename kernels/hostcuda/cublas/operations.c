@@ -1,0 +1,66 @@
+/* operations.c: cuBLAS's operations over OpenBLAS: what both precisions share. */
+#include "handle.h"
+
+#include <cblas.h>
+
+typedef struct operand {
+    const void *p;
+    size_t bytes;
+    const char *name;
+} operand;
+
+static enum CBLAS_TRANSPOSE transpose(cublasOperation_t op) {
+    return op == CUBLAS_OP_N ? CblasNoTrans : CblasTrans;
+}
+
+/* Elements from the first to the last one that are touched. */
+static size_t matrix(int rows, int columns, int leading) {
+    return rows && columns ? (size_t)(columns - 1) * (size_t)leading + (size_t)rows : 0;
+}
+
+static size_t vector(int n, int increment) {
+    size_t step = (size_t)(increment < 0 ? -increment : increment);
+    return n > 0 ? (size_t)(n - 1) * step + 1 : 0;
+}
+
+/* Row-major thinking is the usual mistake with a column-major library. */
+static bool leading(const char *name, int given, int rows, const char *file, int line) {
+    if (given >= (rows > 1 ? rows : 1)) return true;
+    hc_complain("blas-argument", file, line,
+                "cuBLAS is column-major: a row-major matrix is its transpose; for C = A B in "
+                "row-major compute C' = B' A', and a leading dimension is the length of a row",
+                "the leading dimension of %s is %d, but it has %d rows", name, given, rows);
+    return false;
+}
+
+static cublasStatus_t submit(cublasHandle_t h, const char *name, cudaError_t (*run)(void *),
+                             const void *payload, size_t bytes, const operand *operands, int count,
+                             bool wait, const char *file, int line) {
+    hc_enter();
+    cudaError_t error = hc_sticky();
+    for (int i = 0; i < count && !error; i++)
+        error = hc_check_device(operands[i].p, operands[i].bytes, operands[i].name, file, line);
+    cublasStatus_t status = error ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
+    if (!error) error = hc_queue_call(h->stream, name, run, payload, bytes, file, line);
+    if (!error && wait) error = hc_finish(h->stream);
+    hc_leave();
+    return error && !status ? CUBLAS_STATUS_EXECUTION_FAILED : status;
+}
+
+#define PASTE(a, b) a##b
+#define JOIN(a, b) PASTE(a, b)
+#define BLAS(name) JOIN(JOIN(hc_blas_, P), name)
+#define CBLAS(name) JOIN(JOIN(cblas_, PREFIX), name)
+
+#define P S
+#define PREFIX s
+#define T float
+#include "operations.inc"
+#undef P
+#undef PREFIX
+#undef T
+
+#define P D
+#define PREFIX d
+#define T double
+#include "operations.inc"

@@ -1,0 +1,9 @@
+/* cublas_v2.h: the part of cuBLAS that hostcuda carries out, over OpenBLAS. Column-major, with
+ * cuBLAS's rules for handles, streams and pointer modes; every name becomes one of ours. */
+#ifndef HOSTCUDA_CUBLAS_H
+#define HOSTCUDA_CUBLAS_H
+
+#include "hostcuda/hostcuda.h"
+#include "hostcuda/blas.h"
+
+#endif

@@ -1,0 +1,123 @@
+// syntax.cu: what the rewriter must leave alone or turn right; all are right kernels.
+#include "cases.h"
+#include <cublas_v2.h>
+
+// k<<<1, 1>>>(x) in a comment
+static const char *text = "k<<<1, 2>>>(x)", *raw = R"x(k<<<"1)x";
+#define LAUNCH(kernel, grid, block, ...) \
+    kernel<<<grid, \
+             block>>>(__VA_ARGS__)
+
+namespace outer {
+namespace inner {
+template <typename T, int N> __global__ void store(T *x, T value) {
+    __shared__ T tile[N][N + 1], *unused;
+    tile[0][threadIdx.x] = value;
+    unused = x;
+    __syncthreads();
+    unused[threadIdx.x] = tile[0][threadIdx.x];
+}
+} // namespace inner
+} // namespace outer
+
+template <class T> __global__ void __launch_bounds__(64) axpy(T a, T *y, const T *__restrict__ x) {
+    y[threadIdx.x] += a * x[threadIdx.x];
+}
+template <class A, class B> struct pair {
+    A a;
+    B b;
+};
+template <class T> __global__ void take(T value, int *x) { x[0] = value.a.b; }
+static __global__ void plain(int *x, int n) { x[0] = n; }
+__global__ void overloaded(int *x) { x[0] = 1; }
+__global__ void overloaded(int *x, int n) { x[0] = n; }
+
+extern __shared__ float pool[];
+__device__ float from_pool(int i) { return pool[i]; }
+__global__ void file_scope(float *x) {
+    int *same = (int *)pool;
+    pool[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    x[threadIdx.x] = from_pool(blockDim.x - 1 - threadIdx.x) + (same[0] == 0);
+}
+__global__ void aggregates(int *x) {
+    __shared__ struct { int a; float b; } one;
+    __shared__ __align__(32) union { int i[4]; float f[4]; } two;
+    __shared__ volatile int three;
+    if (threadIdx.x == 0) one.a = 1, two.i[3] = 2, three = 4;
+    __syncthreads();
+    x[threadIdx.x] = one.a + two.i[3] + three + (((size_t)&two) % 32 != 0);
+}
+
+RIGHT(launch_forms) {
+    int *x = device_count<int>(64);
+    float *f = device_count<float>(64), *g = device_count<float>(64);
+    outer::inner::store<int, (4 > 3) ? 64 : 1><<<dim3(1, 1),
+        64>>>(x, 3);
+    ::outer::inner::store<float, 64><<<1, 64, sizeof(int) * 4, 0>>>(f, 7);
+    axpy<<<1, 64>>>(2.0f, g, f);
+    axpy<float><<<1, 64>>>(1, g, f);
+    EXPECT(to_host(x, 64)[63] == 3 && to_host(g, 64)[63] == 63 + 14 + 7);
+    LAUNCH(plain, 1, 1, x, 5);
+    EXPECT(to_host(x, 1)[0] == 5);
+    (plain)<<<1, 1>>>(x, 6);
+    EXPECT(to_host(x, 1)[0] == 6);
+    void (*table[2])(int *, int) = {plain, plain};
+    if (x) table[1]<<<1, 1>>>(x, 8); else plain<<<1, 1>>>(x, 9);
+    EXPECT(to_host(x, 1)[0] == 8);
+    overloaded<<<1, 1>>>(x, 10);
+    EXPECT(to_host(x, 1)[0] == 10 && text[1] == '<' && raw[1] == '<' && (1 << 2 >> 1) == 2);
+    pair<int, pair<int, int>> p = {1, {2, 3}};
+    pair<pair<int, int>, int> q = {{2, 11}, 3};
+    take<pair<pair<int, int>, int>><<<1, 1>>>(q, x);
+    EXPECT(to_host(x, 1)[0] == 11 && p.b.b == 3);
+    cudaFree(x);
+    cudaFree(f);
+    cudaFree(g);
+}
+RIGHT(shared_forms) {
+    float *f = device_count<float>(64);
+    int *x = device_count<int>(64);
+    file_scope<<<1, 64, 64 * sizeof(float)>>>(f);
+    aggregates<<<3, 64>>>(x);
+    EXPECT(to_host(f, 64)[0] == 64 && to_host(x, 64)[63] == 7);
+    cudaFree(f);
+    cudaFree(x);
+}
+
+// Row-major C = A B with a column-major library: C' = B' A'.
+RIGHT(blas_gemm) {
+    float *a = device_count<float>(6), *b = device_count<float>(12), *c = device_count<float>(8);
+    float one = 1, zero = 0, dot = 0;
+    cublasHandle_t h;
+    EXPECT(cublasCreate(&h) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 4, 2, 3, &one, b, 4, a, 3, &zero, c, 4) ==
+           CUBLAS_STATUS_SUCCESS);
+    auto r = to_host(c, 8);
+    EXPECT(r[0] == 20 && r[7] == 3 * 3 + 4 * 7 + 5 * 11);
+    EXPECT(cublasSdot(h, 6, a, 1, a, 1, &dot) == CUBLAS_STATUS_SUCCESS && dot == 55);
+    cublasDestroy(h);
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+}
+WRONG(blas_row_major) {
+    float *a = device_count<float>(6), *b = device_count<float>(12), *c = device_count<float>(8);
+    float one = 1, zero = 0;
+    cublasHandle_t h;
+    cublasCreate(&h);
+    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong blas_row_major: blas-argument
+    cublasDestroy(h);
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+}
+WRONG(blas_host_matrix) {
+    float host[4] = {}, *b = device_count<float>(4);
+    float one = 1, zero = 0;
+    cublasHandle_t h;
+    cublasCreate(&h);
+    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong blas_host_matrix: copy-direction
+    cublasDestroy(h);
+    cudaFree(b);
+}
