@@ -167,8 +167,9 @@ $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.
 	$$(call say,LINK,$$@)
 	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS)
 
+# (the suite `program` starts the trainer that lies beside it)
 build/$(1)/tests: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
-		build/$(1)/build_info.o build/$(1)/objects
+		build/$(1)/build_info.o build/$(1)/objects | build/$(1)/train
 	$$(call say,LINK,$$@)
 	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS) -lcriterion
 endef

@@ -18,56 +18,60 @@ static double *rounded(claim *c, const double *x, size_t n) {
 
 CLAIM(lab1_elementwise, fill_sets_every_element) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        double value = draw_uniform(c, -3, 3);
-        tl_real *y = reals(c, n);
-        double *want = doubles(c, n);
-        for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
-        claim_case(c, t, "fill y[%zu] with %g", n, value);
-        call_fill(t, &r, y, n, value);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, want, SHAPE((int)n));
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            double value = draw_uniform(c, -3, 3);
+            tl_real *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
+            claim_case(c, t, "fill y[%zu] with %g", n, value);
+            call_fill(t, &r, y, n, value);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, want, SHAPE((int)n));
+        }
 }
 
 CLAIM(lab1_elementwise, add_is_rounded_once) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
-        double *want = doubles(c, n);
-        for (size_t i = 0; i < n; i++) want[i] = (double)a[i] + (double)b[i];
-        claim_case(c, t, "add of two [%zu]", n);
-        call_add(t, &r, y, a, b, n);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] + (double)b[i];
+            claim_case(c, t, "add of two [%zu]", n);
+            call_add(t, &r, y, a, b, n);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
 }
 
 CLAIM(lab1_elementwise, mul_is_rounded_once) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
-        double *want = doubles(c, n);
-        for (size_t i = 0; i < n; i++) want[i] = (double)a[i] * (double)b[i];
-        claim_case(c, t, "mul of two [%zu]", n);
-        call_mul(t, &r, y, a, b, n);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] * (double)b[i];
+            claim_case(c, t, "mul of two [%zu]", n);
+            call_mul(t, &r, y, a, b, n);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
 }
 
 CLAIM(lab1_elementwise, scale_is_rounded_once) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        tl_real *x = draw_reals(c, n), *y = reals(c, n);
-        tl_real factor = (tl_real)draw_uniform(c, -2, 2);
-        double *want = doubles(c, n);
-        for (size_t i = 0; i < n; i++) want[i] = (double)x[i] * (double)factor;
-        claim_case(c, t, "scale of [%zu] by %g", n, (double)factor);
-        call_scale(t, &r, y, x, n, factor);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)x[i] * (double)factor;
+            claim_case(c, t, "scale of [%zu] by %g", n, (double)factor);
+            call_scale(t, &r, y, x, n, factor);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
 }
 
 /* y0 + a*b element by element, with its bound, for axpy (a constant) and mul_add. */
@@ -88,35 +92,37 @@ static void expect_accumulated(claim *c, const tl_real *got, const tl_real *y0, 
 /* Two roundings, or one fused: both lie within the bound. */
 CLAIM(lab1_elementwise, axpy_adds_to_what_is_there) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        tl_real *x = draw_reals(c, n), *y0 = draw_reals(c, n), *y = copy_reals(c, y0, n);
-        tl_real *alpha = reals(c, n);
-        tl_real factor = (tl_real)draw_uniform(c, -2, 2);
-        for (size_t i = 0; i < n; i++) alpha[i] = factor;
-        claim_case(c, t, "axpy of [%zu] by %g", n, (double)factor);
-        call_axpy(t, &r, y, x, n, factor);
-        expect_ok(c, &r);
-        expect_accumulated(c, y, y0, alpha, x, n);
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *x = draw_reals(c, n), *y0 = draw_reals(c, n), *y = copy_reals(c, y0, n);
+            tl_real *alpha = reals(c, n);
+            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+            for (size_t i = 0; i < n; i++) alpha[i] = factor;
+            claim_case(c, t, "axpy of [%zu] by %g", n, (double)factor);
+            call_axpy(t, &r, y, x, n, factor);
+            expect_ok(c, &r);
+            expect_accumulated(c, y, y0, alpha, x, n);
+        }
 }
 
 CLAIM(lab1_elementwise, mul_add_adds_to_what_is_there) {
     call_report r;
-    FOR_TARGETS(t) FOR_SIZES(n) {
-        tl_real *a = draw_reals(c, n), *dy = draw_reals(c, n);
-        tl_real *dx0 = draw_reals(c, n), *dx = copy_reals(c, dx0, n);
-        claim_case(c, t, "mul_add of [%zu]", n);
-        call_mul_add(t, &r, dx, a, dy, n);
-        expect_ok(c, &r);
-        expect_accumulated(c, dx, dx0, a, dy, n);
-    }
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *dy = draw_reals(c, n);
+            tl_real *dx0 = draw_reals(c, n), *dx = copy_reals(c, dx0, n);
+            claim_case(c, t, "mul_add of [%zu]", n);
+            call_mul_add(t, &r, dx, a, dy, n);
+            expect_ok(c, &r);
+            expect_accumulated(c, dx, dx0, a, dy, n);
+        }
 }
 
 /* An implementation that clears its output first loses the input. */
 CLAIM(lab1_elementwise, output_may_be_an_input) {
     call_report r;
     const size_t n = 37;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
         tl_real *in_place = copy_reals(c, a, n);
         claim_case(c, t, "add into its first input");

@@ -44,15 +44,16 @@ static void expect_product(claim *c, const char *name, product call, const call_
 /* Transposition and accumulation are independent of sizes: each combination meets all of them. */
 static void expect_all_sizes(claim *c, const char *name, product call, int trans_a, int trans_b,
                              int accumulate) {
-    FOR_TARGETS(t) for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        const tl_matmul_geom g = {.m = sizes[s][0],
-                                  .n = sizes[s][1],
-                                  .k = sizes[s][2],
-                                  .trans_a = trans_a,
-                                  .trans_b = trans_b,
-                                  .accumulate = accumulate};
-        expect_product(c, name, call, t, &g);
-    }
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            const tl_matmul_geom g = {.m = sizes[s][0],
+                                      .n = sizes[s][1],
+                                      .k = sizes[s][2],
+                                      .trans_a = trans_a,
+                                      .trans_b = trans_b,
+                                      .accumulate = accumulate};
+            expect_product(c, name, call, t, &g);
+        }
 }
 
 CLAIM(lab1_matmul, own_product_matches_definition) {
@@ -110,15 +111,16 @@ CLAIM(lab1_gemm, bits_do_not_depend_on_threads) {
 CLAIM(lab1_transpose, rows_become_columns) {
     static const int shapes[][2] = {{1, 1}, {1, 17}, {17, 1}, {3, 5}, {32, 32}, {33, 65}, {130, 7}};
     call_report r;
-    FOR_TARGETS(t) for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        int rows = shapes[s][0], cols = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)cols;
-        tl_real *x = draw_reals(c, n), *y = reals(c, n);
-        double *want = doubles(c, n);
-        oracle_transpose(want, widen(c, x, n), rows, cols);
-        claim_case(c, t, "transpose of x[%d,%d]", rows, cols);
-        call_transpose(t, &r, y, x, rows, cols);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, want, SHAPE(cols, rows));
-    }
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            int rows = shapes[s][0], cols = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)cols;
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            oracle_transpose(want, widen(c, x, n), rows, cols);
+            claim_case(c, t, "transpose of x[%d,%d]", rows, cols);
+            call_transpose(t, &r, y, x, rows, cols);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, want, SHAPE(cols, rows));
+        }
 }

@@ -13,19 +13,20 @@ static const int shapes[][2] = {{1, 1},   {1, 9},   {9, 1},    {3, 5},    {7, 64
 CLAIM(lab1_reduce, sum_matches_definition) {
     static const int sizes[] = {1, 2, 7, 64, 255, 1000, 1024, 70001};
     call_report r;
-    FOR_TARGETS(t) for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        size_t n = (size_t)sizes[s];
-        if (!bound_judges(n)) continue;
-        tl_real *x = draw_reals(c, n), y = 0;
-        double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
-        double bound = bound_factor(n) * scale;
-        double coarse = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
-        claim_case(c, t, "sum of x[%zu]", n);
-        call_sum(t, &r, &y, x, n);
-        expect_ok(c, &r);
-        expect_close(c, "y", &y, &want, &bound, SHAPE(1));
-        expect_sharp(c, &coarse, &want, &bound, 1);
-    }
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            size_t n = (size_t)sizes[s];
+            if (!bound_judges(n)) continue;
+            tl_real *x = draw_reals(c, n), y = 0;
+            double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
+            double bound = bound_factor(n) * scale;
+            double coarse = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
+            claim_case(c, t, "sum of x[%zu]", n);
+            call_sum(t, &r, &y, x, n);
+            expect_ok(c, &r);
+            expect_close(c, "y", &y, &want, &bound, SHAPE(1));
+            expect_sharp(c, &coarse, &want, &bound, 1);
+        }
 }
 
 /* One after the other, n equal numbers lose a digit with every factor of ten (in float 0.1 added a
@@ -38,7 +39,7 @@ CLAIM(lab1_reduce, long_sum_keeps_its_digits) {
     for (size_t i = 0; i < n; i++) naive += x[i] = TL_R(0.1);
     double want = (double)n * (double)TL_R(0.1), one_by_one = naive;
     double bound = 6 * sqrt((double)n) * bound_unit() * want;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         tl_real y = 0;
         claim_case(c, t, "sum of 2^20 times 0.1");
         call_sum(t, &r, &y, x, n);
@@ -71,39 +72,40 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
 }
 
 CLAIM(lab1_reduce, sum_rows_matches_definition) {
-    FOR_TARGETS(t)
-    FOR_SHAPES(rows, cols)
-    expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols)
+            expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
 }
 
 CLAIM(lab1_reduce, sum_cols_matches_definition) {
-    FOR_TARGETS(t)
-    FOR_SHAPES(rows, cols)
-    expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols)
+            expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
 }
 
 /* Maxima of negative numbers, and argmax of the first of equal ones. */
 CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
     call_report r;
-    FOR_TARGETS(t) FOR_SHAPES(rows, cols) {
-        size_t n = (size_t)rows * (size_t)cols;
-        tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
-        for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
-        double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
-        int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
-        for (int i = 0; i < rows; i++) {
-            where[i] = oracle_argmax(wide + (size_t)i * (size_t)cols, cols);
-            want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols) {
+            size_t n = (size_t)rows * (size_t)cols;
+            tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
+            for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
+            double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
+            int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
+            for (int i = 0; i < rows; i++) {
+                where[i] = oracle_argmax(wide + (size_t)i * (size_t)cols, cols);
+                want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
+            }
+            claim_case(c, t, "max_cols of x[%d,%d]", rows, cols);
+            call_max_cols(t, &r, y, x, rows, cols);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, want, SHAPE(rows));
+            claim_case(c, t, "argmax_cols of x[%d,%d]", rows, cols);
+            call_argmax_cols(t, &r, got, x, rows, cols);
+            expect_ok(c, &r);
+            expect_ints(c, "y", got, where, SHAPE(rows));
         }
-        claim_case(c, t, "max_cols of x[%d,%d]", rows, cols);
-        call_max_cols(t, &r, y, x, rows, cols);
-        expect_ok(c, &r);
-        expect_equal(c, "y", y, want, SHAPE(rows));
-        claim_case(c, t, "argmax_cols of x[%d,%d]", rows, cols);
-        call_argmax_cols(t, &r, got, x, rows, cols);
-        expect_ok(c, &r);
-        expect_ints(c, "y", got, where, SHAPE(rows));
-    }
 }
 
 /* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2.

@@ -23,13 +23,14 @@ CLAIM(lab1_tensor, a_new_tensor_has_its_shape_and_owns_its_memory) {
     static const int shapes[][4] = {{1}, {7}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {1, 1, 1, 1}};
     static const int ndim[] = {1, 1, 2, 3, 4, 4};
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < 6; s++) {
-        int32_t fact[FACTS];
-        claim_case(c, t, "tl_tensor_new of %d dimensions", ndim[s]);
-        call_tensor_new(t, &r, fact, ndim[s], shapes[s]);
-        expect_ok(c, &r);
-        expect_facts(c, fact, ndim[s], shapes[s], true);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < 6; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "tl_tensor_new of %d dimensions", ndim[s]);
+            call_tensor_new(t, &r, fact, ndim[s], shapes[s]);
+            expect_ok(c, &r);
+            expect_facts(c, fact, ndim[s], shapes[s], true);
+        }
 }
 
 /* Also five dimensions, none, and a product of sizes beyond 64 bits. */
@@ -40,15 +41,16 @@ CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
                {1, {0}},          {2, {3, -1}},   {3, {2, 0, 2}},
                {4, {1, 1, 1, 0}}, {1, {INT_MIN}}, {4, {INT_MAX, INT_MAX, INT_MAX, INT_MAX}}};
     call_report r;
-    FOR_TARGETS(t) for (size_t s = 0; s < sizeof bad / sizeof *bad; s++) {
-        int32_t fact[FACTS];
-        claim_case(c, t, "tl_tensor_new with ndim %d and sizes %d, %d, …", bad[s].ndim,
-                   bad[s].dim[0], bad[s].dim[1]);
-        call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
-        /* the product of the last one does not fit a size_t: refused as a size or as memory */
-        bool huge = bad[s].dim[0] == INT_MAX;
-        expect_status(c, &r, huge && r.status == TL_ENOMEM ? TL_ENOMEM : TL_EINVAL);
-    }
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof bad / sizeof *bad; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %d, %d, …", bad[s].ndim,
+                       bad[s].dim[0], bad[s].dim[1]);
+            call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
+            /* the product of the last one does not fit a size_t: refused as a size or as memory */
+            bool huge = bad[s].dim[0] == INT_MAX;
+            expect_status(c, &r, huge && r.status == TL_ENOMEM ? TL_ENOMEM : TL_EINVAL);
+        }
 }
 
 CLAIM(lab1_tensor, a_view_shares_elements_under_another_shape) {
@@ -58,13 +60,14 @@ CLAIM(lab1_tensor, a_view_shares_elements_under_another_shape) {
         const int *dim;
     } to[] = {{1, flat}, {2, rows}, {3, back}, {4, from}};
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < 4; s++) {
-        int32_t fact[FACTS];
-        claim_case(c, t, "view of [2,3,4,5] with %d dimensions", to[s].ndim);
-        call_tensor_view(t, &r, fact, 4, from, to[s].ndim, to[s].dim);
-        expect_ok(c, &r);
-        expect_facts(c, fact, to[s].ndim, to[s].dim, false);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < 4; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "view of [2,3,4,5] with %d dimensions", to[s].ndim);
+            call_tensor_view(t, &r, fact, 4, from, to[s].ndim, to[s].dim);
+            expect_ok(c, &r);
+            expect_facts(c, fact, to[s].ndim, to[s].dim, false);
+        }
 }
 
 CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
@@ -76,24 +79,26 @@ CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
     } to[] = {
         {1, more, TL_ESHAPE}, {1, less, TL_ESHAPE}, {3, twice, TL_ESHAPE}, {2, none, TL_EINVAL}};
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < 4; s++) {
-        int32_t fact[FACTS];
-        claim_case(c, t, "view of [2,6] with %d dimensions, first %d", to[s].ndim, to[s].dim[0]);
-        call_tensor_view(t, &r, fact, 2, from, to[s].ndim, to[s].dim);
-        /* sizes of 0 may be named as a bad size or as another number of elements */
-        bool either = to[s].status == TL_EINVAL && r.status == TL_ESHAPE;
-        expect_status(c, &r, either ? TL_ESHAPE : to[s].status);
-        if (r.status == TL_ESHAPE)
-            expect_true(c, strstr(r.error, "[2,6]") != NULL, "the message names no shape: %s",
-                        r.error);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < 4; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "view of [2,6] with %d dimensions, first %d", to[s].ndim,
+                       to[s].dim[0]);
+            call_tensor_view(t, &r, fact, 2, from, to[s].ndim, to[s].dim);
+            /* sizes of 0 may be named as a bad size or as another number of elements */
+            bool either = to[s].status == TL_EINVAL && r.status == TL_ESHAPE;
+            expect_status(c, &r, either ? TL_ESHAPE : to[s].status);
+            if (r.status == TL_ESHAPE)
+                expect_true(c, strstr(r.error, "[2,6]") != NULL, "the message names no shape: %s",
+                            r.error);
+        }
 }
 
 /* (n*C + c)*H + … in size_t: an int product is negative from 2^31 elements on. */
 CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
     const int dim[4] = {3, 4, 5, 6}, plane[2] = {100000, 100000}, last[2] = {99999, 99999};
     call_report r;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         size_t want = 0, got;
         for (int n = 0; n < 3; n++)
             for (int k = 0; k < 4; k++)
@@ -125,26 +130,29 @@ CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
                 {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}, 0},
                 {3, {1, 1, 1}, 4, {1, 1, 1, 1}, 0}};
     call_report r;
-    FOR_TARGETS(t) for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {
-        int32_t same, want = pair[s].same;
-        claim_case(c, t, "tl_tensor_same_shape, pair %zu", s);
-        call_tensor_same_shape(t, &r, &same, pair[s].ndim_a, pair[s].a, pair[s].ndim_b, pair[s].b);
-        expect_ok(c, &r);
-        expect_ints(c, "same", &same, &want, SHAPE(1));
-    }
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {
+            int32_t same, want = pair[s].same;
+            claim_case(c, t, "tl_tensor_same_shape, pair %zu", s);
+            call_tensor_same_shape(t, &r, &same, pair[s].ndim_a, pair[s].a, pair[s].ndim_b,
+                                   pair[s].b);
+            expect_ok(c, &r);
+            expect_ints(c, "same", &same, &want, SHAPE(1));
+        }
 }
 
 CLAIM(lab1_tensor, values_survive_the_way_in_and_out) {
     static const int shapes[][4] = {{1}, {37}, {5, 7}, {3, 4, 5}, {2, 3, 5, 7}};
     static const int ndim[] = {1, 1, 2, 3, 4};
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < 5; s++) {
-        size_t n = 1;
-        for (int i = 0; i < ndim[s]; i++) n *= (size_t)shapes[s][i];
-        tl_real *in = draw_reals(c, n), *out = reals(c, n);
-        claim_case(c, t, "from_host and to_host of %zu elements", n);
-        call_tensor_copy(t, &r, out, in, ndim[s], shapes[s]);
-        expect_ok(c, &r);
-        expect_same_bits(c, "tensor", out, in, SHAPE((int)n));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < 5; s++) {
+            size_t n = 1;
+            for (int i = 0; i < ndim[s]; i++) n *= (size_t)shapes[s][i];
+            tl_real *in = draw_reals(c, n), *out = reals(c, n);
+            claim_case(c, t, "from_host and to_host of %zu elements", n);
+            call_tensor_copy(t, &r, out, in, ndim[s], shapes[s]);
+            expect_ok(c, &r);
+            expect_same_bits(c, "tensor", out, in, SHAPE((int)n));
+        }
 }

@@ -71,10 +71,12 @@ static void expect_forward(claim *c, const call_target *t, const conv2d_data *d,
     expect_sharp(c, rough, want, bound, d->ys);
 }
 
-CLAIM(lab2_conv2d, forward_matches_definition) { FOR_CASES(t, d) expect_forward(c, t, &d, true); }
+CLAIM(lab2_conv2d, forward_matches_definition) {
+    FOR_CASES (t, d) expect_forward(c, t, &d, true);
+}
 
 CLAIM(lab2_conv2d, forward_without_bias_matches_definition) {
-    FOR_CASES(t, d) expect_forward(c, t, &d, false);
+    FOR_CASES (t, d) expect_forward(c, t, &d, false);
 }
 
 /* The three gradients have one shape of test: which call, which definition, over how many terms. */
@@ -138,13 +140,13 @@ static void expect_gradient(claim *c, const call_target *t, const conv2d_data *d
 }
 
 CLAIM(lab2_conv2d, input_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_INPUT);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_INPUT);
 }
 CLAIM(lab2_conv2d, weight_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_WEIGHT);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_WEIGHT);
 }
 CLAIM(lab2_conv2d, bias_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_BIAS);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_BIAS);
 }
 
 /* sum of dy * y, by the oracle's forward alone: its derivative is what backward must return. */
@@ -182,11 +184,12 @@ static void expect_numeric(claim *c, const call_target *t, const conv2d_data *d,
 }
 
 static void expect_all_numeric(claim *c, gradient of) {
-    FOR_TARGETS(t) for (int s = 0; s < CONV2D_SMALL; s++) {
-        tl_conv2d_geom g = conv2d_shape(c, s);
-        conv2d_data d = draw_data(c, &g);
-        expect_numeric(c, t, &d, of);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < CONV2D_SMALL; s++) {
+            tl_conv2d_geom g = conv2d_shape(c, s);
+            conv2d_data d = draw_data(c, &g);
+            expect_numeric(c, t, &d, of);
+        }
 }
 
 CLAIM(lab2_conv2d, input_gradient_matches_numeric) { expect_all_numeric(c, OF_INPUT); }
@@ -195,7 +198,7 @@ CLAIM(lab2_conv2d, bias_gradient_matches_numeric) { expect_all_numeric(c, OF_BIA
 
 /* Scratch left from the first call must not leak into the second. */
 CLAIM(lab2_conv2d, second_call_overwrites_output_and_adds_to_gradients) {
-    FOR_CASES(t, d) {
+    FOR_CASES (t, d) {
         if (!bound_judges(2 * gradient_terms(&d, OF_WEIGHT))) continue;
         if (!bound_judges(2 * gradient_terms(&d, OF_INPUT))) continue;
         call_report r;

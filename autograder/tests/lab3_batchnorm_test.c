@@ -130,50 +130,54 @@ static void expect_sharp_forward(claim *c, const bn_data *d) {
 }
 
 CLAIM(lab3_batchnorm, training_normalises_and_moves_running_statistics) {
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
-        expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
-        expect_sharp_forward(c, &d);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
+            expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
+            expect_sharp_forward(c, &d);
+        }
 }
 
 /* The mean of squares less the square of the mean loses all digits here; squared differences do
  * not. */
 CLAIM(lab3_batchnorm, a_large_mean_does_not_spoil_the_variance) {
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        bn_data d = draw_data(c, &shapes[s], 1000, 1);
-        expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            bn_data d = draw_data(c, &shapes[s], 1000, 1);
+            expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
+        }
 }
 
 CLAIM(lab3_batchnorm, a_constant_channel_becomes_beta) {
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        if (shapes[s].eps == 0) continue;
-        bn_data d = draw_data(c, &shapes[s], 0.75, 0); /* sums of 0.75 are exact */
-        expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            if (shapes[s].eps == 0) continue;
+            bn_data d = draw_data(c, &shapes[s], 0.75, 0); /* sums of 0.75 are exact */
+            expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
+        }
 }
 
 CLAIM(lab3_batchnorm, evaluation_uses_running_statistics_and_leaves_them) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
-        tl_real *y = reals(c, d.n), *mean = draw_reals(c, d.ch);
-        tl_real *var = draw_between(c, d.ch, 0.25, 2);
-        double *want = doubles(c, d.n), *scale = doubles(c, d.n), *rough = doubles(c, d.n);
-        for (size_t k = 0; k < d.ch; k++) d.inv_std[k] = 1 / sqrt(var[k] + d.g.eps);
-        double *mean_d = widen(c, mean, d.ch), *x_rough = coarsen(c, d.x_d, d.n);
-        oracle_normalise(want, scale, d.x_d, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n, d.g.c,
-                         d.g.hw);
-        oracle_normalise(rough, NULL, x_rough, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n, d.g.c,
-                         d.g.hw);
-        double *bound = bound_of(c, scale, d.n, 8); /* sum, root, quotient, product, … : 7 */
-        bn_case(c, t, "batchnorm_eval", &d.g);
-        call_batchnorm_eval(t, &r, y, d.x, d.gamma, d.beta, mean, var, &d.g);
-        expect_ok(c, &r);
-        expect_close(c, "y", y, want, bound, SHAPE(d.g.n, d.g.c, d.g.hw));
-        expect_sharp(c, rough, want, bound, d.n);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
+            tl_real *y = reals(c, d.n), *mean = draw_reals(c, d.ch);
+            tl_real *var = draw_between(c, d.ch, 0.25, 2);
+            double *want = doubles(c, d.n), *scale = doubles(c, d.n), *rough = doubles(c, d.n);
+            for (size_t k = 0; k < d.ch; k++) d.inv_std[k] = 1 / sqrt(var[k] + d.g.eps);
+            double *mean_d = widen(c, mean, d.ch), *x_rough = coarsen(c, d.x_d, d.n);
+            oracle_normalise(want, scale, d.x_d, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n,
+                             d.g.c, d.g.hw);
+            oracle_normalise(rough, NULL, x_rough, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n,
+                             d.g.c, d.g.hw);
+            double *bound = bound_of(c, scale, d.n, 8); /* sum, root, quotient, product, … : 7 */
+            bn_case(c, t, "batchnorm_eval", &d.g);
+            call_batchnorm_eval(t, &r, y, d.x, d.gamma, d.beta, mean, var, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "y", y, want, bound, SHAPE(d.g.n, d.g.c, d.g.hw));
+            expect_sharp(c, rough, want, bound, d.n);
+        }
 }
 
 /* The gradients and their scales by definition, from given statistics. */
@@ -196,35 +200,36 @@ static void add_before(double *want, double *scale, const tl_real *before, size_
 /* mean and inv_std are inputs here: rounded numbers, the same for both sides. */
 CLAIM(lab3_batchnorm, backward_matches_definition_and_accumulates) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
-        tl_real *mean = reals(c, d.ch), *inv_std = reals(c, d.ch);
-        for (size_t k = 0; k < d.ch; k++) {
-            mean[k] = (tl_real)d.mean[k];
-            inv_std[k] = (tl_real)d.inv_std[k];
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
+            tl_real *mean = reals(c, d.ch), *inv_std = reals(c, d.ch);
+            for (size_t k = 0; k < d.ch; k++) {
+                mean[k] = (tl_real)d.mean[k];
+                inv_std[k] = (tl_real)d.inv_std[k];
+            }
+            double *mean_d = widen(c, mean, d.ch), *inv_d = widen(c, inv_std, d.ch);
+            oracle_batchnorm_grad want = define_gradients(c, &d, d.x_d, d.dy_d, mean_d, inv_d);
+            oracle_batchnorm_grad rough = define_gradients(c, &d, coarsen(c, d.x_d, d.n),
+                                                           coarsen(c, d.dy_d, d.n), mean_d, inv_d);
+            double *dx_bound = bound_of(c, want.dx_scale, d.n, d.m + 8);
+            expect_sharp(c, rough.dx, want.dx, dx_bound, d.n);
+            tl_real *dx0 = draw_reals(c, d.n), *dgamma0 = draw_reals(c, d.ch);
+            tl_real *dbeta0 = draw_reals(c, d.ch), *dx = copy_reals(c, dx0, d.n);
+            tl_real *dgamma = copy_reals(c, dgamma0, d.ch), *dbeta = copy_reals(c, dbeta0, d.ch);
+            add_before(want.dx, want.dx_scale, dx0, d.n);
+            add_before(want.dgamma, want.dgamma_scale, dgamma0, d.ch);
+            add_before(want.dbeta, want.dbeta_scale, dbeta0, d.ch);
+            bn_case(c, t, "batchnorm_bwd", &d.g);
+            call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, d.dy, d.x, d.gamma, mean, inv_std, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "dbeta", dbeta, want.dbeta,
+                         bound_of(c, want.dbeta_scale, d.ch, d.m + 1), SHAPE(d.g.c));
+            expect_close(c, "dgamma", dgamma, want.dgamma,
+                         bound_of(c, want.dgamma_scale, d.ch, d.m + 4), SHAPE(d.g.c));
+            expect_close(c, "dx", dx, want.dx, bound_of(c, want.dx_scale, d.n, d.m + 8),
+                         SHAPE(d.g.n, d.g.c, d.g.hw));
         }
-        double *mean_d = widen(c, mean, d.ch), *inv_d = widen(c, inv_std, d.ch);
-        oracle_batchnorm_grad want = define_gradients(c, &d, d.x_d, d.dy_d, mean_d, inv_d);
-        oracle_batchnorm_grad rough =
-            define_gradients(c, &d, coarsen(c, d.x_d, d.n), coarsen(c, d.dy_d, d.n), mean_d, inv_d);
-        double *dx_bound = bound_of(c, want.dx_scale, d.n, d.m + 8);
-        expect_sharp(c, rough.dx, want.dx, dx_bound, d.n);
-        tl_real *dx0 = draw_reals(c, d.n), *dgamma0 = draw_reals(c, d.ch);
-        tl_real *dbeta0 = draw_reals(c, d.ch), *dx = copy_reals(c, dx0, d.n);
-        tl_real *dgamma = copy_reals(c, dgamma0, d.ch), *dbeta = copy_reals(c, dbeta0, d.ch);
-        add_before(want.dx, want.dx_scale, dx0, d.n);
-        add_before(want.dgamma, want.dgamma_scale, dgamma0, d.ch);
-        add_before(want.dbeta, want.dbeta_scale, dbeta0, d.ch);
-        bn_case(c, t, "batchnorm_bwd", &d.g);
-        call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, d.dy, d.x, d.gamma, mean, inv_std, &d.g);
-        expect_ok(c, &r);
-        expect_close(c, "dbeta", dbeta, want.dbeta, bound_of(c, want.dbeta_scale, d.ch, d.m + 1),
-                     SHAPE(d.g.c));
-        expect_close(c, "dgamma", dgamma, want.dgamma,
-                     bound_of(c, want.dgamma_scale, d.ch, d.m + 4), SHAPE(d.g.c));
-        expect_close(c, "dx", dx, want.dx, bound_of(c, want.dx_scale, d.n, d.m + 8),
-                     SHAPE(d.g.n, d.g.c, d.g.hw));
-    }
 }
 
 static double weighted_output(const void *user) {
@@ -254,35 +259,39 @@ static void widen_bound(double *bound, const bn_data *d, const oracle_batchnorm_
 
 CLAIM(lab3_batchnorm, gradients_match_numeric) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SMALL; s++) {
-        bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
-        if (d.m < 3) continue; /* two numbers are +-1 whatever they are: the gradient is noise */
-        tl_real *mean = reals(c, d.ch), *inv_std = reals(c, d.ch);
-        expect_forward(c, t, &d, mean, inv_std);
-        oracle_batchnorm_grad g = define_gradients(c, &d, d.x_d, d.dy_d, d.mean, d.inv_std);
-        double noise = 0;
-        for (size_t i = 0; i < d.n; i++) noise += 8 * fabs(d.dy_d[i]) * bound_double(d.m + d.n);
-        double *dx_n = doubles(c, d.n), *dgamma_n = doubles(c, d.ch), *dbeta_n = doubles(c, d.ch);
-        double *dx_e = doubles(c, d.n), *dgamma_e = doubles(c, d.ch), *dbeta_e = doubles(c, d.ch);
-        numeric_gradient(dx_n, dx_e, d.x_d, d.n, 1e-3, noise, weighted_output, &d);
-        numeric_gradient(dgamma_n, dgamma_e, d.gamma_d, d.ch, 0.25, noise, weighted_output, &d);
-        numeric_gradient(dbeta_n, dbeta_e, d.beta_d, d.ch, 0.25, noise, weighted_output, &d);
-        double *dx_b = bound_of(c, g.dx_scale, d.n, d.m + 8);
-        double *dgamma_b = bound_of(c, g.dgamma_scale, d.ch, d.m + 4);
-        double *dbeta_b = bound_of(c, g.dbeta_scale, d.ch, d.m + 1);
-        widen_bound(dx_b, &d, &g);
-        for (size_t i = 0; i < d.n; i++) dx_b[i] += dx_e[i];
-        for (size_t k = 0; k < d.ch; k++) {
-            dgamma_b[k] += dgamma_e[k] + d.inv_bound[k] / d.inv_std[k] * g.dgamma_scale[k] +
-                           d.mean_bound[k] * d.inv_std[k] * g.dbeta_scale[k];
-            dbeta_b[k] += dbeta_e[k];
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++) {
+            bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
+            if (d.m < 3)
+                continue; /* two numbers are +-1 whatever they are: the gradient is noise */
+            tl_real *mean = reals(c, d.ch), *inv_std = reals(c, d.ch);
+            expect_forward(c, t, &d, mean, inv_std);
+            oracle_batchnorm_grad g = define_gradients(c, &d, d.x_d, d.dy_d, d.mean, d.inv_std);
+            double noise = 0;
+            for (size_t i = 0; i < d.n; i++) noise += 8 * fabs(d.dy_d[i]) * bound_double(d.m + d.n);
+            double *dx_n = doubles(c, d.n), *dgamma_n = doubles(c, d.ch),
+                   *dbeta_n = doubles(c, d.ch);
+            double *dx_e = doubles(c, d.n), *dgamma_e = doubles(c, d.ch),
+                   *dbeta_e = doubles(c, d.ch);
+            numeric_gradient(dx_n, dx_e, d.x_d, d.n, 1e-3, noise, weighted_output, &d);
+            numeric_gradient(dgamma_n, dgamma_e, d.gamma_d, d.ch, 0.25, noise, weighted_output, &d);
+            numeric_gradient(dbeta_n, dbeta_e, d.beta_d, d.ch, 0.25, noise, weighted_output, &d);
+            double *dx_b = bound_of(c, g.dx_scale, d.n, d.m + 8);
+            double *dgamma_b = bound_of(c, g.dgamma_scale, d.ch, d.m + 4);
+            double *dbeta_b = bound_of(c, g.dbeta_scale, d.ch, d.m + 1);
+            widen_bound(dx_b, &d, &g);
+            for (size_t i = 0; i < d.n; i++) dx_b[i] += dx_e[i];
+            for (size_t k = 0; k < d.ch; k++) {
+                dgamma_b[k] += dgamma_e[k] + d.inv_bound[k] / d.inv_std[k] * g.dgamma_scale[k] +
+                               d.mean_bound[k] * d.inv_std[k] * g.dbeta_scale[k];
+                dbeta_b[k] += dbeta_e[k];
+            }
+            tl_real *dx = reals(c, d.n), *dgamma = reals(c, d.ch), *dbeta = reals(c, d.ch);
+            bn_case(c, t, "batchnorm_bwd", &d.g);
+            call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, d.dy, d.x, d.gamma, mean, inv_std, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "dx", dx, dx_n, dx_b, SHAPE(d.g.n, d.g.c, d.g.hw));
+            expect_close(c, "dgamma", dgamma, dgamma_n, dgamma_b, SHAPE(d.g.c));
+            expect_close(c, "dbeta", dbeta, dbeta_n, dbeta_b, SHAPE(d.g.c));
         }
-        tl_real *dx = reals(c, d.n), *dgamma = reals(c, d.ch), *dbeta = reals(c, d.ch);
-        bn_case(c, t, "batchnorm_bwd", &d.g);
-        call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, d.dy, d.x, d.gamma, mean, inv_std, &d.g);
-        expect_ok(c, &r);
-        expect_close(c, "dx", dx, dx_n, dx_b, SHAPE(d.g.n, d.g.c, d.g.hw));
-        expect_close(c, "dgamma", dgamma, dgamma_n, dgamma_b, SHAPE(d.g.c));
-        expect_close(c, "dbeta", dbeta, dbeta_n, dbeta_b, SHAPE(d.g.c));
-    }
 }

@@ -39,51 +39,54 @@ static drop_data draw_case(claim *c, const call_target *t, const char *op, int i
  * and a product. */
 CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
     call_report r;
-    FOR_TARGETS(t) for (int i = 0; i < CASES; i++) {
-        drop_data d = draw_case(c, t, "dropout_fwd", i);
-        size_t n = d.g.n;
-        tl_real *x = draw_reals(c, n), *y = reals(c, n);
-        double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-        double *coarse = coarsen(c, widen(c, x, n), n);
-        for (size_t k = 0; k < n; k++) {
-            want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
-            rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
-            scale[k] = fabs(want[k]);
+    FOR_TARGETS (t)
+        for (int i = 0; i < CASES; i++) {
+            drop_data d = draw_case(c, t, "dropout_fwd", i);
+            size_t n = d.g.n;
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *coarse = coarsen(c, widen(c, x, n), n);
+            for (size_t k = 0; k < n; k++) {
+                want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
+                rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
+                scale[k] = fabs(want[k]);
+            }
+            double *bound = bound_of(c, scale, n, 2);
+            call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "y", y, want, bound, SHAPE((int)n));
+            expect_sharp(c, rough, want, bound, n);
         }
-        double *bound = bound_of(c, scale, n, 2);
-        call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
-        expect_ok(c, &r);
-        expect_close(c, "y", y, want, bound, SHAPE((int)n));
-        expect_sharp(c, rough, want, bound, n);
-    }
 }
 
 CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
     call_report r;
-    FOR_TARGETS(t) for (int i = 0; i < CASES; i++) {
-        drop_data d = draw_case(c, t, "dropout_bwd", i);
-        size_t n = d.g.n;
-        tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n), *dx = copy_reals(c, before, n);
-        double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-        double *coarse = coarsen(c, widen(c, dy, n), n);
-        for (size_t k = 0; k < n; k++) {
-            double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
-            want[k] = before[k] + passed;
-            rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
-            /* where nothing is added, nothing may change */
-            scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
+    FOR_TARGETS (t)
+        for (int i = 0; i < CASES; i++) {
+            drop_data d = draw_case(c, t, "dropout_bwd", i);
+            size_t n = d.g.n;
+            tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n),
+                    *dx = copy_reals(c, before, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *coarse = coarsen(c, widen(c, dy, n), n);
+            for (size_t k = 0; k < n; k++) {
+                double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
+                want[k] = before[k] + passed;
+                rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
+                /* where nothing is added, nothing may change */
+                scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
+            }
+            double *bound = bound_of(c, scale, n, 3);
+            call_dropout_bwd(t, &r, dx, dy, &d.step, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "dx", dx, want, bound, SHAPE((int)n));
+            expect_sharp(c, rough, want, bound, n);
         }
-        double *bound = bound_of(c, scale, n, 3);
-        call_dropout_bwd(t, &r, dx, dy, &d.step, &d.g);
-        expect_ok(c, &r);
-        expect_close(c, "dx", dx, want, bound, SHAPE((int)n));
-        expect_sharp(c, rough, want, bound, n);
-    }
 }
 
 CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
     call_report r;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         const tl_dropout_geom g = {.n = 333, .p = 0, .layer = 1};
         const tl_step step = {.seed = draw_bits(c), .index = 9};
         tl_real *x = draw_reals(c, g.n), *y = reals(c, g.n);
@@ -97,7 +100,7 @@ CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
 /* 0 is 0, not 0 times infinity. */
 CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         drop_data d = draw_case(c, t, "dropout_fwd of infinities", 2);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);

@@ -42,9 +42,9 @@ static linear_data coarse_data(claim *c, const linear_data *d) {
 }
 
 #define FOR_CASES(t, d)                                                                            \
-    FOR_TARGETS(t)                                                                                 \
-    for (int s_ = 0; s_ < SHAPES; s_++)                                                            \
-        for (linear_data d = draw_data(c, s_); d.xs; d.xs = 0)
+    FOR_TARGETS (t)                                                                                \
+        for (int s_ = 0; s_ < SHAPES; s_++)                                                        \
+            for (linear_data d = draw_data(c, s_); d.xs; d.xs = 0)
 
 static void linear_case(claim *c, const call_target *t, const char *op, const tl_linear_geom *g) {
     claim_case(c, t, "%s x[%d,%d] w[%d,%d]", op, g->n, g->in, g->out, g->in);
@@ -69,9 +69,11 @@ static void expect_forward(claim *c, const call_target *t, const linear_data *d,
     expect_sharp(c, rough, want, bound, d->ys);
 }
 
-CLAIM(lab3_linear, forward_matches_definition) { FOR_CASES(t, d) expect_forward(c, t, &d, true); }
+CLAIM(lab3_linear, forward_matches_definition) {
+    FOR_CASES (t, d) expect_forward(c, t, &d, true);
+}
 CLAIM(lab3_linear, forward_without_bias_matches_definition) {
-    FOR_CASES(t, d) expect_forward(c, t, &d, false);
+    FOR_CASES (t, d) expect_forward(c, t, &d, false);
 }
 
 typedef enum gradient { OF_INPUT, OF_WEIGHT, OF_BIAS } gradient;
@@ -129,13 +131,13 @@ static void expect_gradient(claim *c, const call_target *t, const linear_data *d
 }
 
 CLAIM(lab3_linear, input_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_INPUT);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_INPUT);
 }
 CLAIM(lab3_linear, weight_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_WEIGHT);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_WEIGHT);
 }
 CLAIM(lab3_linear, bias_gradient_matches_definition_and_accumulates) {
-    FOR_CASES(t, d) expect_gradient(c, t, &d, OF_BIAS);
+    FOR_CASES (t, d) expect_gradient(c, t, &d, OF_BIAS);
 }
 
 /* sum of dy * y by the oracle's forward alone; linear in x, w and b, so any step is exact. */
@@ -153,24 +155,24 @@ static double weighted_output(const void *user) {
 }
 
 CLAIM(lab3_linear, all_gradients_match_numeric) {
-    FOR_TARGETS(t)
-    for (int s = 0; s < SMALL; s++)
-        for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-            linear_data d = draw_data(c, s);
-            size_t n = gradient_size(&d, of);
-            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
-            double *unused = doubles(c, n), *y_scale = doubles(c, d.ys), noise = 0;
-            forward_sum f = {&d, doubles(c, d.ys)};
-            oracle_linear_fwd(f.y, y_scale, d.x_d, d.w_d, d.b_d, &d.g);
-            for (size_t i = 0; i < d.ys; i++) noise += fabs(d.dy_d[i]) * y_scale[i];
-            noise *= bound_double((size_t)d.g.in + 1 + d.ys);
-            double *varied = of == OF_INPUT ? d.x_d : of == OF_WEIGHT ? d.w_d : d.b_d;
-            numeric_gradient(numeric, error, varied, n, 1, noise, weighted_output, &f);
-            define_gradient(unused, scale, &d, of);
-            double *bound = bound_of(c, scale, n, gradient_terms(&d, of));
-            for (size_t i = 0; i < n; i++) bound[i] += error[i];
-            tl_real *grad = reals(c, n);
-            call_gradient(c, t, grad, &d, of);
-            expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
-        }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++)
+            for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
+                linear_data d = draw_data(c, s);
+                size_t n = gradient_size(&d, of);
+                double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+                double *unused = doubles(c, n), *y_scale = doubles(c, d.ys), noise = 0;
+                forward_sum f = {&d, doubles(c, d.ys)};
+                oracle_linear_fwd(f.y, y_scale, d.x_d, d.w_d, d.b_d, &d.g);
+                for (size_t i = 0; i < d.ys; i++) noise += fabs(d.dy_d[i]) * y_scale[i];
+                noise *= bound_double((size_t)d.g.in + 1 + d.ys);
+                double *varied = of == OF_INPUT ? d.x_d : of == OF_WEIGHT ? d.w_d : d.b_d;
+                numeric_gradient(numeric, error, varied, n, 1, noise, weighted_output, &f);
+                define_gradient(unused, scale, &d, of);
+                double *bound = bound_of(c, scale, n, gradient_terms(&d, of));
+                for (size_t i = 0; i < n; i++) bound[i] += error[i];
+                tl_real *grad = reals(c, n);
+                call_gradient(c, t, grad, &d, of);
+                expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
+            }
 }

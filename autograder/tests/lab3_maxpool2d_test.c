@@ -53,70 +53,75 @@ static void expect_forward(claim *c, const call_target *t, const tl_pool2d_geom 
 }
 
 CLAIM(lab3_maxpool2d, forward_takes_the_largest) {
-    FOR_TARGETS(t) FOR_SHAPES(g) expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
 }
 
 /* Padding never wins, however negative the image is. */
 CLAIM(lab3_maxpool2d, padding_loses_against_negative_numbers) {
-    FOR_TARGETS(t) FOR_SHAPES(g) {
-        tl_real *x = draw_between(c, tl_pool2d_x_size(&g), -3, -1);
-        expect_forward(c, t, &g, x);
-        for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -TL_REAL_MAX;
-        expect_forward(c, t, &g, x);
-        for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -(tl_real)INFINITY;
-        expect_forward(c, t, &g, x);
-    }
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            tl_real *x = draw_between(c, tl_pool2d_x_size(&g), -3, -1);
+            expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -TL_REAL_MAX;
+            expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -(tl_real)INFINITY;
+            expect_forward(c, t, &g, x);
+        }
 }
 
 CLAIM(lab3_maxpool2d, the_first_of_equal_numbers_wins) {
-    FOR_TARGETS(t) FOR_SHAPES(g) {
-        size_t n = tl_pool2d_x_size(&g);
-        tl_real *x = reals(c, n);
-        expect_forward(c, t, &g, x); /* all zero, as behind a ReLU */
-        for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -1, 1);
-        expect_forward(c, t, &g, x);
-    }
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g);
+            tl_real *x = reals(c, n);
+            expect_forward(c, t, &g, x); /* all zero, as behind a ReLU */
+            for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -1, 1);
+            expect_forward(c, t, &g, x);
+        }
 }
 
 /* One NaN, and a second one behind it that must not take its place. */
 CLAIM(lab3_maxpool2d, nan_wins_over_numbers) {
-    FOR_TARGETS(t) FOR_SHAPES(g) {
-        size_t n = tl_pool2d_x_size(&g);
-        tl_real *x = draw_reals(c, n);
-        x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
-        expect_forward(c, t, &g, x);
-        x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
-        expect_forward(c, t, &g, x);
-    }
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g);
+            tl_real *x = draw_reals(c, n);
+            x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
+            expect_forward(c, t, &g, x);
+            x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
+            expect_forward(c, t, &g, x);
+        }
 }
 
 /* Winners of numbers full of ties, so that a gradient given to every tied maximum shows. */
 CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
     call_report r;
-    FOR_TARGETS(t) FOR_SHAPES(g) {
-        size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
-        double *x = doubles(c, n), *y = doubles(c, outs);
-        int32_t *argmax = ints(c, outs);
-        for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
-        oracle_maxpool2d_fwd(y, argmax, x, &g);
-        tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
-        tl_real *dx = copy_reals(c, before, n);
-        double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-        double *dy_d = widen(c, dy, outs);
-        oracle_maxpool2d_bwd(want, scale, dy_d, argmax, &g);
-        oracle_maxpool2d_bwd(rough, NULL, coarsen(c, dy_d, outs), argmax, &g);
-        for (size_t i = 0; i < n; i++) {
-            want[i] += before[i];
-            rough[i] += before[i];
-            scale[i] += fabs((double)before[i]);
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
+            double *x = doubles(c, n), *y = doubles(c, outs);
+            int32_t *argmax = ints(c, outs);
+            for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
+            oracle_maxpool2d_fwd(y, argmax, x, &g);
+            tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
+            tl_real *dx = copy_reals(c, before, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *dy_d = widen(c, dy, outs);
+            oracle_maxpool2d_bwd(want, scale, dy_d, argmax, &g);
+            oracle_maxpool2d_bwd(rough, NULL, coarsen(c, dy_d, outs), argmax, &g);
+            for (size_t i = 0; i < n; i++) {
+                want[i] += before[i];
+                rough[i] += before[i];
+                scale[i] += fabs((double)before[i]);
+            }
+            double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s + 1);
+            pool_case(c, t, "maxpool2d_bwd", &g);
+            call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
+            expect_ok(c, &r);
+            expect_close(c, "dx", dx, want, bound, SHAPE(g.n, g.c, g.h, g.w));
+            expect_sharp(c, rough, want, bound, n);
         }
-        double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s + 1);
-        pool_case(c, t, "maxpool2d_bwd", &g);
-        call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
-        expect_ok(c, &r);
-        expect_close(c, "dx", dx, want, bound, SHAPE(g.n, g.c, g.h, g.w));
-        expect_sharp(c, rough, want, bound, n);
-    }
 }
 
 typedef struct forward_sum {
@@ -137,28 +142,30 @@ static double weighted_output(const void *user) {
  * difference reaches a change of winner. */
 CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SMALL; s++) {
-        tl_pool2d_geom g = shape(c, s);
-        size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
-        tl_real *x = draw_distinct(c, n, 0.125), *dy = draw_reals(c, outs), *y = reals(c, outs);
-        tl_real *dx = reals(c, n);
-        int32_t *argmax = ints(c, outs);
-        pool_case(c, t, "maxpool2d_fwd", &g);
-        call_maxpool2d_fwd(t, &r, y, argmax, x, &g);
-        expect_ok(c, &r);
-        pool_case(c, t, "maxpool2d_bwd", &g);
-        call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
-        expect_ok(c, &r);
-        forward_sum f = {&g, widen(c, x, n), doubles(c, outs), widen(c, dy, outs), ints(c, outs)};
-        double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
-        double *unused = doubles(c, n), noise = 0;
-        weighted_output(&f);
-        for (size_t i = 0; i < outs; i++) noise += fabs(f.dy[i] * f.y[i]);
-        oracle_maxpool2d_bwd(unused, scale, f.dy, f.argmax, &g);
-        numeric_gradient(numeric, error, f.x, n, 1.0 / 64, noise * bound_double(outs),
-                         weighted_output, &f);
-        double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s);
-        for (size_t i = 0; i < n; i++) bound[i] += error[i];
-        expect_close(c, "dx", dx, numeric, bound, SHAPE(g.n, g.c, g.h, g.w));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++) {
+            tl_pool2d_geom g = shape(c, s);
+            size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
+            tl_real *x = draw_distinct(c, n, 0.125), *dy = draw_reals(c, outs), *y = reals(c, outs);
+            tl_real *dx = reals(c, n);
+            int32_t *argmax = ints(c, outs);
+            pool_case(c, t, "maxpool2d_fwd", &g);
+            call_maxpool2d_fwd(t, &r, y, argmax, x, &g);
+            expect_ok(c, &r);
+            pool_case(c, t, "maxpool2d_bwd", &g);
+            call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
+            expect_ok(c, &r);
+            forward_sum f = {&g, widen(c, x, n), doubles(c, outs), widen(c, dy, outs),
+                             ints(c, outs)};
+            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+            double *unused = doubles(c, n), noise = 0;
+            weighted_output(&f);
+            for (size_t i = 0; i < outs; i++) noise += fabs(f.dy[i] * f.y[i]);
+            oracle_maxpool2d_bwd(unused, scale, f.dy, f.argmax, &g);
+            numeric_gradient(numeric, error, f.x, n, 1.0 / 64, noise * bound_double(outs),
+                             weighted_output, &f);
+            double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s);
+            for (size_t i = 0; i < n; i++) bound[i] += error[i];
+            expect_close(c, "dx", dx, numeric, bound, SHAPE(g.n, g.c, g.h, g.w));
+        }
 }

@@ -81,27 +81,30 @@ static void expect_case(claim *c, const call_target *t, tl_real *logits, int row
 }
 
 CLAIM(lab3_softmax, forward_matches_definition) {
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        expect_case(c, t, draw_between(c, (size_t)rows * (size_t)classes, -4, 4), rows, classes);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            expect_case(c, t, draw_between(c, (size_t)rows * (size_t)classes, -4, 4), rows,
+                        classes);
+        }
 }
 
 /* exp(1e4) is infinite and exp(-1e4) is 0 in any precision: only differences may be exponentiated.
  */
 CLAIM(lab3_softmax, large_logits_neither_overflow_nor_vanish) {
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)classes;
-        expect_case(c, t, draw_between(c, n, -1e4, 1e4), rows, classes);
-        expect_case(c, t, draw_between(c, n, -1e4 - 2, -1e4 + 2), rows, classes);
-        expect_case(c, t, draw_between(c, n, 1e4 - 2, 1e4 + 2), rows, classes);
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            expect_case(c, t, draw_between(c, n, -1e4, 1e4), rows, classes);
+            expect_case(c, t, draw_between(c, n, -1e4 - 2, -1e4 + 2), rows, classes);
+            expect_case(c, t, draw_between(c, n, 1e4 - 2, 1e4 + 2), rows, classes);
+        }
 }
 
 CLAIM(lab3_softmax, one_class_costs_nothing) {
     call_report r;
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         tl_real *logits = draw_between(c, 6, -100, 100), loss = 1, row_loss[6], prob[6];
         int32_t label[6] = {0};
         double zero[6] = {0}, one[6] = {1, 1, 1, 1, 1, 1};
@@ -116,42 +119,48 @@ CLAIM(lab3_softmax, one_class_costs_nothing) {
 
 CLAIM(lab3_softmax, equal_logits_cost_the_log_of_the_classes) {
     static const double level[] = {0, 3.5, -1e4, 1e4};
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) for (int k = 0; k < 4; k++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)classes;
-        tl_real *logits = draw_between(c, n, level[k], level[k]);
-        softmax_data d = define(c, logits, draw_labels(c, (size_t)rows, classes), rows, classes);
-        expect_number(c, "the oracle itself", d.loss, log(classes), d.loss_bound);
-        expect_forward(c, t, &d, reals(c, n));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++)
+            for (int k = 0; k < 4; k++) {
+                int rows = shapes[s][0], classes = shapes[s][1];
+                size_t n = (size_t)rows * (size_t)classes;
+                tl_real *logits = draw_between(c, n, level[k], level[k]);
+                softmax_data d =
+                    define(c, logits, draw_labels(c, (size_t)rows, classes), rows, classes);
+                expect_number(c, "the oracle itself", d.loss, log(classes), d.loss_bound);
+                expect_forward(c, t, &d, reals(c, n));
+            }
 }
 
 /* dlogits starts as random numbers, dloss is not 1, and the mean is taken here, once. */
 CLAIM(lab3_softmax, backward_matches_definition_and_accumulates) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SHAPES; s++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)classes;
-        tl_real dloss = (tl_real)draw_uniform(c, 0.5, 2), *prob = draw_between(c, n, 0, 1);
-        tl_real *before = draw_between(c, n, -0.1, 0.1), *dx = copy_reals(c, before, n);
-        int32_t *label = draw_labels(c, (size_t)rows, classes);
-        double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-        double *prob_d = widen(c, prob, n);
-        oracle_softmax_xent_bwd(want, scale, dloss, prob_d, label, rows, classes);
-        oracle_softmax_xent_bwd(rough, NULL, dloss, coarsen(c, prob_d, n), label, rows, classes);
-        for (size_t i = 0; i < n; i++) {
-            want[i] += before[i];
-            rough[i] += before[i];
-            scale[i] += fabs((double)before[i]);
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            tl_real dloss = (tl_real)draw_uniform(c, 0.5, 2), *prob = draw_between(c, n, 0, 1);
+            tl_real *before = draw_between(c, n, -0.1, 0.1), *dx = copy_reals(c, before, n);
+            int32_t *label = draw_labels(c, (size_t)rows, classes);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *prob_d = widen(c, prob, n);
+            oracle_softmax_xent_bwd(want, scale, dloss, prob_d, label, rows, classes);
+            oracle_softmax_xent_bwd(rough, NULL, dloss, coarsen(c, prob_d, n), label, rows,
+                                    classes);
+            for (size_t i = 0; i < n; i++) {
+                want[i] += before[i];
+                rough[i] += before[i];
+                scale[i] += fabs((double)before[i]);
+            }
+            /* a division, a difference, a product, and the addition: 4, and as many again */
+            double *bound = bound_of(c, scale, n, 6);
+            claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes,
+                       (double)dloss);
+            call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
+            expect_ok(c, &r);
+            expect_close(c, "dlogits", dx, want, bound, SHAPE(rows, classes));
+            expect_sharp(c, rough, want, bound, n);
         }
-        /* a division, a difference, a product, and the addition: 4, and as many again */
-        double *bound = bound_of(c, scale, n, 6);
-        claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes, (double)dloss);
-        call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
-        expect_ok(c, &r);
-        expect_close(c, "dlogits", dx, want, bound, SHAPE(rows, classes));
-        expect_sharp(c, rough, want, bound, n);
-    }
 }
 
 static double mean_loss(const void *user) {
@@ -161,25 +170,26 @@ static double mean_loss(const void *user) {
 
 CLAIM(lab3_softmax, gradient_matches_numeric) {
     call_report r;
-    FOR_TARGETS(t) for (int s = 0; s < SMALL; s++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)classes;
-        tl_real *logits = draw_between(c, n, -4, 4), *prob = reals(c, n), one = 1;
-        int32_t *label = draw_labels(c, (size_t)rows, classes);
-        softmax_data d = define(c, logits, label, rows, classes);
-        expect_forward(c, t, &d, prob);
-        double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
-        double *unused = doubles(c, n);
-        oracle_softmax_xent_bwd(unused, scale, 1, d.prob, label, rows, classes);
-        double *bound = bound_of(c, scale, n, 6);
-        for (size_t i = 0; i < n; i++) bound[i] += d.prob_bound[i] / rows;
-        double noise = bound_double((size_t)classes + (size_t)rows) * (8 + d.loss);
-        numeric_gradient(numeric, error, d.logits_d, n, 1e-3, noise, mean_loss, &d);
-        for (size_t i = 0; i < n; i++) bound[i] += error[i];
-        tl_real *dx = reals(c, n);
-        claim_case(c, t, "softmax_xent_bwd of logits[%d,%d]", rows, classes);
-        call_softmax_xent_bwd(t, &r, dx, &one, prob, label, rows, classes);
-        expect_ok(c, &r);
-        expect_close(c, "dlogits", dx, numeric, bound, SHAPE(rows, classes));
-    }
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            tl_real *logits = draw_between(c, n, -4, 4), *prob = reals(c, n), one = 1;
+            int32_t *label = draw_labels(c, (size_t)rows, classes);
+            softmax_data d = define(c, logits, label, rows, classes);
+            expect_forward(c, t, &d, prob);
+            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+            double *unused = doubles(c, n);
+            oracle_softmax_xent_bwd(unused, scale, 1, d.prob, label, rows, classes);
+            double *bound = bound_of(c, scale, n, 6);
+            for (size_t i = 0; i < n; i++) bound[i] += d.prob_bound[i] / rows;
+            double noise = bound_double((size_t)classes + (size_t)rows) * (8 + d.loss);
+            numeric_gradient(numeric, error, d.logits_d, n, 1e-3, noise, mean_loss, &d);
+            for (size_t i = 0; i < n; i++) bound[i] += error[i];
+            tl_real *dx = reals(c, n);
+            claim_case(c, t, "softmax_xent_bwd of logits[%d,%d]", rows, classes);
+            call_softmax_xent_bwd(t, &r, dx, &one, prob, label, rows, classes);
+            expect_ok(c, &r);
+            expect_close(c, "dlogits", dx, numeric, bound, SHAPE(rows, classes));
+        }
 }

@@ -100,25 +100,26 @@ static graph draw_certain(claim *c, small_net *n, tl_real **weights, int *y, dou
 CLAIM(lab4_module, a_net_gives_values_and_gradients_of_its_layers) {
     static const char *const name[] = {"dx",        "conv dw",        "conv db",       "linear dw",
                                        "linear db", "last linear dw", "last linear db"};
-    FOR_TARGETS(t) for (int i = 0; i < 3; i++) {
-        small_net n;
-        tl_real *weights;
-        double *grad[7];
-        int leaf[7], y, net_y;
-        graph want = draw_certain(c, &n, &weights, &y, grad);
-        graph net = by_modules(c, &n, leaf, &net_y, weights);
-        call_report r;
-        graph_run(&net, t, &r, "maxpool, conv, ReLU, flatten, linear, ReLU, linear");
-        expect_ok(c, &r);
-        expect_equal(c, "output", graph_result(&net, net_y), want.variable[y].value, out_shape);
-        for (int k = 0; k < 7; k++)
-            expect_equal(c, name[k], graph_result(&net, leaf[k]), grad[k],
-                         graph_shape(&net, leaf[k]));
-    }
+    FOR_TARGETS (t)
+        for (int i = 0; i < 3; i++) {
+            small_net n;
+            tl_real *weights;
+            double *grad[7];
+            int leaf[7], y, net_y;
+            graph want = draw_certain(c, &n, &weights, &y, grad);
+            graph net = by_modules(c, &n, leaf, &net_y, weights);
+            call_report r;
+            graph_run(&net, t, &r, "maxpool, conv, ReLU, flatten, linear, ReLU, linear");
+            expect_ok(c, &r);
+            expect_equal(c, "output", graph_result(&net, net_y), want.variable[y].value, out_shape);
+            for (int k = 0; k < 7; k++)
+                expect_equal(c, name[k], graph_result(&net, leaf[k]), grad[k],
+                             graph_shape(&net, leaf[k]));
+        }
 }
 
 CLAIM(lab4_module, parameters_and_buffers_come_in_order_of_construction) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         graph g = graph_new(c, 40, 100);
         DO(&g, GRAPH_NET_CONV2D, 1, 2, 3, 3, 1, 1, 0, 0, 1, 1);
         DO(&g, GRAPH_NET_BATCHNORM2D, 2);
@@ -150,35 +151,36 @@ CLAIM(lab4_module, parameters_and_buffers_come_in_order_of_construction) {
 
 /* Dropout and batch norm know training from evaluation. */
 CLAIM(lab4_module, evaluation_drops_nothing_and_leaves_statistics) {
-    FOR_TARGETS(t) for (int training = 0; training < 2; training++) {
-        expect_shape s = SHAPE(3, 2, 2, 2), channels = SHAPE(2);
-        graph g = graph_new(c, 40, 100);
-        DO(&g, GRAPH_STEP, 5, 1);
-        DO(&g, GRAPH_NET_DROPOUT, 1, 2, 0);
-        int x = graph_input(&g, s, 9, false), y = GRAPH(&g, s, GRAPH_NET_FORWARD, x, training);
-        graph_read(&g, GRAPH_READ_VALUE, y);
-        call_report r;
-        graph_run(&g, t, &r, training ? "dropout in training" : "dropout in evaluation");
-        expect_ok(c, &r);
-        graph_variable *in = &g.variable[x];
-        int same = 0;
-        for (size_t i = 0; i < in->size; i++) same += graph_result(&g, y)[i] == in->leaf[i];
-        expect_true(c, training ? same < 24 : same == 24,
-                    "%d of 24 elements came through unchanged", same);
-        g = graph_new(c, 40, 100);
-        DO(&g, GRAPH_RECORDING, training); /* evaluation has no backward rule */
-        DO(&g, GRAPH_NET_BATCHNORM2D, 2);
-        x = graph_input(&g, s, 9, false);
-        y = GRAPH(&g, s, GRAPH_NET_FORWARD, x, training);
-        int mean = GRAPH(&g, channels, GRAPH_NET_PARAMETER, 2, 0);
-        graph_read(&g, GRAPH_READ_VALUE, mean);
-        graph_read(&g, GRAPH_READ_VALUE, y);
-        graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
-        expect_ok(c, &r);
-        bool moved = graph_result(&g, mean)[0] != 0 || graph_result(&g, mean)[1] != 0;
-        expect_true(c, moved == training, "running means are %g and %g",
-                    (double)graph_result(&g, mean)[0], (double)graph_result(&g, mean)[1]);
-    }
+    FOR_TARGETS (t)
+        for (int training = 0; training < 2; training++) {
+            expect_shape s = SHAPE(3, 2, 2, 2), channels = SHAPE(2);
+            graph g = graph_new(c, 40, 100);
+            DO(&g, GRAPH_STEP, 5, 1);
+            DO(&g, GRAPH_NET_DROPOUT, 1, 2, 0);
+            int x = graph_input(&g, s, 9, false), y = GRAPH(&g, s, GRAPH_NET_FORWARD, x, training);
+            graph_read(&g, GRAPH_READ_VALUE, y);
+            call_report r;
+            graph_run(&g, t, &r, training ? "dropout in training" : "dropout in evaluation");
+            expect_ok(c, &r);
+            graph_variable *in = &g.variable[x];
+            int same = 0;
+            for (size_t i = 0; i < in->size; i++) same += graph_result(&g, y)[i] == in->leaf[i];
+            expect_true(c, training ? same < 24 : same == 24,
+                        "%d of 24 elements came through unchanged", same);
+            g = graph_new(c, 40, 100);
+            DO(&g, GRAPH_RECORDING, training); /* evaluation has no backward rule */
+            DO(&g, GRAPH_NET_BATCHNORM2D, 2);
+            x = graph_input(&g, s, 9, false);
+            y = GRAPH(&g, s, GRAPH_NET_FORWARD, x, training);
+            int mean = GRAPH(&g, channels, GRAPH_NET_PARAMETER, 2, 0);
+            graph_read(&g, GRAPH_READ_VALUE, mean);
+            graph_read(&g, GRAPH_READ_VALUE, y);
+            graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
+            expect_ok(c, &r);
+            bool moved = graph_result(&g, mean)[0] != 0 || graph_result(&g, mean)[1] != 0;
+            expect_true(c, moved == training, "running means are %g and %g",
+                        (double)graph_result(&g, mean)[0], (double)graph_result(&g, mean)[1]);
+        }
 }
 
 /* Reads the weights of conv 3 to 8 (216) and linear 40 to 20 (800), made with a seed. */
@@ -201,7 +203,7 @@ static tl_real *initial_weights(claim *c, const call_target *t, int seed) {
 CLAIM(lab4_module, initial_weights_are_he_normal_and_follow_the_seed) {
     static const size_t from[] = {0, 216}, count[] = {216, 800};
     static const double fan_in[] = {27, 40};
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         int seed = draw_int(c, 1, 1000000);
         tl_real *w = initial_weights(c, t, seed), *again = initial_weights(c, t, seed);
         tl_real *other = initial_weights(c, t, seed + 1);

@@ -73,65 +73,69 @@ static graph op_graph(claim *c, const op_case *o, int leaf[MAX_LEAVES], int *los
 }
 
 CLAIM(lab4_ops, every_rule_matches_numeric) {
-    FOR_TARGETS(t) for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const op_case *o = &cases[k];
-        int leaf[MAX_LEAVES], loss;
-        graph g = op_graph(c, o, leaf, &loss);
-        call_report r;
-        graph_run(&g, t, &r, o->name);
-        expect_ok(c, &r);
-        graph_evaluate(&g);
-        int y = leaf[o->leaves - 1] + 1;
-        expect_equal(c, "value", graph_result(&g, y), g.variable[y].value, o->result);
-        for (int i = 0; i < o->leaves; i++) {
-            double *want = doubles(c, g.variable[leaf[i]].size);
-            if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
-            expect_equal(c, i == 0 ? "gradient of the first input" : "gradient of a later input",
-                         graph_result(&g, leaf[i]), want, o->leaf[i]);
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            const op_case *o = &cases[k];
+            int leaf[MAX_LEAVES], loss;
+            graph g = op_graph(c, o, leaf, &loss);
+            call_report r;
+            graph_run(&g, t, &r, o->name);
+            expect_ok(c, &r);
+            graph_evaluate(&g);
+            int y = leaf[o->leaves - 1] + 1;
+            expect_equal(c, "value", graph_result(&g, y), g.variable[y].value, o->result);
+            for (int i = 0; i < o->leaves; i++) {
+                double *want = doubles(c, g.variable[leaf[i]].size);
+                if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
+                expect_equal(c,
+                             i == 0 ? "gradient of the first input" : "gradient of a later input",
+                             graph_result(&g, leaf[i]), want, o->leaf[i]);
+            }
         }
-    }
 }
 
 /* An input that needs no gradient must be skipped, not written to: each one in turn. */
 CLAIM(lab4_ops, every_rule_skips_inputs_that_need_no_gradient) {
-    FOR_TARGETS(t)
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
-            const op_case *o = &cases[k];
-            if (o->leaves == 1) continue;
-            graph g = graph_new(c, 40, 600);
-            int64_t operand[12];
-            int leaf[MAX_LEAVES], operands = 0;
-            for (int i = 0; i < o->leaves; i++) {
-                leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
-                                      : graph_parameter(&g, o->leaf[i], 3);
-                operand[operands++] = leaf[i];
-            }
-            for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
-            int loss = graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
-            DO(&g, GRAPH_BACKWARD, loss);
-            for (int i = 0; i < o->leaves; i++)
-                graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
-            call_report r;
-            graph_run(&g, t, &r, o->name);
-            expect_ok(c, &r);
-            for (int i = 0; i < o->leaves; i++) {
-                double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
-                if (i == frozen) {
-                    expect_equal(c, "frozen input: has gradient, needs one, has node",
-                                 graph_result(&g, leaf[i]), none, SHAPE(3));
-                    continue;
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+            for (int frozen = 0; frozen < cases[k].leaves; frozen++) {
+                const op_case *o = &cases[k];
+                if (o->leaves == 1) continue;
+                graph g = graph_new(c, 40, 600);
+                int64_t operand[12];
+                int leaf[MAX_LEAVES], operands = 0;
+                for (int i = 0; i < o->leaves; i++) {
+                    leaf[i] = i == frozen ? graph_input(&g, o->leaf[i], 3, false)
+                                          : graph_parameter(&g, o->leaf[i], 3);
+                    operand[operands++] = leaf[i];
                 }
-                if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
-                expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
-                             o->leaf[i]);
+                for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
+                int loss =
+                    graph_weigh(&g, graph_emit(&g, &o->result, o->code, operands, operand), 3);
+                DO(&g, GRAPH_BACKWARD, loss);
+                for (int i = 0; i < o->leaves; i++)
+                    graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
+                call_report r;
+                graph_run(&g, t, &r, o->name);
+                expect_ok(c, &r);
+                for (int i = 0; i < o->leaves; i++) {
+                    double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
+                    if (i == frozen) {
+                        expect_equal(c, "frozen input: has gradient, needs one, has node",
+                                     graph_result(&g, leaf[i]), none, SHAPE(3));
+                        continue;
+                    }
+                    if (!graph_gradient(&g, want, loss, leaf[i]))
+                        claim_fail(c, "no one right answer");
+                    expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want,
+                                 o->leaf[i]);
+                }
             }
-        }
 }
 
 /* Mean over 8 elements: eighths are exact. */
 CLAIM(lab4_ops, mean_divides_once) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         graph g = graph_new(c, 20, 20);
         int x = graph_parameter(&g, SHAPE(2, 4), 9), y = GRAPH(&g, SHAPE(1), GRAPH_MEAN, x);
         int loss = GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, 3, 1);
@@ -151,7 +155,7 @@ CLAIM(lab4_ops, mean_divides_once) {
 
 /* ReLU and pooling have kinks: their leaves are half-integers, all different. */
 CLAIM(lab4_ops, relu_and_maxpool2d_match_numeric) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape in = SHAPE(2, 2, 5, 4), out = SHAPE(2, 2, 3, 2);
         graph g = graph_new(c, 40, 600);
         int x = graph_parameter_of(&g, in, draw_distinct(c, 80, 1));
@@ -173,7 +177,7 @@ CLAIM(lab4_ops, relu_and_maxpool2d_match_numeric) {
 /* Operations that round: the tape must give, bit for bit, what the operation gives on its own. The
  * loss is scaled by 2, so that a dloss taken for 1 shows. */
 CLAIM(lab4_ops, softmax_passes_its_own_gradient) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         enum { ROWS = 5, CLASSES = 4, N = ROWS * CLASSES };
         tl_real *x = draw_between(c, N, -3, 3), loss, row_loss[ROWS], prob[N], dx[N] = {0}, two = 2;
         int32_t *label = draw_labels(c, ROWS, CLASSES);
@@ -198,7 +202,7 @@ CLAIM(lab4_ops, softmax_passes_its_own_gradient) {
 }
 
 CLAIM(lab4_ops, dropout_passes_its_own_gradient) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         enum { N = 100 };
         const tl_dropout_geom d = {.n = N, .p = 0.25, .layer = 1};
         const tl_step step = {.seed = 77, .index = 5};
@@ -261,7 +265,7 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
 }
 
 CLAIM(lab4_ops, batchnorm_passes_its_own_gradients) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, true);
         expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, true);
         expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, false);
@@ -304,19 +308,20 @@ CLAIM(lab4_ops, shapes_that_do_not_fit_are_refused) {
          {-1, 1, 1, 0, 0, 1, 1}},
         {"maxpool2d of a matrix", GRAPH_MAXPOOL2D, 1, {SHAPE_OF(4, 4)}, 6, {2, 2, 2, 2, 0, 0}},
     };
-    FOR_TARGETS(t) for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        graph g = graph_new(c, 10, 100);
-        int64_t operand[12];
-        int operands = 0;
-        for (int i = 0; i < bad[k].leaves; i++)
-            operand[operands++] = graph_parameter(&g, bad[k].leaf[i], 3);
-        for (int i = 0; i < bad[k].attributes; i++) operand[operands++] = bad[k].attribute[i];
-        graph_emit(&g, &SHAPE(1), bad[k].code, operands, operand);
-        call_report r;
-        graph_run(&g, t, &r, bad[k].name);
-        expect_status(c, &r, TL_ESHAPE);
-        /* "[2,3]", or for a bias the two lengths */
-        bool named = strchr(r.error, '[') || strstr(r.error, "bias");
-        expect_true(c, named, "the message names no shape: %s", r.error);
-    }
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            graph g = graph_new(c, 10, 100);
+            int64_t operand[12];
+            int operands = 0;
+            for (int i = 0; i < bad[k].leaves; i++)
+                operand[operands++] = graph_parameter(&g, bad[k].leaf[i], 3);
+            for (int i = 0; i < bad[k].attributes; i++) operand[operands++] = bad[k].attribute[i];
+            graph_emit(&g, &SHAPE(1), bad[k].code, operands, operand);
+            call_report r;
+            graph_run(&g, t, &r, bad[k].name);
+            expect_status(c, &r, TL_ESHAPE);
+            /* "[2,3]", or for a bias the two lengths */
+            bool named = strchr(r.error, '[') || strstr(r.error, "bias");
+            expect_true(c, named, "the message names no shape: %s", r.error);
+        }
 }

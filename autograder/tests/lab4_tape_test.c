@@ -79,7 +79,7 @@ static bool expect_random_graph(claim *c, const call_target *t) {
 }
 
 CLAIM(lab4_tape, random_graphs_match_numeric) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         int told = 0;
         for (int i = 0; i < 60; i++) told += expect_random_graph(c, t);
         expect_true(c, told >= 20, "only %d of 60 drawn graphs could be judged", told);
@@ -88,7 +88,7 @@ CLAIM(lab4_tape, random_graphs_match_numeric) {
 
 /* x feeds both sides of a product and of a sum: y = (x*x + x) * x has dy/dx = 3x^2 + 2x. */
 CLAIM(lab4_tape, a_diamond_adds_the_gradients_of_both_sides) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(3, 4);
         graph g = graph_new(c, 40, 100);
         int x = graph_parameter(&g, s, 5);
@@ -102,7 +102,7 @@ CLAIM(lab4_tape, a_diamond_adds_the_gradients_of_both_sides) {
 
 /* A node must wait for all users of its output, the late ones too: x -> a -> b -> c, all summed. */
 CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(5);
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3), w = graph_parameter(&g, s, 3), leaf[] = {x, w};
@@ -116,7 +116,7 @@ CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
 }
 
 CLAIM(lab4_tape, results_that_the_loss_does_not_use_send_nothing) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(2, 3);
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3), idle = graph_parameter(&g, s, 3), leaf[] = {x, idle};
@@ -132,7 +132,7 @@ CLAIM(lab4_tape, results_that_the_loss_does_not_use_send_nothing) {
 }
 
 CLAIM(lab4_tape, a_chain_of_10000_nodes_goes_through) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         enum { LENGTH = 10000 };
         expect_shape s = SHAPE(2);
         graph g = graph_new(c, LENGTH + 20, 20);
@@ -151,7 +151,7 @@ CLAIM(lab4_tape, a_chain_of_10000_nodes_goes_through) {
 
 /* Twice through a diamond of 40 links has 2^40 paths: only a walk that visits a node once ends. */
 CLAIM(lab4_tape, every_node_is_visited_once) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(1);
         graph g = graph_new(c, 200, 20);
         const tl_real one = 1;
@@ -172,7 +172,7 @@ CLAIM(lab4_tape, every_node_is_visited_once) {
 
 /* Parameters and inputs add up over calls; intermediate gradients start from zero in each. */
 CLAIM(lab4_tape, a_second_backward_adds_to_leaves_alone) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(2, 3);
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3), in = graph_input(&g, s, 3, true), leaf[] = {x, in};
@@ -191,7 +191,7 @@ CLAIM(lab4_tape, a_second_backward_adds_to_leaves_alone) {
 }
 
 CLAIM(lab4_tape, two_losses_add_up) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(4);
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3), w = graph_parameter(&g, s, 3), leaf[] = {x, w};
@@ -211,7 +211,7 @@ static void expect_flags(graph *g, int v, const char *what, bool grad, bool need
 }
 
 CLAIM(lab4_tape, nothing_is_recorded_while_recording_is_off) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(3);
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3);
@@ -234,7 +234,7 @@ CLAIM(lab4_tape, nothing_is_recorded_while_recording_is_off) {
 }
 
 CLAIM(lab4_tape, inputs_that_need_no_gradient_get_none) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(2, 2);
         graph g = graph_new(c, 60, 100);
         int x = graph_input(&g, s, 3, false), w = graph_parameter(&g, s, 3);
@@ -253,7 +253,7 @@ CLAIM(lab4_tape, inputs_that_need_no_gradient_get_none) {
 /* Three steps as a trainer makes them: reset, new inputs, forward, backward; gradients zeroed once.
  */
 CLAIM(lab4_tape, parameters_outlive_a_reset) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_shape s = SHAPE(2, 2);
         graph g = graph_new(c, 80, 100);
         int w = graph_parameter(&g, s, 3), loss = -1;
@@ -270,7 +270,7 @@ CLAIM(lab4_tape, parameters_outlive_a_reset) {
 }
 
 CLAIM(lab4_tape, backward_of_what_is_no_loss_is_refused) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         call_report r;
         graph g = graph_new(c, 10, 20);
         int x = graph_parameter(&g, SHAPE(2, 3), 3);

@@ -47,18 +47,19 @@ static const int sizes[][4] = {
 enum { SIZES = 5 }; /* the last has work for several threads */
 
 static void expect_batches(claim *c, int shuffle, int augment, int pad) {
-    FOR_TARGETS(t) for (int k = 0; k < SIZES; k++) {
-        tl_device_split s = draw_split(c, sizes[k][0], sizes[k][1], sizes[k][2], sizes[k][3]);
-        int count = sizes[k][0], batch = count < 8 ? count : 8;
-        tl_step step = {.seed = draw_bits(c), .index = 3, .epoch = (uint32_t)draw_int(c, 0, 9)};
-        /* the first batch, one in the middle, and a short last one */
-        expect_batch(c, t, &s, &step, &(tl_batch_geom){batch, shuffle, augment, pad});
-        step.first = (uint32_t)(count / 2);
-        expect_batch(c, t, &s, &step,
-                     &(tl_batch_geom){count - count / 2 < 3 ? 1 : 3, shuffle, augment, pad});
-        step.first = (uint32_t)count - 1;
-        expect_batch(c, t, &s, &step, &(tl_batch_geom){1, shuffle, augment, pad});
-    }
+    FOR_TARGETS (t)
+        for (int k = 0; k < SIZES; k++) {
+            tl_device_split s = draw_split(c, sizes[k][0], sizes[k][1], sizes[k][2], sizes[k][3]);
+            int count = sizes[k][0], batch = count < 8 ? count : 8;
+            tl_step step = {.seed = draw_bits(c), .index = 3, .epoch = (uint32_t)draw_int(c, 0, 9)};
+            /* the first batch, one in the middle, and a short last one */
+            expect_batch(c, t, &s, &step, &(tl_batch_geom){batch, shuffle, augment, pad});
+            step.first = (uint32_t)(count / 2);
+            expect_batch(c, t, &s, &step,
+                         &(tl_batch_geom){count - count / 2 < 3 ? 1 : 3, shuffle, augment, pad});
+            step.first = (uint32_t)count - 1;
+            expect_batch(c, t, &s, &step, &(tl_batch_geom){1, shuffle, augment, pad});
+        }
 }
 
 CLAIM(lab5_batch, images_come_in_order) { expect_batches(c, 0, 0, 0); }
@@ -75,7 +76,7 @@ CLAIM(lab5_batch, padding_without_augmentation_changes_nothing) { expect_batches
 
 /* Over one epoch every image appears once, whatever the batch size. */
 CLAIM(lab5_batch, an_epoch_shows_every_image_once) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         enum { COUNT = 101, BATCH = 16 };
         tl_device_split s = draw_split(c, COUNT, 1, 1, 1);
         int seen[COUNT] = {0};
@@ -101,27 +102,28 @@ CLAIM(lab5_batch, an_epoch_shows_every_image_once) {
  * scores the smallest class counts. */
 CLAIM(lab5_metrics, losses_and_hits_add_up) {
     static const int shapes[][2] = {{1, 1}, {7, 3}, {64, 10}, {100, 2}, {301, 10}};
-    FOR_TARGETS(t) for (int s = 0; s < 5; s++) {
-        int rows = shapes[s][0], classes = shapes[s][1];
-        size_t n = (size_t)rows * (size_t)classes;
-        tl_metric_sums sums = {.loss = 12.5, .hits = 3, .count = 5}, want = sums;
-        tl_real *row_loss = draw_between(c, (size_t)rows, 0, 5), *score = reals(c, n);
-        int32_t *label = draw_labels(c, (size_t)rows, classes);
-        for (size_t i = 0; i < n; i++) score[i] = (tl_real)draw_int(c, -2, 2); /* many ties */
-        double *score_d = widen(c, score, n);
-        for (int i = 0; i < rows; i++) {
-            want.loss += row_loss[i];
-            want.hits += oracle_argmax(score_d + i * classes, classes) == label[i];
-            want.count++;
+    FOR_TARGETS (t)
+        for (int s = 0; s < 5; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            tl_metric_sums sums = {.loss = 12.5, .hits = 3, .count = 5}, want = sums;
+            tl_real *row_loss = draw_between(c, (size_t)rows, 0, 5), *score = reals(c, n);
+            int32_t *label = draw_labels(c, (size_t)rows, classes);
+            for (size_t i = 0; i < n; i++) score[i] = (tl_real)draw_int(c, -2, 2); /* many ties */
+            double *score_d = widen(c, score, n);
+            for (int i = 0; i < rows; i++) {
+                want.loss += row_loss[i];
+                want.hits += oracle_argmax(score_d + i * classes, classes) == label[i];
+                want.count++;
+            }
+            call_report r;
+            claim_case(c, t, "metrics_add of score[%d,%d]", rows, classes);
+            call_metrics_add(t, &r, &sums, row_loss, score, label, rows, classes);
+            expect_ok(c, &r);
+            expect_number(c, "loss", sums.loss, want.loss, 0);
+            expect_true(c, sums.hits == want.hits, "hits %llu, expected %llu",
+                        (unsigned long long)sums.hits, (unsigned long long)want.hits);
+            expect_true(c, sums.count == want.count, "count %llu, expected %llu",
+                        (unsigned long long)sums.count, (unsigned long long)want.count);
         }
-        call_report r;
-        claim_case(c, t, "metrics_add of score[%d,%d]", rows, classes);
-        call_metrics_add(t, &r, &sums, row_loss, score, label, rows, classes);
-        expect_ok(c, &r);
-        expect_number(c, "loss", sums.loss, want.loss, 0);
-        expect_true(c, sums.hits == want.hits, "hits %llu, expected %llu",
-                    (unsigned long long)sums.hits, (unsigned long long)want.hits);
-        expect_true(c, sums.count == want.count, "count %llu, expected %llu",
-                    (unsigned long long)sums.count, (unsigned long long)want.count);
-    }
 }

@@ -47,16 +47,18 @@ static void expect_sgd(claim *c, const call_target *t, int which, bool velocity)
 }
 
 CLAIM(lab5_sgd, plain_steps_follow_the_formula) {
-    FOR_TARGETS(t) for (int i = 0; i < 2; i++) {
-        expect_sgd(c, t, i, false); /* no velocity needed without momentum */
-        expect_sgd(c, t, i, true);
-    }
+    FOR_TARGETS (t)
+        for (int i = 0; i < 2; i++) {
+            expect_sgd(c, t, i, false); /* no velocity needed without momentum */
+            expect_sgd(c, t, i, true);
+        }
 }
 CLAIM(lab5_sgd, momentum_and_nesterov_follow_the_formula) {
-    FOR_TARGETS(t) for (int i = 2; i < 4; i++) expect_sgd(c, t, i, true);
+    FOR_TARGETS (t)
+        for (int i = 2; i < 4; i++) expect_sgd(c, t, i, true);
 }
 CLAIM(lab5_sgd, weight_decay_is_added_to_the_gradient) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         expect_sgd(c, t, 1, true);
         for (int i = 4; i < 6; i++) expect_sgd(c, t, i, true);
     }
@@ -129,12 +131,13 @@ static void expect_adam(claim *c, const call_target *t, int which) {
 }
 
 CLAIM(lab5_adam, steps_follow_the_formula) {
-    FOR_TARGETS(t) for (int i = 0; i < ADAM_CASES; i++) expect_adam(c, t, i);
+    FOR_TARGETS (t)
+        for (int i = 0; i < ADAM_CASES; i++) expect_adam(c, t, i);
 }
 
 /* eps keeps 0/0 away: a parameter that never gets a gradient stays where it is. */
 CLAIM(lab5_adam, no_gradient_means_no_step) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         call_report r;
         const tl_step step = {.index = 0, .lr = 0.1};
         tl_real *w = draw_reals(c, N), *before = copy_reals(c, w, N);

@@ -149,7 +149,7 @@ static void expect_sums(claim *c, const tl_real *sums, const course *k) {
 
 /* Twice, because gradients are zeroed first while sums go on. */
 CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         course k = draw_course(c);
         const tl_step step = {.seed = k.seed};
         tl_real *out =
@@ -165,7 +165,7 @@ CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
 }
 
 CLAIM(lab5_train, a_step_moves_weights_and_position) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         course k = draw_course(c);
         call_report r;
         const tl_step step = {.seed = k.seed, .lr = number[0]};
@@ -183,7 +183,7 @@ CLAIM(lab5_train, a_step_moves_weights_and_position) {
 
 /* Order, crops, learning rates, momentum and the partial last batch of two epochs, bit for bit. */
 CLAIM(lab5_train, two_epochs_are_their_steps) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         course k = draw_course(c);
         tl_real *out = RUN(c, t, &k, "two epochs", FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
                            TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
@@ -197,7 +197,7 @@ CLAIM(lab5_train, two_epochs_are_their_steps) {
 
 /* An epoch broken off after one step goes on where it stood. */
 CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         course k = draw_course(c);
         tl_real *out = RUN(c, t, &k, "one step, then the rest of the epoch", FLAT + 3, TRAIN_STEP,
                            BATCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS);
@@ -209,29 +209,31 @@ CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
 
 /* In order, uncropped, every image once; neither weights nor position move. */
 CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
-    FOR_TARGETS(t) for (int which = 0; which < 2; which++) {
-        course k = draw_course(c);
-        const tl_device_split *split = which ? &k.test : &k.train;
-        tl_real *out = RUN(c, t, &k, which ? "evaluation of the test set" : "evaluation", FLAT + 6,
-                           TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
-        for (int first = 0; first < (int)split->count; first += BATCH) {
-            const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
-            int left = (int)split->count - first;
-            replay_batch(c, t, &k, split, &step,
-                         &(tl_batch_geom){left < BATCH ? left : BATCH, 0, 0, 0});
+    FOR_TARGETS (t)
+        for (int which = 0; which < 2; which++) {
+            course k = draw_course(c);
+            const tl_device_split *split = which ? &k.test : &k.train;
+            tl_real *out =
+                RUN(c, t, &k, which ? "evaluation of the test set" : "evaluation", FLAT + 6,
+                    TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+            for (int first = 0; first < (int)split->count; first += BATCH) {
+                const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
+                int left = (int)split->count - first;
+                replay_batch(c, t, &k, split, &step,
+                             &(tl_batch_geom){left < BATCH ? left : BATCH, 0, 0, 0});
+            }
+            const double want[] = {(tl_real)(k.loss / (double)k.count), (double)k.count};
+            expect_equal(c, "mean loss", out, want, SHAPE(1));
+            expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
+            expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
+            const double start[] = {0, 0, 0};
+            expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
         }
-        const double want[] = {(tl_real)(k.loss / (double)k.count), (double)k.count};
-        expect_equal(c, "mean loss", out, want, SHAPE(1));
-        expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
-        expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
-        const double start[] = {0, 0, 0};
-        expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
-    }
 }
 
 /* A net with dropout evaluates like the same net without, and trains unlike it. */
 CLAIM(lab5_train, evaluation_drops_nothing) {
-    FOR_TARGETS(t) {
+    FOR_TARGETS (t) {
         course k = draw_course(c);
         tl_real *plain = RUN(c, t, &k, "evaluation, gradients", FLAT + 3, TRAIN_EVALUATE, 1,
                              TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);

@@ -35,7 +35,6 @@ const char *tl_error(void) { return error_line; }
 
 void tl_error_set(const char *line) { snprintf(error_line, sizeof error_line, "%s", line); }
 
-
 tl_status tl_fail(tl_status status, const char *file, int line, const char *format, ...) {
     const char *slash = strrchr(file, '/');
     int used = snprintf(error_line, sizeof error_line, "%s:%d: ", slash ? slash + 1 : file, line);

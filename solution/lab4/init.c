@@ -22,8 +22,8 @@ static tl_status uniform(tl_real *w, size_t n, double limit, uint64_t seed, uint
 }
 
 static tl_status need_fans(int fan_in, int fan_out) {
-    TL_NEED(fan_in >= 1 && fan_out >= 1, TL_EINVAL, "fan_in %d, fan_out %d: both must be at least 1",
-            fan_in, fan_out);
+    TL_NEED(fan_in >= 1 && fan_out >= 1, TL_EINVAL,
+            "fan_in %d, fan_out %d: both must be at least 1", fan_in, fan_out);
     return TL_OK;
 }
 

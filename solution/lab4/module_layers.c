@@ -1,4 +1,5 @@
-/* module_layers.c: the layers as modules: what each owns, and its forward function (tl/module.h). */
+/* module_layers.c: the layers as modules: what each owns, and its forward function (tl/module.h).
+ */
 #include <stdlib.h>
 
 #include "tl/init.h"
@@ -62,8 +63,8 @@ tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *att
     const tl_conv2d_geom *a = attributes;
     TL_TRY(new_module(m, ctx, "conv2d", conv2d_forward));
     (*m)->u.conv2d = *a;
-    return finish(m, new_weight_and_bias(*m, 4, (int[]){a->k, a->c, a->r, a->s},
-                                         a->c * a->r * a->s, seed));
+    return finish(
+        m, new_weight_and_bias(*m, 4, (int[]){a->k, a->c, a->r, a->s}, a->c * a->r * a->s, seed));
 }
 
 static tl_status linear_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {

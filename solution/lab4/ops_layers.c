@@ -51,8 +51,8 @@ tl_status tl_op_linear(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b) 
             g.out, b ? b->value->size : 0);
     TL_TRY(tl_linear_check(&g));
     TL_TRY(tl_tape_value(t, y, 2, (int[]){g.n, g.out}));
-    TL_TRY(ctx->ops->linear_fwd(ctx, (*y)->value->data, X->data, W->data,
-                                b ? b->value->data : NULL, &g));
+    TL_TRY(ctx->ops->linear_fwd(ctx, (*y)->value->data, X->data, W->data, b ? b->value->data : NULL,
+                                &g));
     if (!tl_tape_wants(t, input, 3)) return TL_OK;
     return tl_tape_record(t, NULL, "linear", linear_backward, *y, input, 3, &g, sizeof g);
 }
@@ -83,8 +83,8 @@ static tl_status conv2d_gradients(tl_tape *t, tl_node *node, void *work) {
 static tl_status conv2d_backward(tl_tape *t, tl_node *node) {
     tl_ctx *ctx = tl_tape_ctx(t);
     void *work;
-    TL_TRY(tl_alloc_get(ctx->alloc, &work,
-                        tl_conv2d_work_bytes(node->saved, ctx->ops->column_bytes)));
+    TL_TRY(
+        tl_alloc_get(ctx->alloc, &work, tl_conv2d_work_bytes(node->saved, ctx->ops->column_bytes)));
     tl_status status = conv2d_gradients(t, node, work);
     tl_alloc_put(ctx->alloc, work);
     return status;
@@ -100,8 +100,7 @@ static tl_status conv2d_geometry(tl_conv2d_geom *g, const tl_tensor *X, const tl
     g->n = X->dim[0], g->c = X->dim[1], g->h = X->dim[2], g->w = X->dim[3];
     g->k = W->dim[0], g->r = W->dim[2], g->s = W->dim[3];
     TL_NEED(!b || b->value->size == (size_t)g->k, TL_ESHAPE,
-            "conv2d needs one bias per output channel, %d, not %zu", g->k,
-            b ? b->value->size : 0);
+            "conv2d needs one bias per output channel, %d, not %zu", g->k, b ? b->value->size : 0);
     return tl_conv2d_check(g);
 }
 

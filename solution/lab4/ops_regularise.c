@@ -48,8 +48,7 @@ tl_status tl_op_batchnorm(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_v
             tl_shape_text(shape, X->ndim, X->dim), X->dim[1]);
     tl_batchnorm_geom g = {X->dim[0], X->dim[1], X->dim[2] * X->dim[3], eps, momentum};
     TL_TRY(tl_tape_value(t, y, X->ndim, X->dim));
-    if (training)
-        return batchnorm_training(t, y, x, gamma, beta, running_mean, running_var, &g);
+    if (training) return batchnorm_training(t, y, x, gamma, beta, running_mean, running_var, &g);
     TL_NEED(!tl_tape_wants(t, input, 3), TL_EINVAL,
             "batchnorm with running statistics has no backward rule: turn recording off, or train");
     return ctx->ops->batchnorm_eval(ctx, (*y)->value->data, X->data, gamma->value->data,

@@ -17,13 +17,13 @@ typedef struct piece {
 
 struct tl_tape {
     tl_ctx *ctx;
-    piece *pieces;   /* all of them; memory is taken from `filling` on */
+    piece *pieces; /* all of them; memory is taken from `filling` on */
     piece *filling;
     tl_node *latest; /* the nodes, latest first */
     struct held {    /* device memory to give back at reset, latest first */
         void *block;
         struct held *next;
-    } *held;
+    } * held;
     bool recording;
     unsigned visits; /* backward passes so far; marks the nodes that the current one reaches */
 };
@@ -133,8 +133,8 @@ tl_status tl_tape_value(tl_tape *tape, tl_var **v, int ndim, const int dim[]) {
     return new_var(tape, v, NULL, ndim, dim, false);
 }
 
-tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int ndim,
-                       const int dim[], bool needs_grad) {
+tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int ndim, const int dim[],
+                       bool needs_grad) {
     TL_TRY(new_var(tape, v, value->data, ndim, dim, needs_grad));
     char wanted[TL_SHAPE_TEXT], there[TL_SHAPE_TEXT];
     TL_NEED((*v)->value->size == value->size, TL_ESHAPE, "shape %s has not as many elements as %s",
@@ -183,8 +183,7 @@ static tl_status mark_reachable(tl_tape *tape, tl_var *loss) {
     for (tl_node *n = tape->latest; n; n = n->next) {
         if (n->visit != tape->visits) continue;
         tl_tensor *grad = n->output->grad;
-        if (grad)
-            TL_TRY(tape->ctx->ops->zero(tape->ctx, grad->data, grad->size * sizeof(tl_real)));
+        if (grad) TL_TRY(tape->ctx->ops->zero(tape->ctx, grad->data, grad->size * sizeof(tl_real)));
         for (int i = 0; i < TL_NODE_INPUTS; i++)
             if (n->input[i] && n->input[i]->node) n->input[i]->node->visit = tape->visits;
     }

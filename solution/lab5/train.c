@@ -1,7 +1,8 @@
 /* train.c: the training loop (tl/train.h). */
 #include "tl/train.h"
 
-/* Tells the device where the run stands: draws and learning rate of the next operations follow it. */
+/* Tells the device where the run stands: draws and learning rate of the next operations follow it.
+ */
 static tl_status announce_step(const tl_trainer *tr, uint32_t first) {
     tl_step now = {.seed = tr->seed,
                    .index = tr->index,
@@ -49,8 +50,7 @@ tl_status tl_train_step(tl_trainer *tr, int n) {
 
 tl_status tl_train_epoch(tl_trainer *tr) {
     const uint32_t count = (uint32_t)tr->train.count;
-    if (tr->first == 0)
-        TL_TRY(tr->ctx->ops->zero(tr->ctx, tr->sums, sizeof *tr->sums));
+    if (tr->first == 0) TL_TRY(tr->ctx->ops->zero(tr->ctx, tr->sums, sizeof *tr->sums));
     while (tr->first < count) {
         uint32_t left = count - tr->first;
         int n = left < (uint32_t)tr->batch ? (int)left : tr->batch;

@@ -123,12 +123,13 @@ WRONG(freed_argument) {
 }
 
 __global__ void vector_load(float *y, const float *x) {
-    float4 v = reinterpret_cast<const float4 *>(x)[threadIdx.x]; // wrong odd_vector: misaligned-address
-    reinterpret_cast<float4 *>(y)[threadIdx.x] = v;
+    auto from = reinterpret_cast<const float4 *>(x);
+    auto to = reinterpret_cast<float4 *>(y);
+    to[threadIdx.x] = from[threadIdx.x]; // wrong odd_vector: misaligned-address
 }
 WRONG(odd_vector) {
     float *x = device_count<float>(64), *y = device_count<float>(64);
-    vector_load<<<1, 8>>>(y, x + 1);
+    vector_load<<<1, 8>>>(y + 1, x + 1);
     cudaDeviceSynchronize();
     cudaDeviceReset();
 }

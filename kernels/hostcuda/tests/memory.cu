@@ -117,7 +117,7 @@ RIGHT(asynchronous_copy_waits) {
     cudaMallocHost(&h, 8 * sizeof(int));
     h[7] = -1;
     cudaMemcpyAsync(h, x, 8 * sizeof(int), cudaMemcpyDeviceToHost, s);
-    EXPECT(h[7] == -1);
+    EXPECT(h[7] == -1 || h[7] == 7); // the seed decides when it runs
     EXPECT(cudaStreamSynchronize(s) == cudaSuccess && h[7] == 7);
     cudaFreeHost(h);
     cudaStreamDestroy(s);
@@ -152,7 +152,7 @@ WRONG(program_ends_early) {
     cudaStream_t s;
     cudaStreamCreate(&s);
     cudaFree(x);
-    for (int i = 0; i < 1; i++) cudaLaunchHostFunc(s, [](void *) {}, nullptr); // wrong program_ends_early: never-waited
+    for (int i = 0; i < 40; i++) cudaLaunchHostFunc(s, [](void *) {}, nullptr); // wrong program_ends_early: never-waited
 }
 RIGHT(graph) {
     int *x = device_count<int>(32), *y = device_count<int>(32);

@@ -239,9 +239,9 @@ WRONG(divide_by_zero) {
     cudaDeviceReset();
 }
 
-__global__ void big_frame(int *x, int n) {
+__global__ void big_frame(int *x, int n) { // wrong large_local: stack-overflow
     volatile char local[400000];
-    for (int i = 0; i < n; i++) local[i * 4096 % 400000] = 1; // wrong large_local: stack-overflow
+    for (int i = 0; i < n; i++) local[i * 4096 % 400000] = 1;
     x[0] = local[0];
 }
 WRONG(large_local) {

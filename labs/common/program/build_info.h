@@ -8,7 +8,8 @@
 /* GRADLAB_COMMIT if it was set, else the commit checked out, else "unknown" (a zip, a handout). */
 extern const char build_commit[];
 
-/* 1 if the tree differed from that commit anywhere outside results/; 0 also where there is no git. */
+/* 1 if the tree differed from that commit anywhere outside results/; 0 also where there is no git.
+ */
 extern const int build_dirty;
 
 /* 16 hexadecimal digits: SHA-256 over all sources of the programs, the compiler's version and flags

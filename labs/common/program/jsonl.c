@@ -20,16 +20,21 @@ void jsonl_close(jsonl *j) {
 static void quoted(FILE *file, const char *text) {
     putc('"', file);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\') fprintf(file, "\\%c", *c);
-        else if (*c < 0x20) fprintf(file, "\\u%04x", *c);
-        else putc(*c, file);
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if (*c < 0x20)
+            fprintf(file, "\\u%04x", *c);
+        else
+            putc(*c, file);
     }
     putc('"', file);
 }
 
 static void number(FILE *file, double value) {
-    if (isfinite(value)) fprintf(file, "%.17g", value);
-    else fputs("null", file);
+    if (isfinite(value))
+        fprintf(file, "%.17g", value);
+    else
+        fputs("null", file);
 }
 
 static void name_field(jsonl *j, const char *name) {

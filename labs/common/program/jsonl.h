@@ -1,4 +1,5 @@
-/* jsonl.h: one JSON object per line, flushed line by line, so that a killed run leaves whole lines. */
+/* jsonl.h: one JSON object per line, flushed line by line, so that a killed run leaves whole lines.
+ */
 #ifndef GRADLAB_JSONL_H
 #define GRADLAB_JSONL_H
 

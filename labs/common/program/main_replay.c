@@ -2,8 +2,8 @@
  *
  * For each of the first n steps of the training order it reads all parameters from standard input
  * (in order of construction, tl_real, without gaps) and writes the loss (double) and all gradients
- * (same order and type) to standard output. It updates nothing itself: `make parity` compares single
- * steps in float, where two right programs drift apart if each follows its own weights. */
+ * (same order and type) to standard output. It updates nothing itself: `make parity` compares
+ * single steps in float, where two right programs drift apart if each follows its own weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

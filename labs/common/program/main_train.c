@@ -119,7 +119,8 @@ static tl_status train_epoch(session *s) {
     jsonl_whole(&s->log, "peak_bytes", tl_alloc_read_stats(s->r.ctx->alloc).peak_bytes);
     TL_TRY(jsonl_end(&s->log));
     TL_NEED(train.loss - train.loss == 0, TL_EINVAL, /* false for NaN and for infinity */
-            "the training loss of epoch %" PRIu32 " is not a finite number: the run diverged; try a "
+            "the training loss of epoch %" PRIu32
+            " is not a finite number: the run diverged; try a "
             "smaller LR than %g",
             epoch, s->r.o.lr);
     return tl_checkpoint_save(tr, s->checkpoint, s->describe);
@@ -169,7 +170,8 @@ static tl_status train(session *s) {
     char path[PATH_MAX];
     if (o->plan) TL_TRY(write_plans(s));
     if (o->plan_only) return TL_OK;
-    if (o->out) snprintf(s->out, sizeof s->out, "%s", o->out);
+    if (o->out)
+        snprintf(s->out, sizeof s->out, "%s", o->out);
     else
         snprintf(s->out, sizeof s->out, "results/local/train-%s-%s-seed%llu", o->net,
                  s->r.ctx->ops->name, (unsigned long long)o->seed);

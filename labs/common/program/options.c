@@ -82,8 +82,10 @@ static tl_status store(options *o, const option *row, const char *value) {
                 (double)whole <= row->most,
             TL_EINVAL, "%s=%s: use a whole number from %.0f to %.0f", row->name, value, row->least,
             row->most);
-    if (row->type == FLAG) *(bool *)field = whole != 0;
-    else *(long *)field = whole;
+    if (row->type == FLAG)
+        *(bool *)field = whole != 0;
+    else
+        *(long *)field = whole;
     return TL_OK;
 }
 
@@ -142,10 +144,20 @@ tl_status options_parse(options *o, int count, char *const word[]) {
     TL_TRY(read_words(&given, count, word)); /* first for NET alone, whose defaults come next */
     const tl_net_spec *spec = tl_net_find(given.net);
     TL_NEED(spec, TL_EINVAL, "NET=%s: unknown net; use one of %s", given.net, tl_net_names);
-    *o = (options){.net = spec->name, .device = "auto", .dataset = "auto", .opt = spec->opt,
-                   .sched = spec->sched, .aug = spec->aug, .rungs = "all", .epochs = spec->epochs,
-                   .batch = spec->batch, .lr = spec->lr, .momentum = spec->momentum, .seed = 1,
-                   .spec = spec, .data_root = root && *root ? root : "data"};
+    *o = (options){.net = spec->name,
+                   .device = "auto",
+                   .dataset = "auto",
+                   .opt = spec->opt,
+                   .sched = spec->sched,
+                   .aug = spec->aug,
+                   .rungs = "all",
+                   .epochs = spec->epochs,
+                   .batch = spec->batch,
+                   .lr = spec->lr,
+                   .momentum = spec->momentum,
+                   .seed = 1,
+                   .spec = spec,
+                   .data_root = root && *root ? root : "data"};
     /* the net's momentum belongs to its optimiser */
     if (given.opt && strcmp(given.opt, spec->opt) != 0) o->momentum = 0;
     TL_TRY(read_words(o, count, word));

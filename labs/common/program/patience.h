@@ -2,8 +2,8 @@
 #ifndef GRADLAB_PATIENCE_H
 #define GRADLAB_PATIENCE_H
 
-/* Restarts the program with GOMP_SPINCOUNT set, unless the user chose a waiting policy. Call it first
- * in main.
+/* Restarts the program with GOMP_SPINCOUNT set, unless the user chose a waiting policy. Call it
+ * first in main.
  *
  * libgomp's threads spin for milliseconds at the end of every parallel loop. On a machine that does
  * anything else at the same time, a spinning thread holds the core that the last working thread is

@@ -31,8 +31,8 @@ void progress_show(progress *p, long epoch, long epochs, size_t done, size_t tot
     for (int i = 0; i < BAR; i++) bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
     bar[BAR] = '\0';
     double rate = (double)(done - p->before) / (now - p->begin);
-    fprintf(stderr, "\repoch %ld/%ld [%s] %zu/%zu  %.0f images/s  %.0f s left \033[K", epoch, epochs,
-            bar, done, total, rate, (double)(total - done) / rate);
+    fprintf(stderr, "\repoch %ld/%ld [%s] %zu/%zu  %.0f images/s  %.0f s left \033[K", epoch,
+            epochs, bar, done, total, rate, (double)(total - done) / rate);
 }
 
 void progress_clear(progress *p) {

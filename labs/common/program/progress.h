@@ -16,7 +16,8 @@ typedef struct progress {
 double now_seconds(void);
 
 void progress_begin(progress *p, size_t done);
-/* Draws "epoch 2/5 [=====>    ] 12800/50000  8123 images/s  5 s left", at most ten times a second. */
+/* Draws "epoch 2/5 [=====>    ] 12800/50000  8123 images/s  5 s left", at most ten times a second.
+ */
 void progress_show(progress *p, long epoch, long epochs, size_t done, size_t total);
 void progress_clear(progress *p);
 

@@ -16,11 +16,12 @@ tl_status make_folder(const char *path) {
     for (size_t i = 0; path[i];) {
         i += strcspn(path + i + 1, "/") + 1; /* to the end of this name */
         snprintf(part, sizeof part, "%.*s", (int)i, path);
-        TL_NEED(mkdir(part, 0777) == 0 || errno == EEXIST, TL_EIO, "cannot make folder %s: %s", part,
-                strerror(errno));
+        struct stat s;
+        TL_NEED(mkdir(part, 0777) == 0 || errno == EEXIST, TL_EIO, "cannot make folder %s: %s",
+                part, strerror(errno));
+        TL_NEED(stat(part, &s) == 0 && S_ISDIR(s.st_mode), TL_EIO,
+                "cannot make folder %s: %s is a file", path, part);
     }
-    struct stat s;
-    TL_NEED(stat(path, &s) == 0 && S_ISDIR(s.st_mode), TL_EIO, "%s is not a folder", path);
     return TL_OK;
 }
 
@@ -67,13 +68,18 @@ static tl_status load_data(run *r) {
 static tl_status build(run *r) {
     tl_trainer *tr = &r->trainer;
     const options *o = &r->o;
-    TL_TRY(load_data(r));
+    /* the device first: what it lacks is said before a data set is drawn or read */
     TL_TRY(tl_device_open(&r->ctx, o->device, o->rungs, (int)o->threads));
+    TL_TRY(load_data(r));
     fprintf(stderr, "device   %s, %d thread%s (%s), %s, rungs %s\n", r->ctx->ops->name,
             r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(), TL_REAL_NAME,
             o->rungs);
-    *tr = (tl_trainer){.ctx = r->ctx, .optimizer = o->optimizer, .batch = (int)o->batch,
-                       .augment = o->augment, .pad = o->pad, .seed = o->seed};
+    *tr = (tl_trainer){.ctx = r->ctx,
+                       .optimizer = o->optimizer,
+                       .batch = (int)o->batch,
+                       .augment = o->augment,
+                       .pad = o->pad,
+                       .seed = o->seed};
     TL_TRY(tl_split_upload(r->ctx, &tr->train, r->data, &r->data->train));
     TL_TRY(tl_split_upload(r->ctx, &tr->test, r->data, &r->data->test));
     TL_TRY(tl_net_build(&r->net, r->ctx, o->spec, o->seed));
@@ -84,8 +90,9 @@ static tl_status build(run *r) {
     r->steps_per_epoch = (tr->train.count + (size_t)o->batch - 1) / (size_t)o->batch;
     TL_TRY(options_schedule(o, &tr->schedule, r->steps_per_epoch));
     TL_TRY(tl_trainer_init(tr));
-    fprintf(stderr, "net      %s, %zu parameters; %s, lr %g, momentum %g, weight decay %g, %s; "
-                    "batch %ld, %ld epoch%s, augmentation %s, seed %llu\n",
+    fprintf(stderr,
+            "net      %s, %zu parameters; %s, lr %g, momentum %g, weight decay %g, %s; "
+            "batch %ld, %ld epoch%s, augmentation %s, seed %llu\n",
             o->net, r->params->count, o->opt, o->lr, o->momentum, o->wd, o->sched, o->batch,
             o->epochs, o->epochs == 1 ? "" : "s", o->aug, (unsigned long long)o->seed);
     return TL_OK;

@@ -16,12 +16,13 @@ typedef struct run {
     uint64_t steps_per_epoch;
 } run;
 
-/* Opens the device, loads or generates the data set, uploads it, builds net and optimiser, and says on
- * stderr which data set and device were chosen. On failure everything is released. */
+/* Opens the device, loads or generates the data set, uploads it, builds net and optimiser, and says
+ * on stderr which data set and device were chosen. On failure everything is released. */
 tl_status run_open(run *r, const options *o);
 void run_close(run *r);
 
-/* Makes a folder and the folders above it; one that is there is fine. TL_EIO names path and reason. */
+/* Makes a folder and the folders above it; one that is there is fine. TL_EIO names path and reason.
+ */
 tl_status make_folder(const char *path);
 
 /* Model name of the cpu, for results. */

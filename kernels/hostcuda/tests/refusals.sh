@@ -1,0 +1,54 @@
+#!/bin/bash
+# refusals.sh REWRITE: what is not supported must be refused with its name and line, and nothing else.
+set -euo pipefail
+rewrite=$1
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+passed=0 failed=0
+
+# refused LINE NAME SOURCE: the rewriter fails and says FILE:LINE: error: NAME is not supported …
+refused() {
+    printf '%b' "$3" >"$folder/case.cu"
+    if "$rewrite" "$folder/case.cu" >/dev/null 2>"$folder/said"; then
+        echo "not refused: $2"
+        failed=$((failed + 1))
+    elif grep -qF "case.cu:$1: error: $2 is not supported by hostcuda: " "$folder/said"; then
+        passed=$((passed + 1))
+    else
+        echo "refused with other words: $2"
+        cat "$folder/said"
+        failed=$((failed + 1))
+    fi
+}
+
+accepted() {
+    printf '%b' "$2" >"$folder/case.cu"
+    if "$rewrite" "$folder/case.cu" >/dev/null 2>"$folder/said"; then
+        passed=$((passed + 1))
+    else
+        echo "refused by mistake: $1"
+        cat "$folder/said"
+        failed=$((failed + 1))
+    fi
+}
+
+refused 2 'a texture' '\ntexture<float, 1> t;\n'
+refused 3 'a texture' '__global__ void k(cudaStream_t s) {\n\nfloat x = tex2D<float>(t, 1, 2); }\n'
+refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
+refused 1 'cooperative groups' '#include <cooperative_groups.h>\n'
+refused 2 'cooperative grid sync' 'int n;\n__global__ void k() { auto g = this_grid(); }\n'
+refused 1 'a cooperative launch (grid sync)' 'int main() { cudaLaunchCooperativeKernel(0); }\n'
+refused 2 'dynamic parallelism (a launch within a kernel)' \
+    '__global__ void child();\n__global__ void k() { child<<<1, 1>>>(); }\n'
+refused 1 'wmma (tensor cores)' '#include <mma.h>\n'
+refused 1 'inline PTX (asm)' '__device__ void f() { asm("nop;"); }\n'
+refused 3 'half precision' '\n\n#include <cuda_fp16.h>\n'
+refused 1 'an initial value of a __shared__ variable' '__global__ void k() { __shared__ int x = 1; }\n'
+refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
+accepted 'asm in host code' 'int main() { asm("nop"); }\n'
+accepted 'a name in a string' 'const char *s = "tex2D asm wmma"; // texture<int>\n'
+accepted 'a branch not taken' '#ifdef NEVER\n#include <mma.h>\n#endif\n'
+accepted 'a variable called texture' 'int texture = 3;\n'
+
+echo "refusals: $passed right, $failed wrong"
+[ "$failed" -eq 0 ]
