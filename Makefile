@@ -82,8 +82,8 @@ HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
-# CUDA := nvcc, the folder of cublas_v2.h and the cuBLAS library, or nothing: then there is no plug-in,
-# the programs are whole without it, and `make doctor` says why.
+# CUDA := nvcc, the folder of cublas_v2.h and the cuBLAS library; or nothing: then there is no
+# plug-in, the programs are whole without it, and `make doctor` says why.
 CUDA := $(shell NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
 	PYTHON=$(call quote,$(PYTHON)) tools/find_cuda.sh)
 ifeq ($(firstword $(CUDA)),error:)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# find_cuda.sh: prints "NVCC INCLUDE LIBRARY" (nvcc, the folder of cublas_v2.h, the cuBLAS library), or
+# find_cuda.sh: prints "NVCC INCLUDE LIBRARY" (nvcc, the folder of cublas_v2.h, the cuBLAS library),
 # nothing where CUDA code cannot be built, or "error: ..." where a place was named and is wrong.
 #   NVCC, CUBLAS_HOME   where to look instead of searching; NVCC=none builds without CUDA
 #   PYTHON              its site-packages may hold PyPI's nvidia-cublas

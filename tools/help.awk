@@ -9,4 +9,5 @@ BEGIN { print "usage: make COMMAND [NAME=value ...]" }
 END {
     print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc CFLAGS= V=1"
     print "places:        GRADLAB_DATA=data (data sets), PYTHON=.venv/bin/python"
+    print "CUDA:          NVCC=nvcc|none CUBLAS_HOME=folder CUDA_ARCH=\"75 90\" (default: this machine's GPUs)"
 }

@@ -12,8 +12,22 @@ const call_target claim_targets[] = {
     {.device = "cpu", .rungs = "none", .threads = 3},
     {.device = "cpu", .rungs = "all", .threads = 1},
     {.device = "cpu", .rungs = "all", .threads = 3},
+    {.device = "cuda", .rungs = "none", .threads = 1},
+    {.device = "cuda", .rungs = "all", .threads = 1},
+    {.device = "hostcuda", .rungs = "none", .threads = 1},
+    {.device = "hostcuda", .rungs = "all", .threads = 1},
     {.device = NULL},
 };
+
+bool claim_runs_on(const call_target *t) {
+    const char *wanted = getenv("GRADLAB_DEVICES");
+    if (!wanted || !*wanted) wanted = "cpu";
+    for (size_t length; *wanted; wanted += length + (wanted[length] == ',')) {
+        length = strcspn(wanted, ",");
+        if (strlen(t->device) == length && strncmp(wanted, t->device, length) == 0) return true;
+    }
+    return false;
+}
 
 void claim_begin(claim *c, const char *name) {
     memset(c, 0, sizeof *c);

@@ -47,10 +47,16 @@ __attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_targe
 __attribute__((format(printf, 2, 3), noreturn)) void claim_fail(const claim *c, const char *format,
                                                                 ...);
 
-/* Devices, rungs and thread counts that every claim runs on; ends with device NULL. Plain and
- * rungs, one thread and more threads than images or cores. */
+/* Devices, rungs and thread counts; ends with device NULL. Plain and rungs, one thread and more
+ * threads than images or cores. A claim runs on the rows whose device GRADLAB_DEVICES lists
+ * ("cpu,cuda"; default cpu). A device that is listed and not there fails every claim: what was
+ * asked for is never skipped. The first four rows are the cpu's. */
 extern const call_target claim_targets[];
-#define FOR_TARGETS(t) for (const call_target *t = claim_targets; t->device; t++)
+bool claim_runs_on(const call_target *t);
+#define FOR_TARGETS(t)                                                                             \
+    for (const call_target *t = claim_targets; t->device; t++)                                     \
+        if (!claim_runs_on(t)) {                                                                   \
+        } else
 
 /* ---- arrays that live until the claim ends; zeroed ---- */
 

@@ -23,10 +23,12 @@ HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 # Line tables name the fault's line (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5);
 # clash protection makes a large frame touch the guard page of its stack.
 HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
-HOSTCUDA_CFLAGS ?= -std=gnu11 -O2 -g $(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_WARNINGS) \
+# SAN=1: ASan + UBSan; the runtime tells them of its fibers. Build into a folder of its own.
+HOSTCUDA_SAN := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer)
+HOSTCUDA_CFLAGS ?= -std=gnu11 -O2 -g $(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) \
 	-Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
 HOSTCUDA_CXXFLAGS ?= -std=c++17 -O2 -march=native -g1 -gdwarf-4 -fstack-clash-protection \
-	$(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_WARNINGS) -I$(HOSTCUDA)/include
+	$(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) -I$(HOSTCUDA)/include
 
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)
@@ -49,7 +51,7 @@ $(eval $(call hostcuda_rules,cu,))
 .PRECIOUS: $(HOSTCUDA_BUILD)/cu/%.hc.cpp
 
 # A plug-in: $(call hostcuda_plugin,OUT.so,OBJECTS) links .cu objects with the runtime.
-hostcuda_plugin = $(HOSTCUDA_CXX) -shared -Wl,-Bsymbolic -Wl,--no-undefined -o $(1) $(2) \
+hostcuda_plugin = $(HOSTCUDA_CXX) $(HOSTCUDA_SAN) -shared -Wl,-Bsymbolic -Wl,--no-undefined -o $(1) $(2) \
 	$(HOSTCUDA_OBJECTS) $(HOSTCUDA_LIBS)
 
 # ---- the corpus ----
@@ -60,7 +62,7 @@ HOSTCUDA_CASE_OBJECTS := $(HOSTCUDA_CASES:%.cu=$(HOSTCUDA_BUILD)/cu/%.o)
 $(HOSTCUDA_CASE_OBJECTS): $(HOSTCUDA)/tests/cases.h
 
 $(HOSTCUDA_BUILD)/corpus: $(HOSTCUDA)/tests/runner.cpp $(HOSTCUDA_CASE_OBJECTS) $(HOSTCUDA_OBJECTS)
-	$(HOSTCUDA_CXX) -std=c++17 -O1 $(HOSTCUDA_WARNINGS) -o $@ $(filter %.cpp %.o,$^) $(HOSTCUDA_LIBS)
+	$(HOSTCUDA_CXX) -std=c++17 -O1 $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) -o $@ $(filter %.cpp %.o,$^) $(HOSTCUDA_LIBS)
 
 .PHONY: hostcuda-test
 hostcuda-test: $(HOSTCUDA_BUILD)/corpus $(HOSTCUDA_REWRITE)

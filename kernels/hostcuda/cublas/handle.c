@@ -41,7 +41,8 @@ cublasStatus_t hc_blas_GetStream(cublasHandle_t handle, cudaStream_t *stream) {
 cublasStatus_t hc_blas_SetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes) {
     NEED(handle);
     hc_enter();
-    cudaError_t error = hc_check_device(workspace, bytes, "cuBLAS workspace", "cublasSetWorkspace", 0);
+    cudaError_t error =
+        hc_check_device(workspace, bytes, "cuBLAS workspace", "cublasSetWorkspace", 0);
     hc_leave();
     return error ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
 }
@@ -85,7 +86,8 @@ cublasStatus_t hc_blas_GetVersion(cublasHandle_t handle, int *version) {
 const char *hc_blas_GetStatusName(cublasStatus_t status) {
     switch (status) {
 #define NAME(name, number, text)                                                                   \
-    case name: return #name;
+    case name:                                                                                     \
+        return #name;
         HC_BLAS_STATUSES(NAME)
 #undef NAME
     }
@@ -95,7 +97,8 @@ const char *hc_blas_GetStatusName(cublasStatus_t status) {
 const char *hc_blas_GetStatusString(cublasStatus_t status) {
     switch (status) {
 #define TEXT(name, number, text)                                                                   \
-    case name: return text;
+    case name:                                                                                     \
+        return text;
         HC_BLAS_STATUSES(TEXT)
 #undef TEXT
     }

@@ -48,19 +48,19 @@ static cublasStatus_t submit(cublasHandle_t h, const char *name, cudaError_t (*r
 }
 
 #define PASTE(a, b) a##b
-#define JOIN(a, b) PASTE(a, b)
-#define BLAS(name) JOIN(JOIN(hc_blas_, P), name)
+#define JOIN(a, b)  PASTE(a, b)
+#define BLAS(name)  JOIN(JOIN(hc_blas_, P), name)
 #define CBLAS(name) JOIN(JOIN(cblas_, PREFIX), name)
 
-#define P S
+#define P      S
 #define PREFIX s
-#define T float
+#define T      float
 #include "operations.inc"
 #undef P
 #undef PREFIX
 #undef T
 
-#define P D
+#define P      D
 #define PREFIX d
-#define T double
+#define T      double
 #include "operations.inc"

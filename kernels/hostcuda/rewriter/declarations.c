@@ -2,8 +2,8 @@
  *
  *     __shared__ float tile[16][16];   (one typedef and one reference per declarator)
  * ->  typedef float hc_type7; static hc_shared_site hc_site7_0; hc_type7 (&tile)[16][16] =
- *         *(hc_type7 (*)[16][16])hc_shared(&hc_site7_0, sizeof(hc_type7[16][16]), alignof(…), "tile");
- *     extern __shared__ float s[];
+ *         *(hc_type7 (*)[16][16])hc_shared(&hc_site7_0, sizeof(hc_type7[16][16]), alignof(…),
+ * "tile"); extern __shared__ float s[];
  * ->  float *const s = (float *)hc_dynamic_shared();
  *
  * A static thread_local would be simpler, but 96 KB of it keeps a plug-in from loading. */
@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text of tokens [from, to), on one line, without `extern`, `__shared__`, `static` and alignment. */
+/* Text of tokens [from, to), on one line, without `extern`, `__shared__`, `static` and alignment.
+ */
 static char *plain_type(const source *s, size_t from, size_t to, char **alignment) {
     size_t size = s->tokens[to - 1].start + s->tokens[to - 1].length - s->tokens[from].start;
     char *text = calloc(size + (to - from) + 1, 1);
     if (!text) exit(2);
     for (size_t i = from; i < to; i++) {
-        bool skipped = token_is(s, i, "extern") || token_is(s, i, "__shared__") ||
-                       token_is(s, i, "static");
+        bool skipped =
+            token_is(s, i, "extern") || token_is(s, i, "__shared__") || token_is(s, i, "static");
         if (token_is(s, i, "__align__") || token_is(s, i, "alignas")) {
             size_t end = match_forward(s, i + 1);
             if (alignment && end < to) {
@@ -44,14 +45,19 @@ static bool ends_declarator(const source *s, size_t i) {
 }
 
 /* First token of the first declarator of the declaration whose specifiers start at `i`: its stars,
- * else its name. A name that opens a template argument list or a struct body is part of the type. */
+ * else its name. A name that opens a template argument list or a struct body is part of the type.
+ */
 static size_t first_declarator(const source *s, size_t i) {
     int angle = 0;
     for (; i < s->count && !token_is(s, i, ";"); i++) {
-        if (token_is(s, i, "(") || (token_is(s, i, "{") && angle == 0)) i = match_forward(s, i);
-        else if (token_is(s, i, "<")) angle++;
-        else if (token_is(s, i, ">")) angle--;
-        else if (angle == 0 && token_is(s, i, "*")) return i;
+        if (token_is(s, i, "(") || (token_is(s, i, "{") && angle == 0))
+            i = match_forward(s, i);
+        else if (token_is(s, i, "<"))
+            angle++;
+        else if (token_is(s, i, ">"))
+            angle--;
+        else if (angle == 0 && token_is(s, i, "*"))
+            return i;
         else if (angle == 0 && s->tokens[i].kind == TOKEN_NAME && ends_declarator(s, i + 1) &&
                  !(token_is(s, i + 1, "{") && i > 0 &&
                    (token_is(s, i - 1, "struct") || token_is(s, i - 1, "union"))) &&
@@ -66,11 +72,14 @@ static void rewrite_dynamic(source *s, size_t first, size_t name, size_t end) {
     char *variable = token_text(s, name);
     char *text = malloc(2 * strlen(type) + 2 * strlen(variable) + 120);
     if (!text) exit(2);
-    /* At file scope there is no block yet: an object that turns into the pointer when it is used. */
+    /* At file scope there is no block yet: an object that turns into the pointer when it is used.
+     */
     if (s->tokens[name].in_device)
         sprintf(text, "%s *const %s = (%s *)hc_dynamic_shared();", type, variable, type);
-    else sprintf(text, "static const ::hc::dynamic_shared<%s> %s;", type, variable);
-    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start, text);
+    else
+        sprintf(text, "static const ::hc::dynamic_shared<%s> %s;", type, variable);
+    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start,
+                 text);
     free(text);
     free(variable);
     free(type);
@@ -89,9 +98,8 @@ static void add_declarator(const source *s, size_t from, size_t to, const char *
                                 "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");"
                               : "%s static hc_shared_site %s_%d; %s %s&%s%s = *(%s %s*%s)"
                                 "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");";
-    int written =
-        asprintf(&declared, form, *text, type, part, type, stars, variable, shape, type, stars, shape, type, part,
-                 type, stars, shape, align, variable);
+    int written = asprintf(&declared, form, *text, type, part, type, stars, variable, shape, type,
+                           stars, shape, type, part, type, stars, shape, align, variable);
     if (written < 0) exit(2);
     free(*text);
     *text = declared;
@@ -119,7 +127,8 @@ static void rewrite_static(source *s, size_t first, size_t declarator, size_t en
             from = i + 1;
         }
     }
-    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start, text);
+    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start,
+                 text);
     free(text);
     free(align);
     free(type);
@@ -127,8 +136,8 @@ static void rewrite_static(source *s, size_t first, size_t declarator, size_t en
 
 /* The declaration's first token: specifiers may stand before __shared__. */
 static size_t declaration_start(const source *s, size_t i) {
-    static const char *const before[] = {"extern", "static", "volatile", "const", "__align__",
-                                         "alignas"};
+    static const char *const before[] = {"extern", "static",    "volatile",
+                                         "const",  "__align__", "alignas"};
     while (i > 0) {
         size_t previous = i - 1;
         if (token_is(s, previous, ")")) {
@@ -151,7 +160,8 @@ void rewrite_shared(source *s) {
         if (!token_is(s, i, "__shared__")) continue;
         size_t first = declaration_start(s, i), declarator = first_declarator(s, i + 1), end = i;
         while (end < s->count && !token_is(s, end, ";"))
-            end = token_is(s, end, "{") || token_is(s, end, "(") ? match_forward(s, end) + 1 : end + 1;
+            end = token_is(s, end, "{") || token_is(s, end, "(") ? match_forward(s, end) + 1
+                                                                 : end + 1;
         bool dynamic = false;
         for (size_t j = first; j < declarator && j < end; j++) dynamic |= token_is(s, j, "extern");
         if (declarator >= end) {
@@ -177,9 +187,12 @@ void rewrite_device_variables(source *s) {
         if (!constant && !managed && !token_is(s, i, "__device__")) continue;
         bool variable = constant || managed;
         for (size_t j = i + 1; j < s->count && !variable; j++) {
-            if (token_is(s, j, "__align__") || token_is(s, j, "alignas")) j = match_forward(s, j + 1);
-            else if (token_is(s, j, "(") || token_is(s, j, "__global__")) break;
-            else if (token_is(s, j, "operator")) break;
+            if (token_is(s, j, "__align__") || token_is(s, j, "alignas"))
+                j = match_forward(s, j + 1);
+            else if (token_is(s, j, "(") || token_is(s, j, "__global__"))
+                break;
+            else if (token_is(s, j, "operator"))
+                break;
             else if (token_is(s, j, ";") || token_is(s, j, "=") || token_is(s, j, "[") ||
                      token_is(s, j, "{"))
                 variable = true;

@@ -19,7 +19,8 @@ static size_t kernel_start(const source *s, size_t end) {
         if (token_is(s, last, ">")) { /* template arguments: back to their < */
             int depth = 0;
             do {
-                if (token_is(s, last, ")") || token_is(s, last, "]")) last = match_backward(s, last);
+                if (token_is(s, last, ")") || token_is(s, last, "]"))
+                    last = match_backward(s, last);
                 if (last >= s->count) return s->count;
                 if (token_is(s, last, ">")) depth++;
                 if (token_is(s, last, "<")) depth--;
@@ -62,8 +63,7 @@ static size_t launch_close(const source *s, size_t open) {
         }
         if (token_is(s, i, ";")) return s->count;
         size_t run = 0;
-        while (token_is(s, i + run, ">") &&
-               s->tokens[i + run].start == s->tokens[i].start + run)
+        while (token_is(s, i + run, ">") && s->tokens[i + run].start == s->tokens[i].start + run)
             run++;
         if (run >= 3) return i + run - 3;
         if (run) i += run - 1;
@@ -76,10 +76,14 @@ static int template_parameters(const source *s, size_t open, size_t *close) {
     int depth = 0, commas = 0;
     bool pack = false;
     for (size_t i = open; i < s->count; i++) {
-        if (token_is(s, i, "(") || token_is(s, i, "{")) i = match_forward(s, i);
-        else if (token_is(s, i, "<")) depth++;
-        else if (token_is(s, i, ",")) commas += depth == 1;
-        else if (token_is(s, i, ".")) pack = true;
+        if (token_is(s, i, "(") || token_is(s, i, "{"))
+            i = match_forward(s, i);
+        else if (token_is(s, i, "<"))
+            depth++;
+        else if (token_is(s, i, ","))
+            commas += depth == 1;
+        else if (token_is(s, i, "."))
+            pack = true;
         else if (token_is(s, i, ">") && --depth == 0) {
             *close = i;
             return pack ? -1 : commas + 1;
@@ -159,8 +163,10 @@ static void rewrite_launch(source *s, size_t open) {
     bool deduced = named && kernel_needs_deduction(s, name, given);
     char *spelling = quoted_source(s, first, open - 1);
     size_t start = s->tokens[first].start;
-    edit_insert(s, start, deduced ? "::hc::hc_deduced_kernel(HC_SITE(\"%s\"), [=](auto... hc_a) { "
-                                  : "::hc::hc_kernel(HC_SITE(\"%s\"), ", spelling);
+    edit_insert(s, start,
+                deduced ? "::hc::hc_deduced_kernel(HC_SITE(\"%s\"), [=](auto... hc_a) { "
+                        : "::hc::hc_kernel(HC_SITE(\"%s\"), ",
+                spelling);
     edit_replace(s, s->tokens[open].start, 3, deduced ? "(hc_a...); }, " : ", ");
     edit_replace(s, s->tokens[close].start, 3, ")");
     free(spelling);

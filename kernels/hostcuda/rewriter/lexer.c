@@ -127,8 +127,10 @@ static token_kind lex_name(lexer *l) {
     size_t length = l->at - start;
     bool prefix = length <= 3 && strspn(text + start, "uULR8") >= length;
     if (!prefix || (text[l->at] != '"' && text[l->at] != '\'')) return TOKEN_NAME;
-    if (text[l->at - 1] == 'R') skip_raw_string(l);
-    else skip_quoted(l);
+    if (text[l->at - 1] == 'R')
+        skip_raw_string(l);
+    else
+        skip_quoted(l);
     return TOKEN_TEXT;
 }
 
@@ -148,7 +150,8 @@ static const char *directive_name(const char *text, size_t *length) {
     return text;
 }
 
-/* Counts #if … #endif. A guard (#ifndef as the file's first token) is no condition to speak of. */
+/* Counts #if and #endif. A guard (#ifndef as the file's first token) is no condition to speak of.
+ */
 static void count_conditional(lexer *l, const char *name, size_t length) {
     if (length == 5 && strncmp(name, "endif", 5) == 0) l->conditional--;
     if (strncmp(name, "if", 2) != 0) return;
@@ -169,8 +172,10 @@ static void lex_directive(lexer *l) {
     while (l->at < l->s->size && l->s->text[l->at] != '\n') {
         size_t joined = continuation(l->s, l->at);
         l->line += joined > 0;
-        if (joined) l->at += joined;
-        else if (!skip_comment(l)) l->at++;
+        if (joined)
+            l->at += joined;
+        else if (!skip_comment(l))
+            l->at++;
     }
     emit(l, TOKEN_DIRECTIVE, start, l->at, line);
     count_conditional(l, name, length);
@@ -206,10 +211,14 @@ void source_lex(source *s) {
             size_t start = l.at;
             int line = l.line;
             token_kind kind = TOKEN_TEXT;
-            if (c == '"' || c == '\'') skip_quoted(&l);
-            else if (isdigit((unsigned char)c)) lex_number(&l), kind = TOKEN_NUMBER;
-            else if (isalpha((unsigned char)c) || c == '_') kind = lex_name(&l);
-            else kind = lex_punct(&l);
+            if (c == '"' || c == '\'')
+                skip_quoted(&l);
+            else if (isdigit((unsigned char)c))
+                lex_number(&l), kind = TOKEN_NUMBER;
+            else if (isalpha((unsigned char)c) || c == '_')
+                kind = lex_name(&l);
+            else
+                kind = lex_punct(&l);
             emit(&l, kind, start, l.at, line);
         }
     }

@@ -1,8 +1,8 @@
 /* main.c: hostcuda-rewrite [-I dir]… FILE.cu >FILE.hc.cpp
  *
  * CUDA C++ in, C++17 out. Exit status 1: something is not supported, and was named on stderr.
- * An included file that holds CUDA syntax (a .cuh, or a header with a kernel) is rewritten in place,
- * between #line directives; every other #include is left to the compiler. */
+ * An included file that holds CUDA syntax (a .cuh, or a header with a kernel) is rewritten in
+ * place, between #line directives; every other #include is left to the compiler. */
 #define _GNU_SOURCE
 #include "rewriter.h"
 

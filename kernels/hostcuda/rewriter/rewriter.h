@@ -53,7 +53,8 @@ void edit_insert(source *s, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void edit_write(const source *s);
 void refuse(source *s, size_t index, const char *what, const char *instead);
-void *grow(void *array, size_t count, size_t size); /* realloc in powers of two; exits without memory */
+void *grow(void *array, size_t count,
+           size_t size); /* realloc in powers of two; exits without memory */
 
 /* scope.c */
 void mark_scopes(source *s);
@@ -70,6 +71,5 @@ void rewrite_device_variables(source *s);
 
 /* refusals.c */
 void refuse_unsupported(source *s);
-
 
 #endif

@@ -1,4 +1,5 @@
-/* scope.c: which tokens lie in the body of a __global__ or __device__ function; matching brackets. */
+/* scope.c: which tokens lie in the body of a __global__ or __device__ function; matching brackets.
+ */
 #include "rewriter.h"
 
 #include <string.h>

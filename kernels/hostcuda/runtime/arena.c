@@ -1,9 +1,11 @@
-/* arena.c: device memory: one reserved range of addresses, in which each buffer ends at a guard page.
+/* arena.c: device memory: one reserved range of addresses, in which each buffer ends at a guard
+ * page.
  *
  * The whole range is a mapping of an empty file: touching it is SIGBUS whatever its protection. A
  * buffer is anonymous memory mapped over it; freeing maps the file back. So one mprotect over the
  * range closes all buffers while host code runs and opens them for kernels, and guards and freed
- * buffers stay closed. Addresses of freed buffers are taken again only when the range is used up. */
+ * buffers stay closed. Addresses of freed buffers are taken again only when the range is used up.
+ */
 #define _GNU_SOURCE
 #include "internal.h"
 
@@ -15,9 +17,17 @@
 #include <unistd.h>
 
 /* A guard costs addresses alone, so it is wide: a row too far shall still hit it. */
-enum { PAGE = 4096, GUARD = 64 * 1024, HUGE = 2 << 20, ALIGN = 16, FRESH = 0xff, CANARY = 0xc5, EDGE = 64 };
+enum {
+    PAGE = 4096,
+    GUARD = 64 * 1024,
+    HUGE = 2 << 20,
+    ALIGN = 16,
+    FRESH = 0xff,
+    CANARY = 0xc5,
+    EDGE = 64
+};
 
-static char *base;        /* of the reservation */
+static char *base;           /* of the reservation */
 static size_t reserved, top; /* bytes; everything from base + top on was never used */
 static int empty_file = -1;
 static hc_buffer *buffers; /* in the order of their addresses */
@@ -75,8 +85,10 @@ static int after(const char *p) {
     int low = 0, high = buffer_count;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (buffers[middle].pages > p) high = middle;
-        else low = middle + 1;
+        if (buffers[middle].pages > p)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }
@@ -161,18 +173,15 @@ static char *take_addresses(size_t bytes) {
     return NULL;
 }
 
-static void fill_edges(const hc_buffer *b) {
-    char *end = b->pages + b->page_bytes;
-    size_t before = (size_t)(b->start - b->pages);
-    memset(b->start - (before < EDGE ? before : EDGE), CANARY, before < EDGE ? before : EDGE);
-    memset(b->start + b->bytes, CANARY, (size_t)(end - b->start) - b->bytes);
-}
-
 static cudaError_t allocate_pinned(size_t bytes, hc_site at, void **p) {
     size_t pages = round_up(bytes, PAGE);
     if (posix_memalign(p, PAGE, pages) != 0) return cudaErrorMemoryAllocation;
-    insert(&(hc_buffer){.start = *p, .pages = *p, .bytes = bytes, .page_bytes = pages,
-                        .space = HC_PINNED, .allocated = at});
+    insert(&(hc_buffer){.start = *p,
+                        .pages = *p,
+                        .bytes = bytes,
+                        .page_bytes = pages,
+                        .space = HC_PINNED,
+                        .allocated = at});
     return cudaSuccess;
 }
 
@@ -190,10 +199,14 @@ cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p
         MAP_FAILED)
         return cudaErrorMemoryAllocation;
     if (pages >= HUGE) madvise(from, pages, MADV_HUGEPAGE); /* makes opening and closing cheap */
-    hc_buffer b = {.start = from + pages - round_up(bytes, ALIGN), .pages = from, .bytes = bytes,
-                   .page_bytes = pages, .space = space, .allocated = at};
+    hc_buffer b = {.start = from + pages - round_up(bytes, ALIGN),
+                   .pages = from,
+                   .bytes = bytes,
+                   .page_bytes = pages,
+                   .space = space,
+                   .allocated = at};
     memset(b.start, FRESH, bytes);
-    fill_edges(&b);
+    hc_fill_edges(&b);
     insert(&b);
     live_bytes += pages;
     if (!open_depth && space == HC_DEVICE) mprotect(from, pages, PROT_NONE);
@@ -244,49 +257,9 @@ void hc_arena_close(void) {
 
 bool hc_arena_is_open(void) { return open_depth > 0; }
 
-/* ---- canaries and leaks ---- */
-
-static const char *first_damage(const char *p, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)p[i] != CANARY) return p + i;
-    return NULL;
-}
-
-void hc_check_canaries(hc_buffer *b, const char *when) {
-    if (b->freed || b->space == HC_PINNED) return;
-    hc_arena_open();
-    size_t before = (size_t)(b->start - b->pages), edge = before < EDGE ? before : EDGE;
-    char *end = b->start + b->bytes;
-    const char *low = first_damage(b->start - edge, edge);
-    const char *high = first_damage(end, (size_t)(b->pages + b->page_bytes - end));
-    if (low || high) {
-        long distance = low ? (long)(low - b->start) : (long)(high - end);
-        hc_complain("out-of-bounds", b->allocated.file, b->allocated.line,
-                    "an index that is off by one, or a size in elements where bytes are wanted",
-                    "the buffer of %zu bytes allocated here was overwritten %ld bytes %s (seen %s)",
-                    b->bytes, low ? -distance : distance, low ? "before its start" : "past its end",
-                    when);
-        fill_edges(b);
-    }
-    hc_arena_close();
-}
-
-void hc_check_all_canaries(const char *when) {
-    hc_arena_open();
-    for (int i = 0; i < buffer_count; i++) hc_check_canaries(&buffers[i], when);
-    hc_arena_close();
-}
-
-/* After a failed kernel a program cannot tidy up: only the failure is told. */
-void hc_report_leaks(void) {
-    if (hc_sticky()) return;
-    for (int i = 0; i < buffer_count; i++) {
-        const hc_buffer *b = &buffers[i];
-        if (b->freed) continue;
-        hc_complain("leak", b->allocated.file, b->allocated.line,
-                    b->space == HC_PINNED ? "cudaFreeHost is missing" : "cudaFree is missing",
-                    "%zu bytes allocated here were never freed", b->bytes);
-    }
+hc_buffer *hc_arena_buffers(int *count) {
+    *count = buffer_count;
+    return buffers;
 }
 
 void hc_arena_release_all(hc_site at) {

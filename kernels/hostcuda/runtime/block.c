@@ -111,7 +111,8 @@ static void start_thread(hc_worker *w, int thread) {
 static void divergent_exit(hc_worker *w) {
     hc_text t;
     hc_report_begin(&t, "divergent-barrier", w->barrier.file, w->barrier.line);
-    hc_add(&t, "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
+    hc_add(&t,
+           "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
            w->waiting_count, w->count);
     hc_report_thread(&t);
     hc_report_likely(&t, "a `return` (or an if) that only some threads take stands before the "
@@ -157,8 +158,9 @@ static void divergent_place(hc_worker *w, const char *file, int line) {
     bool later = line > w->barrier.line;
     hc_text t;
     hc_report_begin(&t, "divergent-barrier", file, later ? w->barrier.line : line);
-    hc_add(&t, "a thread waits at the __syncthreads() of line %d, but thread (%d,%d,%d) of the same "
-               "block waits at that of line %d",
+    hc_add(&t,
+           "a thread waits at the __syncthreads() of line %d, but thread (%d,%d,%d) of the same "
+           "block waits at that of line %d",
            line, other->x, other->y, other->z, w->barrier.line);
     hc_report_thread(&t);
     hc_report_likely(&t, "a __syncthreads() stands inside an if or a loop that the threads of a "
@@ -170,7 +172,8 @@ static void divergent_place(hc_worker *w, const char *file, int line) {
 static void release(hc_worker *w) {
     w->barrier_result = w->barrier_sum;
     w->barrier_sum = 0;
-    /* All others wait here and none is ready: the queue of the waiting becomes that of the ready. */
+    /* All others wait here and none is ready: the queue of the waiting becomes that of the ready.
+     */
     uint16_t *released = w->waiting;
     w->waiting = w->ready;
     w->ready = released;
@@ -181,8 +184,10 @@ static void release(hc_worker *w) {
 
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
     hc_worker *w = hc_self;
-    if (!w || !w->in_kernel) return 0; /* host code: nvcc refuses it, and so does the legality check */
-    if (w->waiting_count == 0) w->barrier = (hc_site){file, line};
+    if (!w || !w->in_kernel)
+        return 0; /* host code: nvcc refuses it, and so does the legality check */
+    if (w->waiting_count == 0)
+        w->barrier = (hc_site){file, line};
     else if (w->barrier.line != line || (w->barrier.file != file && strcmp(w->barrier.file, file)))
         divergent_place(w, file, line);
     w->barrier_sum += kind == HC_AND ? !predicate : predicate;

@@ -1,8 +1,8 @@
 /* copy.c: copies and memset: what they demand of their pointers, and their run in stream order.
  *
- * A copy from ordinary host memory takes its bytes when it is called, as a GPU's driver does; one to
- * or from page-locked memory happens when the stream gets there, and so does every copy to the host:
- * host code that does not wait sees the old bytes. */
+ * A copy from ordinary host memory takes its bytes when it is called, as a GPU's driver does; one
+ * to or from page-locked memory happens when the stream gets there, and so does every copy to the
+ * host: host code that does not wait sees the old bytes. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -30,21 +30,24 @@ static cudaError_t complain(const char *kind, hc_site at, const hc_buffer *b, co
 }
 
 /* One side of a copy: is p where the direction says, and are `bytes` there? */
-static cudaError_t check_side(const void *p, size_t bytes, bool device, const char *side, hc_site at) {
+static cudaError_t check_side(const void *p, size_t bytes, bool device, const char *side,
+                              hc_site at) {
     hc_buffer *b;
     hc_space space = hc_space_of(p, &b);
     bool is_device = space != HC_HOST, both = space == HC_MANAGED || space == HC_PINNED;
     if (!p) return complain("null-pointer", at, NULL, "was it allocated?", "NULL", side, bytes);
     if (!both && device && !is_device)
-        return complain("copy-direction", at, NULL,
-                        "the direction names the wrong side, or the arguments are in the wrong order: "
-                        "cudaMemcpy(to, from, bytes, kind)",
-                        "host memory where the direction says device memory", side, bytes);
+        return complain(
+            "copy-direction", at, NULL,
+            "the direction names the wrong side, or the arguments are in the wrong order: "
+            "cudaMemcpy(to, from, bytes, kind)",
+            "host memory where the direction says device memory", side, bytes);
     if (!both && !device && is_device)
-        return complain("copy-direction", at, b,
-                        "the direction names the wrong side, or the arguments are in the wrong order: "
-                        "cudaMemcpy(to, from, bytes, kind)",
-                        "device memory where the direction says host memory", side, bytes);
+        return complain(
+            "copy-direction", at, b,
+            "the direction names the wrong side, or the arguments are in the wrong order: "
+            "cudaMemcpy(to, from, bytes, kind)",
+            "device memory where the direction says host memory", side, bytes);
     if (space == HC_GUARD)
         return complain("copy-size", at, NULL, "the pointer was moved out of its buffer",
                         "no buffer is here", side, bytes);
@@ -52,13 +55,15 @@ static cudaError_t check_side(const void *p, size_t bytes, bool device, const ch
         return complain("use-after-free", at, b, "free it after its last use", "freed memory", side,
                         bytes);
     if (b && ((const char *)p < b->start || (const char *)p + bytes > b->start + b->bytes))
-        return complain("copy-size", at, b,
-                        "the size is in bytes: n * sizeof(element), and of the type that was allocated",
-                        "reaches past the buffer", side, bytes);
+        return complain(
+            "copy-size", at, b,
+            "the size is in bytes: n * sizeof(element), and of the type that was allocated",
+            "reaches past the buffer", side, bytes);
     return cudaSuccess;
 }
 
-cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file, int line) {
+cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
+                            int line) {
     return bytes ? check_side(p, bytes, true, what, (hc_site){file, line}) : cudaSuccess;
 }
 
@@ -86,7 +91,8 @@ static cudaError_t run_copy(hc_op *op) {
     const char *from = op->u.copy.staged ? op->u.copy.staged : op->u.copy.from;
     char *to = op->u.copy.to;
     size_t width = op->u.copy.width;
-    bool whole = op->u.copy.height == 1 || (op->u.copy.to_pitch == width && op->u.copy.from_pitch == width);
+    bool whole =
+        op->u.copy.height == 1 || (op->u.copy.to_pitch == width && op->u.copy.from_pitch == width);
     hc_arena_open();
     if (whole) memmove(to, from, width * op->u.copy.height);
     for (size_t y = 0; !whole && y < op->u.copy.height; y++)
@@ -105,15 +111,16 @@ static void stage(hc_op *op, size_t bytes) {
     op->drop = drop_copy;
 }
 
-static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                        size_t height, enum cudaMemcpyKind kind, cudaStream_t stream, bool wait,
-                        hc_site at) {
+static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                        size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream,
+                        bool wait, hc_site at) {
     if (width == 0 || height == 0) return cudaSuccess;
     if (height > 1 && (to_pitch < width || from_pitch < width))
         return hc_fail(cudaErrorInvalidPitchValue);
     hc_enter();
     cudaError_t error = hc_sticky();
-    size_t to_bytes = to_pitch * (height - 1) + width, from_bytes = from_pitch * (height - 1) + width;
+    size_t to_bytes = to_pitch * (height - 1) + width,
+           from_bytes = from_pitch * (height - 1) + width;
     if (!error) error = check(to, from, to_bytes, from_bytes, kind, at);
     if (!error) {
         hc_op *op = hc_op_new("cudaMemcpy", run_copy, at.file, at.line);
@@ -142,9 +149,11 @@ cudaError_t hc_MemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMe
     return copy(to, bytes, from, bytes, bytes, 1, kind, stream, false, (hc_site){file, line});
 }
 
-cudaError_t hc_Memcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                        size_t height, enum cudaMemcpyKind kind, const char *file, int line) {
-    return copy(to, to_pitch, from, from_pitch, width, height, kind, NULL, true, (hc_site){file, line});
+cudaError_t hc_Memcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                        size_t width, size_t height, enum cudaMemcpyKind kind, const char *file,
+                        int line) {
+    return copy(to, to_pitch, from, from_pitch, width, height, kind, NULL, true,
+                (hc_site){file, line});
 }
 
 cudaError_t hc_Memcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -154,12 +163,14 @@ cudaError_t hc_Memcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t
                 (hc_site){file, line});
 }
 
-cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset, size_t symbol_bytes,
-                           bool to_symbol, bool wait, cudaStream_t stream, const char *file, int line) {
+cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset,
+                           size_t symbol_bytes, bool to_symbol, bool wait, cudaStream_t stream,
+                           const char *file, int line) {
     hc_site at = {file, line};
     if (offset + bytes > symbol_bytes) {
         hc_complain("copy-size", file, line, "the size is in bytes and must fit the symbol",
-                    "%zu bytes at offset %zu of a symbol of %zu bytes", bytes, offset, symbol_bytes);
+                    "%zu bytes at offset %zu of a symbol of %zu bytes", bytes, offset,
+                    symbol_bytes);
         return hc_fail(cudaErrorInvalidValue);
     }
     if (hc_space_of(symbol, NULL) != HC_SYMBOL) {

@@ -52,14 +52,29 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
     if (!value) return hc_fail(cudaErrorInvalidValue);
     if (device != 0) return hc_fail(cudaErrorInvalidDevice);
     switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = THREADS_MAX; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = SHARED_STATIC_MAX; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = SHARED_MAX; break;
-    case cudaDevAttrWarpSize: *value = WARP; break;
-    case cudaDevAttrMultiProcessorCount: *value = hc_options_get()->workers; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 7; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = 5; break;
-    default: return hc_fail(cudaErrorInvalidValue);
+    case cudaDevAttrMaxThreadsPerBlock:
+        *value = THREADS_MAX;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        *value = SHARED_STATIC_MAX;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = SHARED_MAX;
+        break;
+    case cudaDevAttrWarpSize:
+        *value = WARP;
+        break;
+    case cudaDevAttrMultiProcessorCount:
+        *value = hc_options_get()->workers;
+        break;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = 7;
+        break;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = 5;
+        break;
+    default:
+        return hc_fail(cudaErrorInvalidValue);
     }
     return cudaSuccess;
 }
@@ -122,8 +137,10 @@ cudaError_t hc_OccupancyOf(int *blocks, const void *kernel, int threads, size_t 
 /* Ends all work, frees all memory after naming what was leaked, and forgets errors. */
 cudaError_t hc_DeviceReset(const char *file, int line) {
     hc_enter();
-    if (hc_sticky()) hc_streams_drop();
-    else hc_drain_all();
+    if (hc_sticky())
+        hc_streams_drop();
+    else
+        hc_drain_all();
     hc_report_unchecked();
     hc_report_leaks();
     hc_arena_release_all((hc_site){file, line});

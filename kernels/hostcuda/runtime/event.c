@@ -26,7 +26,8 @@ static cudaError_t bad(const char *file, int line) {
 
 static bool valid(cudaEvent_t event) { return event && event->alive == ALIVE; }
 
-cudaError_t hc_EventCreateWithFlags(cudaEvent_t *event, unsigned flags, const char *file, int line) {
+cudaError_t hc_EventCreateWithFlags(cudaEvent_t *event, unsigned flags, const char *file,
+                                    int line) {
     (void)file, (void)line;
     if (!event) return hc_fail(cudaErrorInvalidValue);
     *event = calloc(1, sizeof **event);

@@ -1,5 +1,5 @@
-/* fault.c: signals. A fault within a kernel is named and ends the kernel, not the program; host code
- * that touches device memory is named and ends as any segmentation fault does. */
+/* fault.c: signals. A fault within a kernel is named and ends the kernel, not the program; host
+ * code that touches device memory is named and ends as any segmentation fault does. */
 #define _GNU_SOURCE
 #include "internal.h"
 
@@ -52,7 +52,8 @@ static void begin(hc_text *t, const char *kind, void *pc) {
     hc_source source = {.file = "?"};
     bool known = source_of(pc, &source);
     hc_report_begin(t, kind, source.file, source.line);
-    if (!known) hc_add(t, "(no line: compile with -g, or addr2line -e MODULE %s) ", source.function);
+    if (!known)
+        hc_add(t, "(no line: compile with -g, or addr2line -e MODULE %s) ", source.function);
 }
 
 static void add_buffer(hc_text *t, const hc_buffer *b) {
@@ -69,8 +70,9 @@ static void device_fault(hc_text *t, const char *p, const char *verb, void *pc) 
         hc_add(t, "%s device memory that was freed", verb);
         hc_report_thread(t);
         add_buffer(t, b);
-        hc_report_likely(t, "cudaFree came before the last kernel that uses the buffer, or a copy of "
-                            "the pointer was kept");
+        hc_report_likely(t,
+                         "cudaFree came before the last kernel that uses the buffer, or a copy of "
+                         "the pointer was kept");
         return;
     }
     b = hc_arena_nearest(p);
@@ -80,8 +82,10 @@ static void device_fault(hc_text *t, const char *p, const char *verb, void *pc) 
         hc_report_thread(t);
         return;
     }
-    long past = (long)(p - (b->start + b->bytes)), distance = past >= 0 ? past : (long)(b->start - p);
-    if (distance == 0) hc_add(t, "%s right past the end of a buffer", verb);
+    long past = (long)(p - (b->start + b->bytes)),
+         distance = past >= 0 ? past : (long)(b->start - p);
+    if (distance == 0)
+        hc_add(t, "%s right past the end of a buffer", verb);
     else
         hc_add(t, "%s %ld bytes %s of a buffer", verb, distance,
                past > 0 ? "past the end" : "before the start");
@@ -92,7 +96,8 @@ static void device_fault(hc_text *t, const char *p, const char *verb, void *pc) 
                                   : "an index below 0: a border (i - 1, pad) that is not guarded");
 }
 
-static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info, const ucontext_t *u) {
+static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info,
+                                const ucontext_t *u) {
     const hc_worker *w = hc_self;
     const char *p = info->si_addr, *verb = is_write(u) ? "writes" : "reads";
     void *pc = program_counter(u);
@@ -119,14 +124,18 @@ static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info, c
         hc_add(t, "%s past the end of the dynamic __shared__ array (%zu bytes)", verb,
                w->launch->dynamic_shared);
         hc_report_thread(t);
-        hc_report_likely(t, "the third launch argument is the array's size in bytes: n * sizeof(float)");
+        hc_report_likely(
+            t, "the third launch argument is the array's size in bytes: n * sizeof(float)");
     } else if (hc_arena_holds(p)) {
         device_fault(t, p, verb, pc);
     } else if ((size_t)p == 0 && info->si_code > 0 && info->si_code == SI_KERNEL) {
         begin(t, "misaligned-address", pc);
-        hc_add(t, "a vector access at an address that is not a multiple of its size, or a wild pointer");
+        hc_add(
+            t,
+            "a vector access at an address that is not a multiple of its size, or a wild pointer");
         hc_report_thread(t);
-        hc_report_likely(t, "float4 needs a multiple of 16 bytes: 4 floats; an odd row length breaks it");
+        hc_report_likely(
+            t, "float4 needs a multiple of 16 bytes: 4 floats; an odd row length breaks it");
         return cudaErrorMisalignedAddress;
     } else if ((size_t)p < NULL_PAGES) {
         begin(t, "null-pointer", pc);
@@ -184,7 +193,8 @@ void hc_fault_thread(void) {
     stack_t now;
     if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE) && now.ss_size >= SIGNAL_STACK)
         return;
-    void *stack = mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *stack =
+        mmap(NULL, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGNAL_STACK}, NULL);
 }
 

@@ -37,7 +37,8 @@ static inline void hc_switch(void **from, void *to) {
 }
 
 /* A context that enters `run` on the stack [low, low + bytes). It must never return. `colour` moves
- * the top by whole cache lines: stacks at equal page offsets would all compete for the same sets. */
+ * the top by whole cache lines: stacks at equal page offsets would all compete for the same sets.
+ */
 static inline void *hc_context(char *low, unsigned long bytes, int colour, void (*run)(void)) {
     void **top = (void **)(low + bytes - 64 * (unsigned long)(colour * 9 % 48)) - 1;
     top[0] = 0; /* where `run` would return to: the end of every backtrace; aligned as by a call */

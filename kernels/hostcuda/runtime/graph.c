@@ -1,5 +1,5 @@
-/* graph.c: graphs made by stream capture: the captured operations in the order of their calls, which
- * respects every dependency. Launching a graph runs them as one operation of the stream. */
+/* graph.c: graphs made by stream capture: the captured operations in the order of their calls,
+ * which respects every dependency. Launching a graph runs them as one operation of the stream. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -27,8 +27,10 @@ static void give_up(cudaGraph_t graph) {
 }
 
 void hc_graph_append(cudaGraph_t graph, hc_op *op) {
-    if (graph->last) graph->last->next = op;
-    else graph->first = op;
+    if (graph->last)
+        graph->last->next = op;
+    else
+        graph->first = op;
     graph->last = op;
     graph->count++;
 }
@@ -48,14 +50,17 @@ cudaError_t hc_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMod
     return cudaSuccess;
 }
 
-cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const char *file, int line) {
+cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const char *file,
+                                int line) {
     (void)file, (void)line;
     if (!hc_stream_valid(stream) || !graph) return hc_fail(cudaErrorInvalidResourceHandle);
     hc_enter();
     *graph = hc_stream_capture(stream);
     cudaError_t error = *graph && (*graph)->origin == stream ? cudaSuccess : cudaErrorInvalidValue;
-    if (!error) hc_capture_end(*graph);
-    else hc_fail(error);
+    if (!error)
+        hc_capture_end(*graph);
+    else
+        hc_fail(error);
     hc_leave();
     return error;
 }
@@ -64,12 +69,13 @@ cudaError_t hc_StreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStat
                                  const char *file, int line) {
     (void)file, (void)line;
     if (!hc_stream_valid(stream)) return hc_fail(cudaErrorInvalidResourceHandle);
-    *status = hc_stream_capture(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    *status =
+        hc_stream_capture(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
 
-cudaError_t hc_GraphInstantiateFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags,
-                                     const char *file, int line) {
+cudaError_t hc_GraphInstantiateFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                     unsigned long long flags, const char *file, int line) {
     (void)flags, (void)file, (void)line;
     if (!exec || !graph) return hc_fail(cudaErrorInvalidValue);
     *exec = malloc(sizeof **exec);

@@ -18,7 +18,8 @@ static struct {
     uint64_t generation; /* number of the launch that the pool was last woken for */
     int busy, threads;
     pid_t owner;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER,
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
           .done = PTHREAD_COND_INITIALIZER};
 
 static hc_worker *workers;
@@ -112,7 +113,8 @@ static void wake_pool(void) {
     while (pool.threads < worker_count - 1) {
         pthread_t thread;
         hc_worker *w = &workers[pool.threads + 1];
-        if (pthread_create(&thread, NULL, pool_main, w) != 0) break; /* fewer workers, same result */
+        if (pthread_create(&thread, NULL, pool_main, w) != 0)
+            break; /* fewer workers, same result */
         pthread_detach(thread);
         pool.threads++;
     }

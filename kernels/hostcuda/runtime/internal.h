@@ -1,7 +1,7 @@
 /* internal.h: what the parts of the runtime share.
  *
  * From bottom to top: options, report, arena (device memory), fiber (stacks and switch), block (the
- * threads of one block), warp, grid (blocks over workers), stream (queues), then the API's files.
+ * threads of one block), warp, grid (blocks over workers), queue (streams), then the API's files.
  * One lock, hc_lock, guards everything that is not a worker's own. */
 #ifndef HOSTCUDA_INTERNAL_H
 #define HOSTCUDA_INTERNAL_H
@@ -42,7 +42,7 @@ typedef struct hc_text {
 } hc_text;
 void hc_add(hc_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hc_report_begin(hc_text *t, const char *kind, const char *file, int line);
-void hc_report_thread(hc_text *t);  /* kernel, block and thread of the caller, if in a kernel */
+void hc_report_thread(hc_text *t); /* kernel, block and thread of the caller, if in a kernel */
 void hc_report_likely(hc_text *t, const char *mistake);
 void hc_report_end(hc_text *t);
 /* A whole report outside of kernels. */
@@ -54,7 +54,8 @@ typedef struct hc_source {
     char function[200], file[400];
     int line;
 } hc_source;
-/* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction. */
+/* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction.
+ */
 bool hc_source_of(void *const *pcs, int count, hc_source *source);
 
 /* ---- arena.c: device memory ---- */
@@ -76,6 +77,10 @@ void hc_arena_close(void);
 void hc_arena_protect(bool closed); /* whatever the nesting: for the watchdog */
 bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
+hc_buffer *hc_arena_buffers(int *count);
+
+/* ---- canary.c ---- */
+void hc_fill_edges(const hc_buffer *b);
 void hc_check_canaries(hc_buffer *b, const char *when);
 void hc_check_all_canaries(const char *when);
 size_t hc_arena_live(size_t *buffers);
@@ -185,7 +190,7 @@ void hc_report_unchecked(void);
 void hc_forget_errors(void);
 void hc_note_unchecked(hc_site at, const char *what);
 
-/* ---- stream.c, graph.c ---- */
+/* ---- queue.c, stream.c, graph.c ---- */
 typedef struct hc_op hc_op;
 struct hc_op {
     hc_op *next;
@@ -220,6 +225,17 @@ struct hc_op {
     } u;
 };
 
+struct CUstream_st {
+    struct CUstream_st *next;
+    hc_op *first, *last;
+    bool blocking; /* ordered with the default stream */
+    cudaGraph_t capture;
+    hc_site created;
+};
+
+extern struct CUstream_st hc_default_stream;
+struct CUstream_st *hc_resolve(cudaStream_t stream); /* 0, 1 and 2 are the default stream */
+
 extern pthread_mutex_t hc_lock;
 void hc_enter(void); /* takes the lock, sets the runtime up on first use */
 void hc_leave(void);
@@ -236,7 +252,8 @@ void hc_streams_drop(void);
 cudaGraph_t hc_stream_capture(cudaStream_t stream);
 uint64_t hc_next_number(void);
 bool hc_stream_is_default(cudaStream_t stream);
-void hc_capture_set(cudaStream_t stream, cudaGraph_t graph); /* NULL: the stream leaves its capture */
+void hc_capture_set(cudaStream_t stream,
+                    cudaGraph_t graph); /* NULL: the stream leaves its capture */
 void hc_capture_end(cudaGraph_t graph);
 void hc_graph_append(cudaGraph_t graph, hc_op *op);
 
@@ -245,6 +262,7 @@ cudaError_t hc_queue_call(cudaStream_t stream, const char *name, cudaError_t (*r
                           const void *payload, size_t bytes, const char *file, int line);
 cudaError_t hc_finish(cudaStream_t stream);
 /* Checks that [p, p + bytes) is device memory; reports and returns an error if not. */
-cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file, int line);
+cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
+                            int line);
 
 #endif

@@ -18,13 +18,15 @@ static cudaError_t check_size(const hc_launch *l) {
         return cudaErrorInvalidDeviceFunction;
     }
     if (threads == 0)
-        what = "a block of 0 threads", likely = "a block size that came out as 0, by integer division?";
+        what = "a block of 0 threads",
+        likely = "a block size that came out as 0, by integer division?";
     else if (threads > THREADS_MAX || l->block.x > 1024 || l->block.y > 1024 || l->block.z > 64)
         what = "a block has at most 1024 threads (and 1024, 1024, 64 per direction)",
         likely = "x, y and z multiply: dim3(32, 32) is already full; make more blocks instead";
     else if (l->grid.x == 0 || l->grid.y == 0 || l->grid.z == 0)
         what = "a grid of 0 blocks",
-        likely = "n / block rounds down: write (n + block - 1) / block, and launch nothing for n = 0";
+        likely =
+            "n / block rounds down: write (n + block - 1) / block, and launch nothing for n = 0";
     else if (l->grid.x > 0x7fffffffu || l->grid.y > 65535 || l->grid.z > 65535)
         what = "a grid has at most 2147483647 x 65535 x 65535 blocks",
         likely = "put the long direction into x, or let each thread do more than one element";
@@ -47,8 +49,8 @@ static cudaError_t check_pointers(const hc_launch *l) {
         if (!l->pointers[i] || hc_space_of(l->pointers[i], NULL) != HC_HOST) continue;
         hc_text t;
         hc_report_begin(&t, "host-pointer", l->site.file, l->site.line);
-        hc_add(&t, "argument %d of kernel %s is %p, which is host memory", l->positions[i], l->kernel,
-               l->pointers[i]);
+        hc_add(&t, "argument %d of kernel %s is %p, which is host memory", l->positions[i],
+               l->kernel, l->pointers[i]);
         hc_report_likely(&t, "pass the pointer that cudaMalloc gave, and copy the data there with "
                              "cudaMemcpy(..., cudaMemcpyHostToDevice)");
         hc_report_end(&t);

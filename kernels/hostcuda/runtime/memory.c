@@ -7,8 +7,10 @@ static cudaError_t allocate(hc_space space, void **p, size_t bytes, const char *
     if (!p) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
     cudaError_t error = hc_sticky();
-    if (!error && bytes == 0) *p = NULL;
-    else if (!error) error = hc_arena_allocate(space, bytes, (hc_site){file, line}, p);
+    if (!error && bytes == 0)
+        *p = NULL;
+    else if (!error)
+        error = hc_arena_allocate(space, bytes, (hc_site){file, line}, p);
     if (error) hc_fail(error);
     hc_leave();
     return error;
@@ -49,9 +51,10 @@ static cudaError_t release(void *p, bool pinned, hc_site at) {
     if (b->freed) {
         hc_text t;
         hc_report_begin(&t, "double-free", at.file, at.line);
-        hc_add(&t, "this buffer of %zu bytes was already freed at %s:%d (allocated at %s:%d)", b->bytes,
-               b->released.file, b->released.line, b->allocated.file, b->allocated.line);
-        hc_report_likely(&t, "two owners free it: free it in one place and set the pointer to NULL");
+        hc_add(&t, "this buffer of %zu bytes was already freed at %s:%d (allocated at %s:%d)",
+               b->bytes, b->released.file, b->released.line, b->allocated.file, b->allocated.line);
+        hc_report_likely(&t,
+                         "two owners free it: free it in one place and set the pointer to NULL");
         hc_report_end(&t);
         return cudaErrorInvalidValue;
     }
@@ -121,9 +124,9 @@ cudaError_t hc_MemGetInfo(size_t *free_bytes, size_t *total, const char *file, i
 cudaError_t hc_PointerGetAttributes(cudaPointerAttributes *attributes, const void *p,
                                     const char *file, int line) {
     (void)file, (void)line;
-    static const enum cudaMemoryType types[] = {cudaMemoryTypeUnregistered, cudaMemoryTypeDevice,
-                                                cudaMemoryTypeManaged,      cudaMemoryTypeHost,
-                                                cudaMemoryTypeDevice,       cudaMemoryTypeUnregistered};
+    static const enum cudaMemoryType types[] = {
+        cudaMemoryTypeUnregistered, cudaMemoryTypeDevice, cudaMemoryTypeManaged,
+        cudaMemoryTypeHost,         cudaMemoryTypeDevice, cudaMemoryTypeUnregistered};
     hc_enter();
     hc_space space = hc_space_of(p, NULL);
     hc_leave();

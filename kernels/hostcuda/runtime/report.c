@@ -46,9 +46,9 @@ void hc_report_thread(hc_text *t) {
     const hc_worker *w = hc_self;
     if (!w || !w->launch) return;
     const hc_launch *l = w->launch;
-    hc_add(t, "\n    kernel   %s<<<(%u,%u,%u), (%u,%u,%u)>>>, launched at %s:%d", l->kernel, l->grid.x,
-           l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z, shorten(l->site.file),
-           l->site.line);
+    hc_add(t, "\n    kernel   %s<<<(%u,%u,%u), (%u,%u,%u)>>>, launched at %s:%d", l->kernel,
+           l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
+           shorten(l->site.file), l->site.line);
     hc_add(t, "\n    thread   block (%u,%u,%u), thread (%u,%u,%u)", hc_now.block.x, hc_now.block.y,
            hc_now.block.z, hc_now.thread.x, hc_now.thread.y, hc_now.thread.z);
 }
@@ -73,7 +73,8 @@ static void put_log(const hc_text *t) {
     if (file < 0) return;
     const char *end = memchr(t->text, '\n', t->used);
     char line[1000];
-    int n = snprintf(line, sizeof line, "%.*s\n", (int)(end ? end - t->text : (long)t->used), t->text);
+    int n =
+        snprintf(line, sizeof line, "%.*s\n", (int)(end ? end - t->text : (long)t->used), t->text);
     put_line(file, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     close(file);
 }
@@ -93,8 +94,8 @@ void hc_report_end(hc_text *t) {
     put_log(t);
 }
 
-void hc_complain(const char *kind, const char *file, int line, const char *likely, const char *format,
-                 ...) {
+void hc_complain(const char *kind, const char *file, int line, const char *likely,
+                 const char *format, ...) {
     hc_text t;
     char what[1200];
     va_list arguments;

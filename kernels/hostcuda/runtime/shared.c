@@ -77,7 +77,8 @@ cudaError_t hc_FuncGetAttributesOf(cudaFuncAttributes *attributes, const void *k
 
 void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number) {
     if (!w->shared) {
-        char *base = mmap(NULL, ARENA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *base =
+            mmap(NULL, ARENA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (base == MAP_FAILED || mprotect(base + ARENA, PAGE, PROT_NONE) != 0) {
             fprintf(stderr, "hostcuda: no memory for __shared__\n");
             abort();
@@ -107,8 +108,9 @@ static void too_large(hc_shared_site *site, const char *name, size_t bytes) {
     hc_worker *w = hc_self;
     hc_text t;
     hc_report_begin(&t, "shared-too-large", w->launch->site.file, w->launch->site.line);
-    hc_add(&t, "__shared__ %s needs %zu bytes; with it the kernel has more than %d bytes of static "
-               "shared memory",
+    hc_add(&t,
+           "__shared__ %s needs %zu bytes; with it the kernel has more than %d bytes of static "
+           "shared memory",
            name, bytes, SHARED_STATIC_MAX);
     hc_report_thread(&t);
     hc_report_likely(&t, "nvcc refuses this; use a smaller tile, or extern __shared__ with "
@@ -120,7 +122,8 @@ static void too_large(hc_shared_site *site, const char *name, size_t bytes) {
 
 void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const char *name) {
     hc_worker *w = hc_self;
-    if (!w || !w->in_kernel) abort(); /* host code called a __device__ function that has __shared__ */
+    if (!w || !w->in_kernel)
+        abort(); /* host code called a __device__ function that has __shared__ */
     pthread_mutex_lock(&lock);
     uint64_t place = __atomic_load_n(&site->place, __ATOMIC_RELAXED);
     if ((place ^ hc_shared_launch) >> 24 != 0) {

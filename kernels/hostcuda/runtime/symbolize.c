@@ -21,8 +21,8 @@ enum { FRAMES_MAX = 24 };
 
 /* Is the file the student's, and not a header of the runtime or the system? */
 static bool is_students(const char *file) {
-    return file[0] != '?' && !strstr(file, "hostcuda/include/") && !strstr(file, "hostcuda/runtime/") &&
-           strncmp(file, "/usr/", 5) != 0;
+    return file[0] != '?' && !strstr(file, "hostcuda/include/") &&
+           !strstr(file, "hostcuda/runtime/") && strncmp(file, "/usr/", 5) != 0;
 }
 
 /* Reads addr2line's pairs of lines: function, file:line. */

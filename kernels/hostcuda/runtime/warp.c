@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *name_of(hc_warp_kind kind) {
-    static const char *const names[] = {"__syncwarp",      "__shfl_sync",     "__shfl_up_sync",
+    static const char *const names[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
                                         "__shfl_down_sync", "__shfl_xor_sync", "a warp vote",
                                         "__match_any_sync", "__activemask"};
     return names[kind];
@@ -15,11 +15,19 @@ static const char *name_of(hc_warp_kind kind) {
 static int source_lane(const hc_thread *t, int lane) {
     int width = t->width > 0 ? t->width : WARP, base = lane & ~(width - 1), from = lane;
     switch (t->kind) {
-    case HC_SHFL: return base + (t->lane & (width - 1));
-    case HC_SHFL_UP: from = lane - t->lane; return from < base ? lane : from;
-    case HC_SHFL_DOWN: from = lane + t->lane; return from >= base + width ? lane : from;
-    case HC_SHFL_XOR: from = lane ^ t->lane; return from >= base + width ? lane : from;
-    default: return lane;
+    case HC_SHFL:
+        return base + (t->lane & (width - 1));
+    case HC_SHFL_UP:
+        from = lane - t->lane;
+        return from < base ? lane : from;
+    case HC_SHFL_DOWN:
+        from = lane + t->lane;
+        return from >= base + width ? lane : from;
+    case HC_SHFL_XOR:
+        from = lane ^ t->lane;
+        return from >= base + width ? lane : from;
+    default:
+        return lane;
     }
 }
 
@@ -160,7 +168,8 @@ void hc_report_stuck(hc_worker *w) {
     }
     hc_text t;
     hc_report_begin(&t, "deadlock", w->launch->site.file, w->launch->site.line);
-    hc_add(&t, "%d of %d threads of a block wait and none can go on", w->count - w->exited, w->count);
+    hc_add(&t, "%d of %d threads of a block wait and none can go on", w->count - w->exited,
+           w->count);
     hc_report_thread(&t);
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);

@@ -30,8 +30,10 @@ static void examine(hc_worker *w, uint64_t progress) {
     w->polled = NULL;
     probing = 1;
     for (int i = 1; i <= PROBES && w->progress == progress && w->in_kernel; i++) interrupt(w, i);
-    if (w->progress == progress && w->in_kernel) interrupt(w, LAST);
-    else if (w->in_kernel) hc_arena_protect(false);
+    if (w->progress == progress && w->in_kernel)
+        interrupt(w, LAST);
+    else if (w->in_kernel)
+        hc_arena_protect(false);
     probing = 0;
     w->probe = 0;
 }
@@ -81,8 +83,10 @@ bool hc_watchdog_probe(hc_worker *w, const void *address, bool write) {
     if (!b || b->freed || (const char *)address >= b->pages + b->page_bytes) return false;
     if (w->probe > 0) {
         if (!w->polled) w->polled = address;
-        if (w->polled == address && !write) polls++;
-        else others++;
+        if (w->polled == address && !write)
+            polls++;
+        else
+            others++;
     }
     hc_arena_protect(false);
     return true;
@@ -92,17 +96,20 @@ static void spins(hc_text *t, const void *address) {
     const hc_worker *w = hc_self;
     hc_buffer *b = hc_arena_find(address);
     hc_add(t, "this thread waits in a loop for a value that never changes");
-    if (hc_grid_left()) hc_add(t, ", while %llu blocks of the grid have not begun",
-                               (unsigned long long)hc_grid_left());
+    if (hc_grid_left())
+        hc_add(t, ", while %llu blocks of the grid have not begun",
+               (unsigned long long)hc_grid_left());
     hc_report_thread(t);
     if (b)
         hc_add(t, "\n    waits on byte %ld of the buffer of %zu bytes allocated at %s:%d",
-               (long)((const char *)address - b->start), b->bytes, b->allocated.file, b->allocated.line);
-    hc_report_likely(t, w->launch->grid.x * w->launch->grid.y * w->launch->grid.z > 1
-                            ? "blocks run in any order and need not run at the same time, so none may "
-                              "wait for another: end the kernel and launch a second one"
-                            : "another thread was to write the value: use __syncthreads() or "
-                              "__syncwarp() instead of a loop");
+               (long)((const char *)address - b->start), b->bytes, b->allocated.file,
+               b->allocated.line);
+    hc_report_likely(t,
+                     w->launch->grid.x * w->launch->grid.y * w->launch->grid.z > 1
+                         ? "blocks run in any order and need not run at the same time, so none may "
+                           "wait for another: end the kernel and launch a second one"
+                         : "another thread was to write the value: use __syncthreads() or "
+                           "__syncwarp() instead of a loop");
 }
 
 static void file_of(void *pc, hc_source *source) {

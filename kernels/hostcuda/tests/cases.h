@@ -20,7 +20,8 @@ struct corpus_case {
 extern corpus_case *corpus;
 
 struct corpus_entry : corpus_case {
-    corpus_entry(const char *n, const char *f, bool r, void (*c)()) : corpus_case{n, f, r, c, corpus} {
+    corpus_entry(const char *n, const char *f, bool r, void (*c)())
+        : corpus_case{n, f, r, c, corpus} {
         corpus = this;
     }
 };

@@ -152,7 +152,9 @@ WRONG(program_ends_early) {
     cudaStream_t s;
     cudaStreamCreate(&s);
     cudaFree(x);
-    for (int i = 0; i < 40; i++) cudaLaunchHostFunc(s, [](void *) {}, nullptr); // wrong program_ends_early: never-waited
+    auto nothing = [](void *) {};
+    for (int i = 0; i < 40; i++)
+        cudaLaunchHostFunc(s, nothing, nullptr); // wrong program_ends_early: never-waited
 }
 RIGHT(graph) {
     int *x = device_count<int>(32), *y = device_count<int>(32);
@@ -211,5 +213,6 @@ WRONG(null_kernel) {
 RIGHT(error_names) {
     EXPECT(!strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress"));
     EXPECT(!strcmp(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument"));
-    EXPECT(cudaSetDevice(3) == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice);
+    EXPECT(cudaSetDevice(3) == cudaErrorInvalidDevice);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaSuccess);
 }

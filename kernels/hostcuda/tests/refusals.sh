@@ -1,5 +1,5 @@
 #!/bin/bash
-# refusals.sh REWRITE: what is not supported must be refused with its name and line, and nothing else.
+# refusals.sh REWRITE: what is not supported must be refused with name and line, and no more.
 set -euo pipefail
 rewrite=$1
 folder=$(mktemp -d)
@@ -43,7 +43,8 @@ refused 2 'dynamic parallelism (a launch within a kernel)' \
 refused 1 'wmma (tensor cores)' '#include <mma.h>\n'
 refused 1 'inline PTX (asm)' '__device__ void f() { asm("nop;"); }\n'
 refused 3 'half precision' '\n\n#include <cuda_fp16.h>\n'
-refused 1 'an initial value of a __shared__ variable' '__global__ void k() { __shared__ int x = 1; }\n'
+refused 1 'an initial value of a __shared__ variable' \
+    '__global__ void k() { __shared__ int x = 1; }\n'
 refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
 accepted 'asm in host code' 'int main() { asm("nop"); }\n'
 accepted 'a name in a string' 'const char *s = "tex2D asm wmma"; // texture<int>\n'

@@ -90,14 +90,15 @@ int main(int count, char **arguments) {
         outcome o = run_apart(c);
         bool good = judge(c, o);
         (c->right ? right : wrong)++;
-        if (good) (c->right ? silent : named)++;
+        if (good)
+            (c->right ? silent : named)++;
         else
             printf("%s case %s (%s): status %d\n  wanted: %s\n  log: %s  output: %s\n",
                    c->right ? "right" : "wrong", c->name, c->file, o.status,
                    c->right ? "silence" : expected(c).c_str(), o.log.c_str(), o.output.c_str());
     }
     if (count > 1) return fprintf(stderr, "no case %s\n", arguments[1]), 2;
-    printf("corpus: %d of %d right kernels silent, %d of %d wrong ones named\n", silent, right, named,
-           wrong);
+    printf("corpus: %d of %d right kernels silent, %d of %d wrong ones named\n", silent, right,
+           named, wrong);
     return right > 0 && wrong > 0 && silent == right && named == wrong ? 0 : 1;
 }

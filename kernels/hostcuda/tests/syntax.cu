@@ -106,7 +106,8 @@ WRONG(blas_row_major) {
     float one = 1, zero = 0;
     cublasHandle_t h;
     cublasCreate(&h);
-    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong blas_row_major: blas-argument
+    auto op = CUBLAS_OP_N;
+    cublasSgemm(h, op, op, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong blas_row_major: blas-argument
     cublasDestroy(h);
     cudaFree(a);
     cudaFree(b);
@@ -117,7 +118,8 @@ WRONG(blas_host_matrix) {
     float one = 1, zero = 0;
     cublasHandle_t h;
     cublasCreate(&h);
-    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong blas_host_matrix: copy-direction
+    auto op = CUBLAS_OP_N;
+    cublasSgemm(h, op, op, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong blas_host_matrix: copy-direction
     cublasDestroy(h);
     cudaFree(b);
 }

@@ -55,7 +55,8 @@ WRONG(different_barriers) {
 
 __global__ void count_and_or(int *out, int n) {
     int i = threadIdx.x;
-    int count = __syncthreads_count(i < n), all = __syncthreads_and(i < n), any = __syncthreads_or(i < n);
+    int count = __syncthreads_count(i < n);
+    int all = __syncthreads_and(i < n), any = __syncthreads_or(i < n);
     if (i == 5) out[0] = count, out[1] = all, out[2] = any;
 }
 RIGHT(barrier_reductions) {
@@ -96,7 +97,8 @@ WRONG(shuffle_after_return) {
 }
 
 __global__ void foreign_mask(int *x) {
-    x[threadIdx.x] = __shfl_sync(0x0000ffff, x[threadIdx.x], 0); // wrong lane_not_in_mask: shuffle-wrong-mask
+    int v = x[threadIdx.x];
+    x[threadIdx.x] = __shfl_sync(0xffff, v, 0); // wrong lane_not_in_mask: shuffle-wrong-mask
 }
 WRONG(lane_not_in_mask) {
     int *x = device_count<int>(32);
@@ -107,7 +109,8 @@ WRONG(lane_not_in_mask) {
 
 __global__ void half_shuffle(int *x) {
     if (threadIdx.x < 16) {
-        x[threadIdx.x] = __shfl_xor_sync(0xffffffff, x[threadIdx.x], 1); // wrong lanes_elsewhere: shuffle-missing-lane
+        int v = x[threadIdx.x];
+        x[threadIdx.x] = __shfl_xor_sync(~0u, v, 1); // wrong lanes_elsewhere: shuffle-missing-lane
     }
     __syncthreads();
 }

@@ -44,8 +44,8 @@ typedef struct hc_launch {
     uint3 grid, block;
     size_t dynamic_shared;
     hc_stream stream;
-    void (*run)(void *arguments);      /* runs the kernel once, for the thread in hc_now */
-    void *arguments;                   /* copied by hc_launch_kernel */
+    void (*run)(void *arguments); /* runs the kernel once, for the thread in hc_now */
+    void *arguments;              /* copied by hc_launch_kernel */
     size_t argument_bytes;
     const void *pointers[HC_POINTERS_MAX]; /* the arguments that are pointers to data, ... */
     int positions[HC_POINTERS_MAX];        /* ... and which argument each is, from 1 */
@@ -61,7 +61,7 @@ typedef struct hc_shared_site {
     uint64_t place; /* launch number << 24 | offset */
 } hc_shared_site;
 
-extern __thread char *hc_shared_base;    /* this worker's arena */
+extern __thread char *hc_shared_base;      /* this worker's arena */
 extern __thread uint64_t hc_shared_launch; /* number of the running launch << 24 */
 
 void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const char *name);

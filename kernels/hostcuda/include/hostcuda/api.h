@@ -1,5 +1,5 @@
-/* hostcuda/api.h: the runtime API. hc_ functions of the runtime under CUDA's names, by macro, so that
- * an object file neither defines nor wants a symbol called cuda…. */
+/* hostcuda/api.h: the runtime API. hc_ functions of the runtime under CUDA's names, by macro, so
+ * that an object file neither defines nor wants a symbol called cuda…. */
 #ifndef HOSTCUDA_API_H
 #define HOSTCUDA_API_H
 
@@ -26,8 +26,12 @@ enum cudaMemcpyKind {
 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
-enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
-       cudaHostAllocWriteCombined = 4 };
+enum {
+    cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
+    cudaHostAllocWriteCombined = 4
+};
 enum { cudaHostRegisterDefault = 0, cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,
@@ -43,8 +47,12 @@ enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1,
-                     cudaFuncCachePreferEqual };
+enum cudaFuncCache {
+    cudaFuncCachePreferNone,
+    cudaFuncCachePreferShared,
+    cudaFuncCachePreferL1,
+    cudaFuncCachePreferEqual
+};
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxSharedMemoryPerBlock = 8,
@@ -54,8 +62,12 @@ enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMinor = 76,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice,
-                      cudaMemoryTypeManaged };
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
 
 typedef struct cudaPointerAttributes {
     enum cudaMemoryType type;
@@ -81,7 +93,8 @@ typedef struct cudaFuncAttributes {
     int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
 } cudaFuncAttributes;
 
-/* X(suffix, (arguments)): hc_<suffix> is cuda<suffix>; each takes the caller's file and line last. */
+/* X(suffix, (arguments)): hc_<suffix> is cuda<suffix>; each takes the caller's file and line last.
+ */
 #define HC_API(X)                                                                                  \
     X(MallocBytes, (void **p, size_t bytes, HC_AT))                                                \
     X(MallocHostBytes, (void **p, size_t bytes, HC_AT))                                            \
@@ -97,9 +110,9 @@ typedef struct cudaFuncAttributes {
                     cudaStream_t stream HC_NONE, HC_AT))                                           \
     X(Memcpy2D, (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,     \
                  size_t height, enum cudaMemcpyKind kind, HC_AT))                                  \
-    X(Memcpy2DAsync, (void *to, size_t to_pitch, const void *from, size_t from_pitch,              \
-                      size_t width, size_t height, enum cudaMemcpyKind kind,                       \
-                      cudaStream_t stream HC_NONE, HC_AT))                                         \
+    X(Memcpy2DAsync,                                                                               \
+      (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,               \
+       size_t height, enum cudaMemcpyKind kind, cudaStream_t stream HC_NONE, HC_AT))               \
     X(Memset, (void *p, int value, size_t bytes, HC_AT))                                           \
     X(MemsetAsync, (void *p, int value, size_t bytes, cudaStream_t stream HC_NONE, HC_AT))         \
     X(MemGetInfo, (size_t * free_bytes, size_t * total, HC_AT))                                    \
@@ -112,9 +125,8 @@ typedef struct cudaFuncAttributes {
     X(StreamQuery, (cudaStream_t stream, HC_AT))                                                   \
     X(StreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags HC_NONE, HC_AT))    \
     X(StreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode, HC_AT))           \
-    X(StreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph, HC_AT))                          \
-    X(StreamIsCapturing,                                                                           \
-      (cudaStream_t stream, enum cudaStreamCaptureStatus *status, HC_AT))                          \
+    X(StreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph, HC_AT))                         \
+    X(StreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus * status, HC_AT))      \
     X(LaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data, HC_AT))             \
     X(EventCreate, (cudaEvent_t * event, HC_AT))                                                   \
     X(EventCreateWithFlags, (cudaEvent_t * event, unsigned flags, HC_AT))                          \
@@ -127,7 +139,7 @@ typedef struct cudaFuncAttributes {
       (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags, HC_AT))                \
     X(GraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream, HC_AT))                             \
     X(GraphUpload, (cudaGraphExec_t exec, cudaStream_t stream, HC_AT))                             \
-    X(GraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count, HC_AT))            \
+    X(GraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t * nodes, size_t * count, HC_AT))          \
     X(GraphDestroy, (cudaGraph_t graph, HC_AT))                                                    \
     X(GraphExecDestroy, (cudaGraphExec_t exec, HC_AT))                                             \
     X(GetLastError, (HC_AT))                                                                       \
@@ -150,7 +162,7 @@ typedef struct cudaFuncAttributes {
     X(OccupancyOf, (int *blocks, const void *kernel, int threads, size_t shared, HC_AT))
 
 #ifdef __cplusplus
-#define HC_AT const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
+#define HC_AT   const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
 #define HC_NONE = 0
 #else
 #define HC_AT const char *hc_file, int hc_line
@@ -164,8 +176,9 @@ HC_API(HC_DECLARE)
 
 const char *hc_GetErrorString(cudaError_t error);
 const char *hc_GetErrorName(cudaError_t error);
-cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset, size_t symbol_bytes,
-                           bool to_symbol, bool wait, cudaStream_t stream, const char *file, int line);
+cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset,
+                           size_t symbol_bytes, bool to_symbol, bool wait, cudaStream_t stream,
+                           const char *file, int line);
 
 #ifdef __cplusplus
 }

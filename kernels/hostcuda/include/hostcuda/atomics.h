@@ -1,4 +1,5 @@
-/* hostcuda/atomics.h: atomic functions. Blocks run on several workers, so these are real atomics. */
+/* hostcuda/atomics.h: atomic functions. Blocks run on several workers, so these are real atomics.
+ */
 #ifndef HOSTCUDA_ATOMICS_H
 #define HOSTCUDA_ATOMICS_H
 
@@ -19,16 +20,14 @@ template <class T, class F> T atomic_update(T *p, F combine) {
         memcpy(&value, &old, sizeof value);
         T next = combine(value);
         memcpy(&wanted, &next, sizeof wanted);
-    } while (!__atomic_compare_exchange_n(at, &old, wanted, false, __ATOMIC_SEQ_CST,
-                                          __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(at, &old, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     hc_atomic_touch(p, old != wanted);
     return value;
 }
 
 /* For the second argument: any type that converts to the first's, as in CUDA's overloads. */
-template <class T> struct same {
-    using type = T;
-};
+template <class T> struct same { using type = T; };
 template <class T> using same_t = typename same<T>::type;
 
 } // namespace hc
@@ -45,7 +44,7 @@ HC_ATOMIC(atomicSub, (T)(old - v))
 HC_ATOMIC(atomicMax, old < v ? v : old)
 HC_ATOMIC(atomicMin, v < old ? v : old)
 HC_ATOMIC(atomicExch, ((void)old, v))
-HC_ATOMIC(atomicAnd, (T)(old & v))
+HC_ATOMIC(atomicAnd, (T)(old &v))
 HC_ATOMIC(atomicOr, (T)(old | v))
 HC_ATOMIC(atomicXor, (T)(old ^ v))
 HC_ATOMIC(atomicInc, old >= v ? (T)0 : (T)(old + 1))

@@ -83,36 +83,36 @@ HC_BLAS_DECLARE(D, double)
 #undef HC_BLAS_DECLARE
 #undef HC_AT
 
-#define cublasCreate hc_blas_Create
-#define cublasDestroy hc_blas_Destroy
-#define cublasSetStream hc_blas_SetStream
-#define cublasGetStream hc_blas_GetStream
-#define cublasSetWorkspace hc_blas_SetWorkspace
-#define cublasSetMathMode hc_blas_SetMathMode
-#define cublasGetMathMode hc_blas_GetMathMode
-#define cublasSetPointerMode hc_blas_SetPointerMode
-#define cublasGetPointerMode hc_blas_GetPointerMode
-#define cublasSetAtomicsMode hc_blas_SetAtomicsMode
-#define cublasGetVersion hc_blas_GetVersion
-#define cublasGetStatusName hc_blas_GetStatusName
-#define cublasGetStatusString hc_blas_GetStatusString
-#define cublasCreate_v2 hc_blas_Create
-#define cublasDestroy_v2 hc_blas_Destroy
-#define cublasSetStream_v2 hc_blas_SetStream
-#define cublasGetStream_v2 hc_blas_GetStream
-#define cublasSetPointerMode_v2 hc_blas_SetPointerMode
-#define cublasSgemm hc_blas_Sgemm
+#define cublasCreate              hc_blas_Create
+#define cublasDestroy             hc_blas_Destroy
+#define cublasSetStream           hc_blas_SetStream
+#define cublasGetStream           hc_blas_GetStream
+#define cublasSetWorkspace        hc_blas_SetWorkspace
+#define cublasSetMathMode         hc_blas_SetMathMode
+#define cublasGetMathMode         hc_blas_GetMathMode
+#define cublasSetPointerMode      hc_blas_SetPointerMode
+#define cublasGetPointerMode      hc_blas_GetPointerMode
+#define cublasSetAtomicsMode      hc_blas_SetAtomicsMode
+#define cublasGetVersion          hc_blas_GetVersion
+#define cublasGetStatusName       hc_blas_GetStatusName
+#define cublasGetStatusString     hc_blas_GetStatusString
+#define cublasCreate_v2           hc_blas_Create
+#define cublasDestroy_v2          hc_blas_Destroy
+#define cublasSetStream_v2        hc_blas_SetStream
+#define cublasGetStream_v2        hc_blas_GetStream
+#define cublasSetPointerMode_v2   hc_blas_SetPointerMode
+#define cublasSgemm               hc_blas_Sgemm
 #define cublasSgemmStridedBatched hc_blas_SgemmStridedBatched
-#define cublasSgemv hc_blas_Sgemv
-#define cublasSaxpy hc_blas_Saxpy
-#define cublasSdot hc_blas_Sdot
-#define cublasSscal hc_blas_Sscal
-#define cublasDgemm hc_blas_Dgemm
+#define cublasSgemv               hc_blas_Sgemv
+#define cublasSaxpy               hc_blas_Saxpy
+#define cublasSdot                hc_blas_Sdot
+#define cublasSscal               hc_blas_Sscal
+#define cublasDgemm               hc_blas_Dgemm
 #define cublasDgemmStridedBatched hc_blas_DgemmStridedBatched
-#define cublasDgemv hc_blas_Dgemv
-#define cublasDaxpy hc_blas_Daxpy
-#define cublasDdot hc_blas_Ddot
-#define cublasDscal hc_blas_Dscal
+#define cublasDgemv               hc_blas_Dgemv
+#define cublasDaxpy               hc_blas_Daxpy
+#define cublasDdot                hc_blas_Ddot
+#define cublasDscal               hc_blas_Dscal
 
 #ifdef __cplusplus
 }

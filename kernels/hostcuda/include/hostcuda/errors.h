@@ -1,4 +1,5 @@
-/* hostcuda/errors.h: CUDA's error codes with CUDA's numbers and names, those that can occur here. */
+/* hostcuda/errors.h: CUDA's error codes with CUDA's numbers and names, those that can occur here.
+ */
 #ifndef HOSTCUDA_ERRORS_H
 #define HOSTCUDA_ERRORS_H
 
@@ -13,13 +14,16 @@
     X(cudaErrorInvalidSymbol, 13, "invalid device symbol")                                         \
     X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                                 \
     X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                    \
-    X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version") \
+    X(cudaErrorInsufficientDriver, 35,                                                             \
+      "CUDA driver version is insufficient for CUDA runtime version")                              \
     X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                               \
     X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                \
     X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                       \
-    X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")\
+    X(cudaErrorNoKernelImageForDevice, 209,                                                        \
+      "no kernel image is available for execution on the device")                                  \
     X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                       \
-    X(cudaErrorUnsupportedPtxVersion, 222, "the provided PTX was compiled with an unsupported toolchain.")\
+    X(cudaErrorUnsupportedPtxVersion, 222,                                                         \
+      "the provided PTX was compiled with an unsupported toolchain.")                              \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                              \
     X(cudaErrorNotReady, 600, "device not ready")                                                  \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                    \
@@ -34,8 +38,7 @@
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
     X(cudaErrorNotPermitted, 800, "operation not permitted")                                       \
     X(cudaErrorNotSupported, 801, "operation not supported")                                       \
-    X(cudaErrorStreamCaptureUnsupported, 900,                                                      \
-      "operation not permitted when stream is capturing")                                          \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")  \
     X(cudaErrorStreamCaptureInvalidated, 901,                                                      \
       "operation failed due to a previous error during capture")                                   \
     X(cudaErrorStreamCaptureImplicit, 906,                                                         \

@@ -10,26 +10,29 @@
 
 /* Read-only, as in CUDA. hc_now is thread-local to the worker, so one load each. */
 #define threadIdx (static_cast<const uint3 &>(hc_now.thread))
-#define blockIdx (static_cast<const uint3 &>(hc_now.block))
-#define blockDim (static_cast<const uint3 &>(hc_now.block_dim))
-#define gridDim (static_cast<const uint3 &>(hc_now.grid_dim))
+#define blockIdx  (static_cast<const uint3 &>(hc_now.block))
+#define blockDim  (static_cast<const uint3 &>(hc_now.block_dim))
+#define gridDim   (static_cast<const uint3 &>(hc_now.grid_dim))
 static constexpr int warpSize = 32;
 
 #define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
 
-#define __syncthreads() ((void)hc_barrier(HC_PLAIN, 0, __FILE__, __LINE__))
+#define __syncthreads()        ((void)hc_barrier(HC_PLAIN, 0, __FILE__, __LINE__))
 #define __syncthreads_count(p) hc_barrier(HC_COUNT, (p) != 0, __FILE__, __LINE__)
-#define __syncthreads_and(p) hc_barrier(HC_AND, (p) != 0, __FILE__, __LINE__)
-#define __syncthreads_or(p) hc_barrier(HC_OR, (p) != 0, __FILE__, __LINE__)
-#define __trap() hc_trap(__FILE__, __LINE__)
-#define __threadfence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define __threadfence_block() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __syncthreads_and(p)   hc_barrier(HC_AND, (p) != 0, __FILE__, __LINE__)
+#define __syncthreads_or(p)    hc_barrier(HC_OR, (p) != 0, __FILE__, __LINE__)
+#define __trap()               hc_trap(__FILE__, __LINE__)
+#define __threadfence()        __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define __threadfence_block()  __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define __nanosleep(ns) ((void)(ns))
-#define clock() ((clock_t)hc_clock())
-#define clock64() hc_clock()
+#define __nanosleep(ns)        ((void)(ns))
+#define clock()                ((clock_t)hc_clock())
+#define clock64()              hc_clock()
 
-#define HC_SITE(name) ::hc::launch_site{name, {__FILE__, __LINE__}}
+#define HC_SITE(name)                                                                              \
+    ::hc::launch_site {                                                                            \
+        name, { __FILE__, __LINE__ }                                                               \
+    }
 
 namespace hc {
 
@@ -51,8 +54,8 @@ template <class T> void note_pointer(hc_launch &launch, int position, const T &a
     if constexpr (std::is_pointer_v<T>) {
         if constexpr (!std::is_function_v<std::remove_pointer_t<T>>) {
             if (launch.pointer_count == HC_POINTERS_MAX) return;
-            launch.pointers[launch.pointer_count] = const_cast<const void *>(
-                reinterpret_cast<const volatile void *>(argument));
+            launch.pointers[launch.pointer_count] =
+                const_cast<const void *>(reinterpret_cast<const volatile void *>(argument));
             launch.positions[launch.pointer_count++] = position;
         }
     }
@@ -104,7 +107,7 @@ template <class... P> struct launcher {
 /* The names are ours alone: a student's macro may have a parameter called `kernel`. */
 template <class... P>
 launcher<P...> hc_kernel(launch_site at, void (*function)(P...), dim3 grid, dim3 block,
-                      size_t shared = 0, hc_stream stream = nullptr) {
+                         size_t shared = 0, hc_stream stream = nullptr) {
     launcher<P...> l{configure(at, grid, block, shared, stream), function};
     l.launch.entry = reinterpret_cast<const void *>(function);
     return l;
@@ -122,7 +125,7 @@ template <class F> struct deduced_launcher {
 
 template <class F>
 deduced_launcher<F> hc_deduced_kernel(launch_site at, F function, dim3 grid, dim3 block,
-                                   size_t shared = 0, hc_stream stream = nullptr) {
+                                      size_t shared = 0, hc_stream stream = nullptr) {
     deduced_launcher<F> l{configure(at, grid, block, shared, stream), function};
     return l;
 }

@@ -57,16 +57,16 @@ static inline constexpr unsigned max(unsigned a, int b) { return max(a, (unsigne
 
 /* ---- floating point ---- */
 /* The C library has its own __expf and so on: CUDA's names become ours. */
-#define __expf hc_expf
-#define __exp10f hc_exp10f
-#define __logf hc_logf
-#define __log2f hc_log2f
-#define __log10f hc_log10f
-#define __sinf hc_sinf
-#define __cosf hc_cosf
-#define __tanf hc_tanf
+#define __expf    hc_expf
+#define __exp10f  hc_exp10f
+#define __logf    hc_logf
+#define __log2f   hc_log2f
+#define __log10f  hc_log10f
+#define __sinf    hc_sinf
+#define __cosf    hc_cosf
+#define __tanf    hc_tanf
 #define __sincosf hc_sincosf
-#define __powf hc_powf
+#define __powf    hc_powf
 
 static inline float hc_expf(float x) { return expf(x); }
 static inline float hc_exp10f(float x) { return powf(10.0f, x); }

@@ -1,85 +1,87 @@
-/* hostcuda/names.h: CUDA's names for the functions of api.h, and those that are templates in CUDA. */
+/* hostcuda/names.h: CUDA's names for the functions of api.h, and those that are templates in CUDA.
+ */
 #ifndef HOSTCUDA_NAMES_H
 #define HOSTCUDA_NAMES_H
 
 #include "hostcuda/api.h"
 #include "hostcuda/kernel.h"
 
-#define cudaFree hc_Free
-#define cudaFreeAsync hc_FreeAsync
-#define cudaFreeHost hc_FreeHost
-#define cudaHostRegister hc_HostRegister
-#define cudaHostUnregister hc_HostUnregister
-#define cudaMemcpy hc_Memcpy
-#define cudaMemcpyAsync hc_MemcpyAsync
-#define cudaMemcpy2D hc_Memcpy2D
-#define cudaMemcpy2DAsync hc_Memcpy2DAsync
-#define cudaMemset hc_Memset
-#define cudaMemsetAsync hc_MemsetAsync
-#define cudaMemGetInfo hc_MemGetInfo
-#define cudaPointerGetAttributes hc_PointerGetAttributes
-#define cudaStreamCreate hc_StreamCreate
-#define cudaStreamCreateWithFlags hc_StreamCreateWithFlags
-#define cudaStreamCreateWithPriority hc_StreamCreateWithPriority
-#define cudaStreamDestroy hc_StreamDestroy
-#define cudaStreamSynchronize hc_StreamSynchronize
-#define cudaStreamQuery hc_StreamQuery
-#define cudaStreamWaitEvent hc_StreamWaitEvent
-#define cudaStreamBeginCapture hc_StreamBeginCapture
-#define cudaStreamEndCapture hc_StreamEndCapture
-#define cudaStreamIsCapturing hc_StreamIsCapturing
-#define cudaLaunchHostFunc hc_LaunchHostFunc
-#define cudaEventCreate hc_EventCreate
-#define cudaEventCreateWithFlags hc_EventCreateWithFlags
-#define cudaEventDestroy hc_EventDestroy
-#define cudaEventRecord hc_EventRecord
-#define cudaEventSynchronize hc_EventSynchronize
-#define cudaEventQuery hc_EventQuery
-#define cudaEventElapsedTime hc_EventElapsedTime
-#define cudaGraphLaunch hc_GraphLaunch
-#define cudaGraphUpload hc_GraphUpload
-#define cudaGraphGetNodes hc_GraphGetNodes
-#define cudaGraphDestroy hc_GraphDestroy
-#define cudaGraphExecDestroy hc_GraphExecDestroy
-#define cudaGetLastError hc_GetLastError
-#define cudaPeekAtLastError hc_PeekAtLastError
-#define cudaGetDeviceCount hc_GetDeviceCount
-#define cudaGetDevice hc_GetDevice
-#define cudaSetDevice hc_SetDevice
-#define cudaSetDeviceFlags hc_SetDeviceFlags
-#define cudaGetDeviceProperties hc_GetDeviceProperties
-#define cudaDeviceGetAttribute hc_DeviceGetAttribute
-#define cudaDeviceSynchronize hc_DeviceSynchronize
-#define cudaDeviceReset hc_DeviceReset
-#define cudaDeviceSetCacheConfig hc_DeviceSetCacheConfig
+#define cudaFree                         hc_Free
+#define cudaFreeAsync                    hc_FreeAsync
+#define cudaFreeHost                     hc_FreeHost
+#define cudaHostRegister                 hc_HostRegister
+#define cudaHostUnregister               hc_HostUnregister
+#define cudaMemcpy                       hc_Memcpy
+#define cudaMemcpyAsync                  hc_MemcpyAsync
+#define cudaMemcpy2D                     hc_Memcpy2D
+#define cudaMemcpy2DAsync                hc_Memcpy2DAsync
+#define cudaMemset                       hc_Memset
+#define cudaMemsetAsync                  hc_MemsetAsync
+#define cudaMemGetInfo                   hc_MemGetInfo
+#define cudaPointerGetAttributes         hc_PointerGetAttributes
+#define cudaStreamCreate                 hc_StreamCreate
+#define cudaStreamCreateWithFlags        hc_StreamCreateWithFlags
+#define cudaStreamCreateWithPriority     hc_StreamCreateWithPriority
+#define cudaStreamDestroy                hc_StreamDestroy
+#define cudaStreamSynchronize            hc_StreamSynchronize
+#define cudaStreamQuery                  hc_StreamQuery
+#define cudaStreamWaitEvent              hc_StreamWaitEvent
+#define cudaStreamBeginCapture           hc_StreamBeginCapture
+#define cudaStreamEndCapture             hc_StreamEndCapture
+#define cudaStreamIsCapturing            hc_StreamIsCapturing
+#define cudaLaunchHostFunc               hc_LaunchHostFunc
+#define cudaEventCreate                  hc_EventCreate
+#define cudaEventCreateWithFlags         hc_EventCreateWithFlags
+#define cudaEventDestroy                 hc_EventDestroy
+#define cudaEventRecord                  hc_EventRecord
+#define cudaEventSynchronize             hc_EventSynchronize
+#define cudaEventQuery                   hc_EventQuery
+#define cudaEventElapsedTime             hc_EventElapsedTime
+#define cudaGraphLaunch                  hc_GraphLaunch
+#define cudaGraphUpload                  hc_GraphUpload
+#define cudaGraphGetNodes                hc_GraphGetNodes
+#define cudaGraphDestroy                 hc_GraphDestroy
+#define cudaGraphExecDestroy             hc_GraphExecDestroy
+#define cudaGetLastError                 hc_GetLastError
+#define cudaPeekAtLastError              hc_PeekAtLastError
+#define cudaGetDeviceCount               hc_GetDeviceCount
+#define cudaGetDevice                    hc_GetDevice
+#define cudaSetDevice                    hc_SetDevice
+#define cudaSetDeviceFlags               hc_SetDeviceFlags
+#define cudaGetDeviceProperties          hc_GetDeviceProperties
+#define cudaDeviceGetAttribute           hc_DeviceGetAttribute
+#define cudaDeviceSynchronize            hc_DeviceSynchronize
+#define cudaDeviceReset                  hc_DeviceReset
+#define cudaDeviceSetCacheConfig         hc_DeviceSetCacheConfig
 #define cudaDeviceGetStreamPriorityRange hc_DeviceGetStreamPriorityRange
-#define cudaDriverGetVersion hc_DriverGetVersion
-#define cudaRuntimeGetVersion hc_RuntimeGetVersion
-#define cudaGetErrorString hc_GetErrorString
-#define cudaGetErrorName hc_GetErrorName
-#define cudaMalloc hc_cuda_Malloc
-#define cudaMallocHost hc_cuda_MallocHost
-#define cudaHostAlloc hc_cuda_HostAlloc
-#define cudaMallocManaged hc_cuda_MallocManaged
-#define cudaMallocPitch hc_cuda_MallocPitch
-#define cudaMallocAsync hc_cuda_MallocAsync
-#define cudaMemcpyToSymbol hc_cuda_MemcpyToSymbol
-#define cudaMemcpyFromSymbol hc_cuda_MemcpyFromSymbol
-#define cudaMemcpyToSymbolAsync hc_cuda_MemcpyToSymbolAsync
-#define cudaMemcpyFromSymbolAsync hc_cuda_MemcpyFromSymbolAsync
-#define cudaGetSymbolAddress hc_cuda_GetSymbolAddress
-#define cudaGetSymbolSize hc_cuda_GetSymbolSize
-#define cudaHostGetDevicePointer hc_cuda_HostGetDevicePointer
-#define cudaFuncSetAttribute hc_cuda_FuncSetAttribute
-#define cudaFuncGetAttributes hc_cuda_FuncGetAttributes
-#define cudaFuncSetCacheConfig hc_cuda_FuncSetCacheConfig
-#define cudaOccupancyMaxActiveBlocksPerMultiprocessor hc_cuda_OccupancyMaxActiveBlocksPerMultiprocessor
+#define cudaDriverGetVersion             hc_DriverGetVersion
+#define cudaRuntimeGetVersion            hc_RuntimeGetVersion
+#define cudaGetErrorString               hc_GetErrorString
+#define cudaGetErrorName                 hc_GetErrorName
+#define cudaMalloc                       hc_cuda_Malloc
+#define cudaMallocHost                   hc_cuda_MallocHost
+#define cudaHostAlloc                    hc_cuda_HostAlloc
+#define cudaMallocManaged                hc_cuda_MallocManaged
+#define cudaMallocPitch                  hc_cuda_MallocPitch
+#define cudaMallocAsync                  hc_cuda_MallocAsync
+#define cudaMemcpyToSymbol               hc_cuda_MemcpyToSymbol
+#define cudaMemcpyFromSymbol             hc_cuda_MemcpyFromSymbol
+#define cudaMemcpyToSymbolAsync          hc_cuda_MemcpyToSymbolAsync
+#define cudaMemcpyFromSymbolAsync        hc_cuda_MemcpyFromSymbolAsync
+#define cudaGetSymbolAddress             hc_cuda_GetSymbolAddress
+#define cudaGetSymbolSize                hc_cuda_GetSymbolSize
+#define cudaHostGetDevicePointer         hc_cuda_HostGetDevicePointer
+#define cudaFuncSetAttribute             hc_cuda_FuncSetAttribute
+#define cudaFuncGetAttributes            hc_cuda_FuncGetAttributes
+#define cudaFuncSetCacheConfig           hc_cuda_FuncSetCacheConfig
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor                                              \
+    hc_cuda_OccupancyMaxActiveBlocksPerMultiprocessor
 #define cudaOccupancyMaxPotentialBlockSize hc_cuda_OccupancyMaxPotentialBlockSize
-#define cudaGraphInstantiate hc_cuda_GraphInstantiate
+#define cudaGraphInstantiate               hc_cuda_GraphInstantiate
 
 #define cudaStreamLegacy ((cudaStream_t)1)
-#define cudaCpuDeviceId (-1)
-#define CUDART_VERSION 12000
+#define cudaCpuDeviceId  (-1)
+#define CUDART_VERSION   12000
 
 template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes, HC_HERE) {
     return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
@@ -151,7 +153,8 @@ static inline cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute attr
     return hc_FuncSetAttributeOf((const void *)kernel, attribute, value, hc_file, hc_line);
 }
 template <class K>
-static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, K *kernel, HC_HERE) {
+static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, K *kernel,
+                                                HC_HERE) {
     return hc_FuncGetAttributesOf(attributes, (const void *)kernel, hc_file, hc_line);
 }
 template <class K> static inline cudaError_t cudaFuncSetCacheConfig(K *, cudaFuncCache) {

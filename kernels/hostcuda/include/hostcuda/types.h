@@ -11,7 +11,7 @@
 #define __constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+#define __noinline__    __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #ifndef __restrict__
@@ -39,10 +39,10 @@ struct dim3 {
     struct __attribute__((aligned(align4))) name##4 {                                              \
         type x, y, z, w;                                                                           \
     };                                                                                             \
-    static inline constexpr name##1 make_##name##1(type x) { return name##1{x}; }                  \
-    static inline constexpr name##2 make_##name##2(type x, type y) { return name##2{x, y}; }       \
+    static inline constexpr name##1 make_##name##1(type x) { return name##1 {x}; }                 \
+    static inline constexpr name##2 make_##name##2(type x, type y) { return name##2 {x, y}; }      \
     static inline constexpr name##4 make_##name##4(type x, type y, type z, type w) {               \
-        return name##4{x, y, z, w};                                                                \
+        return name##4 {x, y, z, w};                                                               \
     }
 
 #define HC_VECTOR3(type, name)                                                                     \
@@ -52,7 +52,7 @@ struct dim3 {
     HC_MAKE3(type, name)
 #define HC_MAKE3(type, name)                                                                       \
     static inline constexpr name##3 make_##name##3(type x, type y, type z) {                       \
-        return name##3{x, y, z};                                                                   \
+        return name##3 {x, y, z};                                                                  \
     }
 
 HC_VECTOR(signed char, char, 1, 2, 4)

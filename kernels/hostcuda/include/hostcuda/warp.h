@@ -1,4 +1,5 @@
-/* hostcuda/warp.h: shuffles and votes. The lanes of the mask meet in the runtime (runtime/warp.c). */
+/* hostcuda/warp.h: shuffles and votes. The lanes of the mask meet in the runtime (runtime/warp.c).
+ */
 #ifndef HOSTCUDA_WARP_H
 #define HOSTCUDA_WARP_H
 
@@ -77,19 +78,23 @@ static inline unsigned __activemask(HC_HERE) {
 template <class T> static inline unsigned __match_any_sync(unsigned mask, T value, HC_HERE) {
     return hc::match_any(mask, value, hc_file, hc_line);
 }
-template <class T> static inline unsigned __match_all_sync(unsigned mask, T value, int *all, HC_HERE) {
+template <class T>
+static inline unsigned __match_all_sync(unsigned mask, T value, int *all, HC_HERE) {
     unsigned same = hc::match_any(mask, value, hc_file, hc_line);
     *all = (same & mask) == same && __builtin_popcount(same) == __builtin_popcount(mask);
     return *all ? same : 0;
 }
 template <class T> static inline T __reduce_add_sync(unsigned mask, T value, HC_HERE) {
-    return hc::reduce(mask, value, [](T a, T b) { return a + b; }, hc_file, hc_line);
+    return hc::reduce(
+        mask, value, [](T a, T b) { return a + b; }, hc_file, hc_line);
 }
 template <class T> static inline T __reduce_max_sync(unsigned mask, T value, HC_HERE) {
-    return hc::reduce(mask, value, [](T a, T b) { return a > b ? a : b; }, hc_file, hc_line);
+    return hc::reduce(
+        mask, value, [](T a, T b) { return a > b ? a : b; }, hc_file, hc_line);
 }
 template <class T> static inline T __reduce_min_sync(unsigned mask, T value, HC_HERE) {
-    return hc::reduce(mask, value, [](T a, T b) { return a < b ? a : b; }, hc_file, hc_line);
+    return hc::reduce(
+        mask, value, [](T a, T b) { return a < b ? a : b; }, hc_file, hc_line);
 }
 
 #endif
