@@ -26,7 +26,7 @@ source_file() {
     shift
     # A copy without .git may lie inside somebody else's repository: only our own root counts.
     if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
-        commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+        commit=$(git rev-parse -q --verify HEAD 2>/dev/null || echo unknown)
         [ -z "$(git status --porcelain -- . ':!results' 2>/dev/null)" ] || dirty=1
     fi
     [ -z "${GRADLAB_COMMIT:-}" ] || commit=$GRADLAB_COMMIT

@@ -96,6 +96,8 @@ CLAIM(backend, opening_by_name) {
     expect_true(c, tl_device_open(&ctx, "cpu", "conv2d:7", 1) == TL_EINVAL, "rung 7 opened");
     expect_true(c, strstr(tl_error(), "conv2d:1") != NULL, "existing rungs are not listed: %s",
                 tl_error());
-    ok(c, tl_device_open(&ctx, "auto", "conv2d:1", 1));
+    ok(c, tl_device_open(&ctx, "cpu", "conv2d:1", 1));
+    tl_device_close(ctx);
+    ok(c, tl_device_open(&ctx, "auto", "all", 1));
     tl_device_close(ctx);
 }

@@ -16,7 +16,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A guard costs addresses alone, so it is wide: a row too far shall still hit it. */
 enum {
     PAGE = 4096,
     GUARD = 64 * 1024,
@@ -41,6 +40,10 @@ extern char __stop_hc_device_data[] __attribute__((weak, visibility("hidden")));
 extern char __start_hc_device_const[] __attribute__((weak, visibility("hidden")));
 extern char __stop_hc_device_const[] __attribute__((weak, visibility("hidden")));
 
+/* A guard costs addresses alone, so it is as wide as its buffer, within bounds: a row too far shall
+ * still hit it, and 30,000 small buffers must fit under an address-space limit. */
+static size_t guard_of(size_t page_bytes) { return page_bytes < GUARD ? page_bytes : GUARD; }
+
 static size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 static int make_empty_file(void) {
@@ -52,9 +55,12 @@ static int make_empty_file(void) {
     return file;
 }
 
+/* With the protection of its neighbours, so that the kernel joins the mappings: their number is
+ * limited (65,530 a process). */
 static void guard(char *from, size_t bytes) {
-    void *p = mmap(from, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                   empty_file, (off_t)(from - base));
+    int protection = open_depth ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void *p = mmap(from, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, empty_file,
+                   (off_t)(from - base));
     if (p == MAP_FAILED) abort();
 }
 
@@ -101,7 +107,7 @@ hc_buffer *hc_arena_find(const void *p) {
     int i = after(p);
     if (i == 0) return NULL;
     hc_buffer *b = &buffers[i - 1];
-    return (const char *)p < b->pages + b->page_bytes + GUARD ? b : NULL;
+    return (const char *)p < b->pages + b->page_bytes + guard_of(b->page_bytes) ? b : NULL;
 }
 
 hc_buffer *hc_arena_nearest(const void *p) {
@@ -155,8 +161,8 @@ static void forget(int i) {
 /* Addresses for `bytes` and a guard page: beyond all others, else where freed buffers lay. */
 static char *take_addresses(size_t bytes) {
     size_t start = round_up(top, bytes >= HUGE ? HUGE : PAGE);
-    if (start + bytes + GUARD <= reserved) {
-        top = start + bytes + GUARD;
+    if (start + bytes + guard_of(bytes) <= reserved) {
+        top = start + bytes + guard_of(bytes);
         return base + start;
     }
     for (int i = 0; i < buffer_count; i++) {
@@ -166,7 +172,7 @@ static char *take_addresses(size_t bytes) {
         while (end < buffer_count && buffers[end].freed) end++;
         char *to = end < buffer_count && hc_arena_holds(buffers[end].pages) ? buffers[end].pages
                                                                             : base + top;
-        if ((size_t)(to - from) < bytes + GUARD) continue;
+        if ((size_t)(to - from) < bytes + guard_of(bytes)) continue;
         while (end-- > i) forget(i);
         return from;
     }
@@ -253,6 +259,15 @@ void hc_arena_open(void) {
 
 void hc_arena_close(void) {
     if (--open_depth == 0) protect(PROT_NONE);
+}
+
+/* One buffer alone, whatever the others are: opening all costs time with every buffer there is. */
+void hc_arena_open_one(const hc_buffer *b) {
+    if (!open_depth) mprotect(b->pages, b->page_bytes, PROT_READ | PROT_WRITE);
+}
+
+void hc_arena_close_one(const hc_buffer *b) {
+    if (!open_depth && b->space == HC_DEVICE) mprotect(b->pages, b->page_bytes, PROT_NONE);
 }
 
 bool hc_arena_is_open(void) { return open_depth > 0; }

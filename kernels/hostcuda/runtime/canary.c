@@ -21,7 +21,7 @@ static const char *first_damage(const char *p, size_t bytes) {
 
 void hc_check_canaries(hc_buffer *b, const char *when) {
     if (b->freed || b->space == HC_PINNED) return;
-    hc_arena_open();
+    hc_arena_open_one(b);
     size_t before = (size_t)(b->start - b->pages), edge = before < EDGE ? before : EDGE;
     char *end = b->start + b->bytes;
     const char *low = first_damage(b->start - edge, edge);
@@ -35,7 +35,7 @@ void hc_check_canaries(hc_buffer *b, const char *when) {
                     when);
         hc_fill_edges(b);
     }
-    hc_arena_close();
+    hc_arena_close_one(b);
 }
 
 void hc_check_all_canaries(const char *when) {

@@ -75,6 +75,8 @@ bool hc_arena_holds(const void *p);
 void hc_arena_open(void); /* nests */
 void hc_arena_close(void);
 void hc_arena_protect(bool closed); /* whatever the nesting: for the watchdog */
+void hc_arena_open_one(const hc_buffer *b);
+void hc_arena_close_one(const hc_buffer *b);
 bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
 hc_buffer *hc_arena_buffers(int *count);

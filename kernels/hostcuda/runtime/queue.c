@@ -13,7 +13,8 @@ struct CUstream_st hc_default_stream = {.blocking = true};
 static struct CUstream_st *const streams = &hc_default_stream; /* the list starts with it */
 static uint64_t last_number, draws;
 static int capturing;
-static bool used; /* by any call: else there is nothing to tell at the end */
+static bool worked; /* something ran since the canaries were looked at */
+static bool used;   /* by any call: else there is nothing to tell at the end */
 
 /* What the program left behind is told when it ends, or when its plug-in is closed. */
 static __attribute__((destructor)) void at_exit(void) {
@@ -105,6 +106,7 @@ cudaError_t hc_run_until(cudaStream_t stream, uint64_t number) {
         s->first = op->next;
         if (!s->first) s->last = NULL;
         error = run_dependencies(s, op->number);
+        worked = true;
         if (!error) error = op->run(op);
         hc_op_free(op);
     }
@@ -119,6 +121,8 @@ cudaError_t hc_drain(cudaStream_t stream) {
 
 /* All streams, in an order drawn from the seed: only events and the default stream order them. */
 cudaError_t hc_drain_all(void) {
+    hc_op *first;
+    if (hc_pending(&first) == 0 && !worked) return hc_sticky();
     hc_arena_open(); /* once for all of them */
     for (;;) {
         int busy = 0;
@@ -135,6 +139,7 @@ cudaError_t hc_drain_all(void) {
         hc_streams_drop();
     else
         hc_check_all_canaries("at a synchronisation");
+    worked = false;
     hc_arena_close();
     return hc_sticky();
 }
@@ -164,10 +169,13 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
     s->last = op;
     const hc_options *options = hc_options_get();
     if (options->eager) return hc_drain(s);
-    /* One call in 32 lets the device get on in this stream, up to somewhere in its queue. */
+    /* One call in 32 (fewer where opening many buffers is dear) lets the device get on in this
+     * stream, up to somewhere in its queue. */
+    int buffers;
+    hc_arena_buffers(&buffers);
     uint64_t draw = hc_mix(options->seed ^ ++draws), first = s->first->number;
-    if (draw % 32 == 0 && !hc_sticky())
-        hc_run_until(s, first + 1 + (draw >> 8) % (op->number - first + 1));
+    if (draw % (32 + (unsigned)buffers / 8) == 0 && !hc_sticky())
+        hc_run_until(s, first + 1 + (draw >> 32) % (op->number - first + 1));
     return cudaSuccess; /* an error of earlier work is told at the next call */
 }
 
