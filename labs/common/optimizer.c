@@ -26,8 +26,10 @@ tl_status tl_optimizer_init(tl_optimizer *o, const tl_params *p) {
     o->states = o->kind == TL_OPTIMIZER_ADAM ? 2 : o->sgd.momentum > 0;
     for (int i = 0; i < o->states; i++) {
         size_t bytes = p->size * sizeof(tl_real);
-        TL_TRY(tl_alloc_get(p->ctx->alloc, (void **)&o->state[i], bytes));
-        TL_TRY(p->ctx->ops->zero(p->ctx, o->state[i], bytes));
+        void *state;
+        TL_TRY(tl_alloc_get(p->ctx->alloc, &state, bytes));
+        o->state[i] = state;
+        TL_TRY(p->ctx->ops->zero(p->ctx, state, bytes));
     }
     return TL_OK;
 }

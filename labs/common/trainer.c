@@ -1,16 +1,24 @@
 /* trainer.c: the device memory of one batch, around the student's training loop (tl/train.h). */
 #include "tl/train.h"
 
+/* Device memory for `count` elements of `size` bytes; NULL, with the reason in *status, if that or
+ * an earlier call failed. */
+static void *take(tl_trainer *tr, tl_status *status, size_t count, size_t size) {
+    void *block = NULL;
+    if (*status == TL_OK) *status = tl_alloc_get(tr->ctx->alloc, &block, count * size);
+    return block;
+}
+
 tl_status tl_trainer_init(tl_trainer *tr) {
-    tl_alloc *alloc = tr->ctx->alloc;
     const tl_device_split *d = &tr->train;
     TL_NEED(tr->batch >= 1, TL_EINVAL, "BATCH=%d: a batch has at least one image", tr->batch);
     size_t rows = (size_t)tr->batch;
-    TL_TRY(tl_tensor_new(&tr->x, tr->ctx, 4, (int[]){tr->batch, d->c, d->h, d->w}));
-    TL_TRY(tl_alloc_get(alloc, (void **)&tr->label, rows * sizeof *tr->label));
-    TL_TRY(tl_alloc_get(alloc, (void **)&tr->row_loss, rows * sizeof *tr->row_loss));
-    TL_TRY(tl_alloc_get(alloc, (void **)&tr->prob, rows * (size_t)d->classes * sizeof *tr->prob));
-    TL_TRY(tl_alloc_get(alloc, (void **)&tr->sums, sizeof *tr->sums));
+    tl_status status = tl_tensor_new(&tr->x, tr->ctx, 4, (int[]){tr->batch, d->c, d->h, d->w});
+    tr->label = take(tr, &status, rows, sizeof *tr->label);
+    tr->row_loss = take(tr, &status, rows, sizeof *tr->row_loss);
+    tr->prob = take(tr, &status, rows * (size_t)d->classes, sizeof *tr->prob);
+    tr->sums = take(tr, &status, 1, sizeof *tr->sums);
+    TL_TRY(status);
     TL_TRY(tr->ctx->ops->zero(tr->ctx, tr->sums, sizeof *tr->sums));
     return tl_tape_new(&tr->tape, tr->ctx);
 }

@@ -114,11 +114,10 @@ static tl_status tape_tensor(tl_tape *tape, tl_tensor **t, tl_real *data, int nd
         (*t)->dim[i] = dim[i];
         (*t)->size *= (size_t)dim[i];
     }
-    if (data) {
-        (*t)->data = data;
-        return TL_OK;
-    }
-    return tl_tape_scratch(tape, (void **)&(*t)->data, (*t)->size * sizeof(tl_real));
+    void *memory = data;
+    if (!data) TL_TRY(tl_tape_scratch(tape, &memory, (*t)->size * sizeof(tl_real)));
+    (*t)->data = memory;
+    return TL_OK;
 }
 
 static tl_status new_var(tl_tape *tape, tl_var **v, tl_real *data, int ndim, const int dim[],
