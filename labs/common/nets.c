@@ -32,6 +32,9 @@ static const tl_layer net_m[] = {CONV(32, 0), RELU,          CONV(64, 0), RELU,
                                  POOL,        DROPOUT(0.25), FLATTEN,     LINEAR(128),
                                  RELU,        DROPOUT(0.5),  LINEAR(10),  END};
 
+/* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several
+ * points (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that a
+ * single run says little. */
 static const tl_net_spec nets[] = {
     {.name = "a",
      .c = 3,
@@ -39,7 +42,7 @@ static const tl_net_spec nets[] = {
      .w = 32,
      .layer = net_a,
      .opt = "sgd",
-     .sched = "constant",
+     .sched = "cosine",
      .aug = "none",
      .lr = 0.05,
      .momentum = 0,
