@@ -286,6 +286,9 @@ format-check: ## every C file is as clang-format would write it
 	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
+# hostcuda-test: ## CUDA C on a CPU: the checkers' corpus, right kernels silent and wrong ones named
+include kernels/hostcuda/hostcuda.mk
+
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
 cuda-all: $(foreach r,float double,build/$r/cuda-all/libtl_cuda.so)
 ifeq ($(CUDA),)
