@@ -62,7 +62,9 @@ train_twice() {
     for run in 1 2; do
         build/float/train DEVICE=cuda NET=a OUT="$out/train-a-$run" || return 1
     done
-    cmp "$out/train-a-1/checkpoint" "$out/train-a-2/checkpoint" && echo "equal bits"
+    build/float/train DEVICE=cuda NET=a GRAPH=0 OUT="$out/train-a-plain" || return 1
+    cmp "$out/train-a-1/checkpoint" "$out/train-a-2/checkpoint" && echo "equal bits" || return 1
+    cmp "$out/train-a-1/checkpoint" "$out/train-a-plain/checkpoint" && echo "equal bits without graph"
 }
 
 use_criterion

@@ -37,7 +37,8 @@ enum call_train_code {
     TRAIN_READ_WEIGHTS, /* gives the flat array, gaps included */
     TRAIN_READ_GRADS,   /* the same of the gradients */
     TRAIN_READ_SUMS,    /* gives loss, hits, count */
-    TRAIN_READ_POSITION /* gives epoch, first, index */
+    TRAIN_READ_POSITION, /* gives epoch, first, index */
+    TRAIN_GRAPH          /* from here on captured steps are replayed, where the device can */
 };
 
 #endif

@@ -103,6 +103,15 @@ typedef struct tl_backend {
     tl_status (*sync)(tl_ctx *);                         /* waits for all queued work */
     tl_status (*step_set)(tl_ctx *, const tl_step *now); /* *ctx->step = *now, in stream order */
 
+    /* Work recorded once and launched many times, given code; all four NULL where the device cannot.
+     * Between begin and end operations are recorded instead of queued: no copy to or from the host,
+     * no sync. end makes *graph, or with graph == NULL drops what was recorded. A graph names the
+     * memory it was recorded with, and launches queue like any other work. */
+    tl_status (*graph_begin)(tl_ctx *);
+    tl_status (*graph_end)(tl_ctx *, void **graph);
+    tl_status (*graph_launch)(tl_ctx *, void *graph);
+    void (*graph_free)(tl_ctx *, void *graph); /* waits for its launches; NULL is allowed */
+
 #define TL_BACKEND_ENTRY(name, arguments) tl_status(*name) arguments;
     TL_BACKEND_OPS(TL_BACKEND_ENTRY)
 #undef TL_BACKEND_ENTRY
