@@ -1,6 +1,8 @@
 /* train.c: the training loop (tl/train.h). */
 #include "tl/train.h"
 
+#include "tl/loss.h"
+
 /* Tells the device where the run stands: draws and learning rate of the next operations follow it.
  */
 static tl_status announce_step(const tl_trainer *tr, uint32_t first) {
@@ -27,9 +29,7 @@ static tl_status forward_batch(tl_trainer *tr, const tl_device_split *split, int
     images.size = (size_t)n * split->c * split->h * split->w;
     TL_TRY(tl_tape_wrap(tr->tape, &x, &images, 4, images.dim, false));
     TL_TRY(tl_module_forward(tr->net, tr->tape, &logits, x, training));
-    TL_TRY(tl_op_softmax_xent(tr->tape, loss, logits, tr->label, tr->row_loss, tr->prob));
-    return ops->metrics_add(tr->ctx, tr->sums, tr->row_loss, logits->value->data, tr->label, n,
-                            split->classes);
+    return tl_loss_head(tr->tape, loss, logits, tr->label, tr->row_loss, tr->prob, tr->sums);
 }
 
 /* The position was announced before: a captured step is replayed at other positions. */

@@ -11,6 +11,7 @@
 #include "tl/conv2d.h"
 #include "tl/data.h"
 #include "tl/elementwise.h"
+#include "tl/fused.h"
 #include "tl/layers.h"
 #include "tl/matmul.h"
 #include "tl/metrics.h"
@@ -91,6 +92,29 @@ extern "C" {
     X(metrics_add, (tl_ctx *, tl_metric_sums *, const tl_real *, const tl_real *,                  \
                     const int32_t *, int, int))
 
+/* Operations in fewer kernels, which a device may lack (tl/fused.h): NULL there, never filled. */
+#define TL_BACKEND_FUSED(X)                                                                        \
+    /* y, code (NULL: not wanted), x, w, b */                                                      \
+    X(conv2d_block_fwd, (tl_ctx *, tl_real *, uint8_t *, const tl_real *, const tl_real *,         \
+                         const tl_real *, const tl_conv2d_block *))                                \
+    /* dx (NULL: not wanted), dw, db, dy, code, x, w, geometry, fresh, work */                     \
+    X(conv2d_block_bwd, (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *,               \
+                         const uint8_t *, const tl_real *, const tl_real *,                        \
+                         const tl_conv2d_block *, bool, void *))                                   \
+    /* y, x, w, b, geometry, relu, work */                                                         \
+    X(linear_block_fwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_real *,   \
+                         const tl_linear_geom *, bool, void *))                                    \
+    /* dx (NULL: not wanted), dw, db, dy, y (NULL: no relu), x, w, geometry, fresh */              \
+    X(linear_block_bwd, (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *,               \
+                         const tl_real *, const tl_real *, const tl_real *,                        \
+                         const tl_linear_geom *, bool))                                            \
+    /* softmax_xent_fwd and metrics_add: loss, row_loss, prob, sums, logits, label, rows, classes */ \
+    X(xent_head_fwd, (tl_ctx *, tl_real *, tl_real *, tl_real *, tl_metric_sums *,                 \
+                      const tl_real *, const int32_t *, int, int))                                 \
+    /* softmax_xent_bwd that overwrites dlogits: dlogits, dloss, prob, label, rows, classes */     \
+    X(xent_head_bwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const int32_t *, int, \
+                      int))
+
 typedef struct tl_backend {
     const char *name;    /* "cpu", "cuda", "hostcuda" */
     size_t column_bytes; /* scratch for im2col columns, see tl/conv2d.h */
@@ -114,6 +138,9 @@ typedef struct tl_backend {
 
 #define TL_BACKEND_ENTRY(name, arguments) tl_status(*name) arguments;
     TL_BACKEND_OPS(TL_BACKEND_ENTRY)
+    TL_BACKEND_FUSED(TL_BACKEND_ENTRY)
+    /* whether the kernels of conv2d_block_* take this geometry */
+    bool (*conv2d_block_fits)(const tl_conv2d_block *);
 #undef TL_BACKEND_ENTRY
 } tl_backend;
 
