@@ -8,6 +8,7 @@
 extern "C" {
 #endif
 
+void tl_rung_batch_words(tl_backend *ops);  /* batch/01_words.cu */
 void tl_rung_conv2d_block(tl_backend *ops); /* conv2d/02_block.cu */
 void tl_rung_linear_tiles(tl_backend *ops); /* linear/01_tiles.cu */
 void tl_rung_xent_head(tl_backend *ops);    /* xent/01_head.cu */

@@ -3,7 +3,7 @@
 set -uo pipefail
 net=$1 batch=$2
 shift 2
-ncu --clock-control none --metrics gpu__time_duration.sum --csv build/float/train DEVICE=cuda \
+ncu --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv build/float/train DEVICE=cuda \
     NET="$net" BATCH="$batch" GRAPH=0 STEPS=4 OUT=/tmp/gpu-kernels "$@" 2>/dev/null |
     python3 -c '
 import csv, sys

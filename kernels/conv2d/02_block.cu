@@ -40,19 +40,83 @@ static plane plane_of(int out_h, int out_w) {
     return s;
 }
 
-/* Copies `channels` planes of h x w pixels into shared memory, zeros around them. A warp per row.
- */
+static __device__ void fill_zero(tl_real *to, int count) {
+    for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x) to[i] = 0;
+}
+
+/* Copies `channels` planes of h x w pixels into planes of shared memory whose borders are zero
+ * already, V pixels of a row at a time. All loads of a round are on their way before the first is
+ * used: a block has too few threads to hide them otherwise. */
+template <int V>
+static __device__ void copy_pixels(tl_real *to, const tl_real *__restrict__ from, int channels,
+                                   int h, int w, int pad, plane s, int size) {
+    enum { ROUND = V == 4 ? 4 : 8 };
+    unsigned across = (unsigned)w / V, count = (unsigned)(channels * h) * across;
+    for (unsigned first = threadIdx.x; first < count; first += ROUND * blockDim.x) {
+        pack<V> v[ROUND];
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            unsigned at = first + i * blockDim.x;
+            if (at < count) v[i] = ((const pack<V> *)from)[at];
+        }
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            unsigned at = first + i * blockDim.x, row = at / across, column = at % across * V;
+            if (at >= count) break;
+            unsigned channel = row / (unsigned)h;
+            tl_real *cell =
+                to + channel * size + (row % (unsigned)h + pad) * s.pitch + column + pad;
+#pragma unroll
+            for (int e = 0; e < V; e++) cell[e] = v[i].v[e];
+        }
+    }
+}
+
 static __device__ void load_image(tl_real *to, const tl_real *from, int channels, int h, int w,
                                   int pad, plane s, int size) {
-    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    int warps = (int)blockDim.x / WARP;
-    for (int row = warp; row < channels * s.rows; row += warps) {
-        int channel = row / s.rows, i = row % s.rows - pad;
-        for (int column = lane; column < s.pitch; column += WARP) {
-            int j = column - pad;
-            bool inside = i >= 0 && i < h && j >= 0 && j < w;
-            to[channel * size + (row % s.rows) * s.pitch + column] =
-                inside ? from[((size_t)channel * h + i) * w + j] : TL_R(0);
+    if (w % 4 == 0)
+        copy_pixels<4>(to, from, channels, h, w, pad, s, size);
+    else
+        copy_pixels<1>(to, from, channels, h, w, pad, s, size);
+}
+
+/* Calls put(index, dy, code) for `count` outputs from `dy` and `code` on, several loads at a time.
+ */
+template <typename Put>
+static __device__ void each_output(const tl_real *__restrict__ dy, const uint8_t *__restrict__ code,
+                                   int count, Put put) {
+    enum { ROUND = 8 };
+    for (int first = (int)threadIdx.x; first < count; first += ROUND * (int)blockDim.x) {
+        tl_real d[ROUND];
+        int c[ROUND];
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            int at = first + i * (int)blockDim.x;
+            if (at < count) d[i] = dy[at], c[i] = code[at];
+        }
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            int at = first + i * (int)blockDim.x;
+            if (at < count) put((unsigned)at, d[i], c[i]);
+        }
+    }
+}
+
+/* Calls put(index, w[index]) for `count` weights, several loads at a time. */
+template <typename Put>
+static __device__ void each_weight(const tl_real *__restrict__ w, int count, Put put) {
+    enum { ROUND = 8 };
+    for (int first = (int)threadIdx.x; first < count; first += ROUND * (int)blockDim.x) {
+        tl_real v[ROUND];
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            int at = first + i * (int)blockDim.x;
+            if (at < count) v[i] = w[at];
+        }
+#pragma unroll
+        for (int i = 0; i < ROUND; i++) {
+            int at = first + i * (int)blockDim.x;
+            if (at < count) put((unsigned)at, v[i]);
         }
     }
 }
@@ -132,10 +196,12 @@ static __global__ void forward(tl_real *y, uint8_t *code, const tl_real *x, cons
     int wide = sh.groups * T, k0 = (int)blockIdx.y * wide;
     tl_real *image = weight + g.c * TAPS * wide;
     size_t n = blockIdx.x;
-    for (int i = (int)threadIdx.x; i < g.c * TAPS * wide; i += (int)blockDim.x) {
-        int k = k0 + i / (g.c * TAPS), row = i % (g.c * TAPS);
-        weight[row * wide + i / (g.c * TAPS)] = k < g.k ? w[k * g.c * TAPS + row] : TL_R(0);
-    }
+    unsigned rows = (unsigned)(g.c * TAPS);
+    int left = g.k - k0 < wide ? g.k - k0 : wide; /* the last block may have fewer channels */
+    fill_zero(image, g.c * s.size);
+    each_weight(w + k0 * rows, left * (int)rows,
+                [=](unsigned i, tl_real v) { weight[i % rows * wide + i / rows] = v; });
+    __syncthreads();
     load_image(image, x + n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size);
     __syncthreads();
 
@@ -197,20 +263,23 @@ static __device__ void input_gradient(tl_real *dx, const tl_real *dy, const uint
     size_t n = blockIdx.x / a.dx.blocks;
     tl_real *weight = shared, *image = weight + g.k * TAPS * wide;
     const plane s = a.gradient;
-    for (int i = (int)threadIdx.x; i < g.k * TAPS * wide; i += (int)blockDim.x) {
-        int k = i / (TAPS * wide), c = i / TAPS % wide, tap = i % TAPS;
-        weight[(k * TAPS + TAPS - 1 - tap) * wide + c] =
-            c0 + c < g.c ? w[(k * g.c + c0 + c) * TAPS + tap] : TL_R(0);
-    }
-    for (int i = (int)threadIdx.x; i < g.k * s.size; i += (int)blockDim.x) image[i] = 0;
+    int left = g.c - c0 < wide ? g.c - c0 : wide;
+    unsigned filters = (unsigned)(left * TAPS); /* of one output channel, side by side in w */
+    fill_zero(image, g.k * s.size);
+    unsigned row = (unsigned)(g.c * TAPS), skip = (unsigned)(c0 * TAPS);
+    each_weight(w, g.k * (int)row, [=](unsigned i, tl_real v) {
+        unsigned k = i / row, at = i % row - skip; /* far too large before the first filter */
+        if (at < filters) weight[(k * TAPS + TAPS - 1 - at % TAPS) * wide + at / TAPS] = v;
+    });
     __syncthreads();
-    int scale = block.pool ? 2 : 1, p = g.p / scale, q = g.q / scale, border = 2 - g.pad_h;
-    for (int i = (int)threadIdx.x; i < g.k * p * q; i += (int)blockDim.x) {
-        int c = code[n * g.k * p * q + i], row = i / q % p * scale, column = i % q * scale;
-        if (c == TL_CODE_OFF) continue;
-        image[i / (p * q) * s.size + (row + c / 2 + border) * s.pitch + column + c % 2 + border] =
-            dy[n * g.k * p * q + i];
-    }
+    int scale = block.pool ? 2 : 1, border = 2 - g.pad_h;
+    unsigned p = (unsigned)(g.p / scale), q = (unsigned)(g.q / scale), outputs = p * q;
+    size_t from = n * g.k * outputs;
+    each_output(dy + from, code + from, g.k * (int)outputs, [=](unsigned i, tl_real d, int c) {
+        if (c == TL_CODE_OFF) return;
+        unsigned h = i / q % p * scale + c / 2 + border, j = i % q * scale + c % 2 + border;
+        image[i / outputs * s.size + h * s.pitch + j] = d;
+    });
     __syncthreads();
 
     int window = (int)threadIdx.x % a.dx.windows, group = (int)threadIdx.x / a.dx.windows;
@@ -245,23 +314,28 @@ static __device__ void weight_gradient(tl_real *partial, const tl_real *dy, cons
     int segment = (int)threadIdx.x / pairs;
     int k = pair / g.c, c = pair % g.c;
     tl_real acc[TAPS] = {}, bias = 0;
+    int left = g.k - k0 < a.channels ? g.k - k0 : a.channels;
+    bool works = segment < a.segments && k < left;
+    fill_zero(pixel, g.c * s.size);
+    __syncthreads();
 
     int begin = (int)((size_t)g.n * chunk / a.chunks),
         end = (int)((size_t)g.n * (chunk + 1) / a.chunks);
     for (int n = begin; n < end; n++) {
         if (n > begin) __syncthreads(); /* the last image has been read */
         load_image(pixel, x + (size_t)n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size);
-        for (int i = (int)threadIdx.x; i < a.channels * outputs; i += (int)blockDim.x) {
-            bool there = k0 + i / outputs < g.k;
-            size_t at = ((size_t)n * g.k + k0) * outputs + i;
-            int e = there ? code[at] : (int)TL_CODE_OFF, row = i % outputs / q, column = i % q;
-            bool off = e == TL_CODE_OFF;
-            value[i] = off ? TL_R(0) : dy[at];
-            place[i] =
-                (row * scale + (off ? 0 : e / 2)) * s.pitch + column * scale + (off ? 0 : e % 2);
-        }
+        size_t from_output = ((size_t)n * g.k + k0) * outputs;
+        each_output(dy + from_output, code + from_output, left * outputs,
+                    [=](unsigned i, tl_real d, int e) {
+                        int row = (int)(i / (unsigned)q % (unsigned)p),
+                            column = (int)(i % (unsigned)q);
+                        bool off = e == TL_CODE_OFF;
+                        if (off) e = 0;
+                        value[i] = off ? TL_R(0) : d;
+                        place[i] = (row * scale + e / 2) * s.pitch + column * scale + e % 2;
+                    });
         __syncthreads();
-        if (segment >= a.segments) continue;
+        if (!works) continue;
         int from = outputs * segment / a.segments, to = outputs * (segment + 1) / a.segments;
         const tl_real *plane_c = pixel + c * s.size;
 #pragma unroll 2
@@ -310,8 +384,9 @@ static __global__ void backward(tl_real *dx, tl_real *partial, const tl_real *dy
 
 /* dw and db: the chunks added in a fixed order, GROUPS runs of them at once. */
 enum { GROUPS = 8 };
-static __global__ void add_chunks(tl_real *dw, tl_real *db, const tl_real *partial, int weights,
-                                  int size, int chunks) {
+static __global__ void add_chunks(tl_real *__restrict__ dw, tl_real *__restrict__ db,
+                                  const tl_real *__restrict__ partial, int weights, int size,
+                                  int chunks) {
     __shared__ tl_real sum[GROUPS][WARP];
     int i = (int)(blockIdx.x * WARP + threadIdx.x), group = (int)threadIdx.y;
     tl_real mine = 0;

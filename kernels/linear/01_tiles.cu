@@ -37,30 +37,35 @@ typedef struct matrix {
     int rows, columns, row, column;
 } matrix;
 
-static __device__ tl_real element(const matrix &m, int i, int j) {
-    if (i >= m.rows || j >= m.columns) return 0;
-    size_t at = (size_t)i * m.row + (size_t)j * m.column;
-    return m.mask && !(m.mask[at] > 0) ? TL_R(0) : m.data[at];
-}
-
 /* The A and B tiles of one step, on their way from memory: neighbouring threads read neighbouring
- * elements, along the inner dimension (INNER) or across it. */
-template <bool A_INNER, bool B_INNER>
+ * elements, along the inner dimension (INNER) or across it. Nothing waits for a load here. */
+template <bool A_INNER, bool B_INNER, bool MASK>
 static __device__ void fetch(tl_real (&a)[A_LOADS], tl_real (&b)[B_LOADS], const matrix &A,
                              const matrix &B, int m0, int n0, int k0) {
+    const tl_real *__restrict__ data_a = A.data, *__restrict__ data_b = B.data;
+    const tl_real *__restrict__ mask = A.mask;
     int t = (int)threadIdx.x;
+    tl_real keep[A_LOADS];
 #pragma unroll
     for (int i = 0; i < A_LOADS; i++) {
         int e = t + i * THREADS;
-        a[i] = A_INNER ? element(A, m0 + e / DEPTH, k0 + e % DEPTH)
-                       : element(A, m0 + e % ROWS, k0 + e / ROWS);
+        int m = m0 + (A_INNER ? e / DEPTH : e % ROWS), k = k0 + (A_INNER ? e % DEPTH : e / ROWS);
+        size_t at = A_INNER ? (size_t)m * A.row + k : (size_t)k * A.column + m;
+        bool there = m < A.rows && k < A.columns;
+        a[i] = there ? data_a[at] : TL_R(0);
+        if (MASK) keep[i] = there ? mask[at] : TL_R(0);
     }
 #pragma unroll
     for (int i = 0; i < B_LOADS; i++) {
         int e = t + i * THREADS;
-        b[i] = B_INNER ? element(B, k0 + e % DEPTH, n0 + e / DEPTH)
-                       : element(B, k0 + e / COLUMNS, n0 + e % COLUMNS);
+        int k = k0 + (B_INNER ? e % DEPTH : e / COLUMNS);
+        int n = n0 + (B_INNER ? e / DEPTH : e % COLUMNS);
+        size_t at = B_INNER ? (size_t)n * B.column + k : (size_t)k * B.row + n;
+        b[i] = k < B.rows && n < B.columns ? data_b[at] : TL_R(0);
     }
+#pragma unroll
+    for (int i = 0; MASK && i < A_LOADS; i++)
+        if (!(keep[i] > 0)) a[i] = 0;
 }
 
 typedef struct tiles {
@@ -85,16 +90,16 @@ static __device__ void store(tiles &s, const tl_real (&a)[A_LOADS], const tl_rea
 /* acc = the thread's 4 x 4 elements of A·B over the inner dimension from k0 up to k1. With row_sum,
  * the first ROWS threads also add up their row of A. The next tiles are fetched while these are
  * used. */
-template <bool A_INNER, bool B_INNER>
+template <bool A_INNER, bool B_INNER, bool MASK>
 static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s, const matrix &A,
                                 const matrix &B, int m0, int n0, int k0, int k1) {
     tl_real a[A_LOADS], b[B_LOADS];
     int ty = (int)threadIdx.x / (COLUMNS / 4), tx = (int)threadIdx.x % (COLUMNS / 4);
-    fetch<A_INNER, B_INNER>(a, b, A, B, m0, n0, k0);
+    fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k0);
     for (int k = k0; k < k1; k += DEPTH) {
         store<A_INNER, B_INNER>(s, a, b);
         __syncthreads();
-        if (k + DEPTH < k1) fetch<A_INNER, B_INNER>(a, b, A, B, m0, n0, k + DEPTH);
+        if (k + DEPTH < k1) fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k + DEPTH);
 #pragma unroll 8
         for (int d = 0; d < DEPTH; d++) {
             four x = *(const four *)(s.a + d * A_PITCH + 4 * ty);
@@ -136,12 +141,13 @@ static __global__ void multiply_piece(tl_real *partial, const tl_real *x, const 
     int k0 = (int)blockIdx.y * piece, k1 = k0 + piece < g.in ? k0 + piece : g.in;
     matrix A = {x, NULL, g.n, k1, g.in, 1}, B = {w, NULL, k1, g.out, 1, g.in};
     tl_real acc[4][4] = {};
-    multiply<true, true>(acc, NULL, s, A, B, m0, n0, k0, k1);
+    multiply<true, true, false>(acc, NULL, s, A, B, m0, n0, k0, k1);
     put_tile(partial + (size_t)blockIdx.y * g.n * g.out, acc, g.n, g.out, m0, n0, true);
 }
 
-static __global__ void add_pieces(tl_real *y, const tl_real *partial, const tl_real *b, size_t size,
-                                  int out, int pieces, bool relu) {
+static __global__ void add_pieces(tl_real *__restrict__ y, const tl_real *__restrict__ partial,
+                                  const tl_real *__restrict__ b, size_t size, int out, int pieces,
+                                  bool relu) {
     for (size_t i = tl_thread(); i < size; i += tl_threads()) {
         tl_real v = 0;
 #pragma unroll 8
@@ -153,7 +159,8 @@ static __global__ void add_pieces(tl_real *y, const tl_real *partial, const tl_r
 
 /* A warp reads 2 rows of x and 4 of w along the inner dimension; its lanes' sums are combined as a
  * tree, always in the same order. */
-static __global__ void dots(tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
+static __global__ void dots(tl_real *__restrict__ y, const tl_real *__restrict__ x,
+                            const tl_real *__restrict__ w, const tl_real *__restrict__ b,
                             tl_linear_geom g, bool relu) {
     int across = (g.out + DOT_COLUMNS - 1) / DOT_COLUMNS;
     int warp = (int)(blockIdx.x * DOT_WARPS + threadIdx.x / WARP), lane = (int)threadIdx.x % WARP;
@@ -231,6 +238,7 @@ static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
 
 /* Blocks below dx_tiles make dx = dy · w, the others dw = dyᵀ · x and, those of its first column,
  * db. */
+template <bool MASK>
 static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                                 const tl_real *y, const tl_real *x, const tl_real *w,
                                 tl_linear_geom g, int dx_tiles, bool fresh) {
@@ -242,11 +250,11 @@ static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_
     tl_real acc[4][4] = {}, sum = 0;
     if (input) {
         matrix A = {dy, y, g.n, g.out, g.out, 1}, B = {w, NULL, g.out, g.in, g.in, 1};
-        multiply<true, false>(acc, NULL, s, A, B, m0, n0, 0, g.out);
+        multiply<true, false, MASK>(acc, NULL, s, A, B, m0, n0, 0, g.out);
         put_tile(dx, acc, g.n, g.in, m0, n0, fresh);
     } else {
         matrix A = {dy, y, g.out, g.n, 1, g.out}, B = {x, NULL, g.n, g.in, g.in, 1};
-        multiply<false, false>(acc, db && n0 == 0 ? &sum : NULL, s, A, B, m0, n0, 0, g.n);
+        multiply<false, false, MASK>(acc, db && n0 == 0 ? &sum : NULL, s, A, B, m0, n0, 0, g.n);
         put_tile(dw, acc, g.out, g.in, m0, n0, false);
         int o = m0 + (int)threadIdx.x;
         if (db && n0 == 0 && threadIdx.x < ROWS && o < g.out) db[o] += sum;
@@ -257,8 +265,9 @@ static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db
                               const tl_real *y, const tl_real *x, const tl_real *w,
                               const tl_linear_geom *g, bool fresh) {
     int dx_tiles = dx ? tiles_of(g->n, g->in) : 0, dw_tiles = dw ? tiles_of(g->out, g->in) : 0;
-    backward<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(
-        dx, dw, db, dy, y, x, w, *g, dx_tiles, fresh);
+    auto kernel = y ? backward<true> : backward<false>;
+    kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(dx, dw, db, dy, y, x, w,
+                                                                            *g, dx_tiles, fresh);
     TL_LAUNCHED();
     return TL_OK;
 }

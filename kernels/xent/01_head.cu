@@ -7,25 +7,42 @@
 #include "tl/layers.h"
 #include "tl/metrics.h"
 
+enum { HELD = 16 }; /* logits that a thread keeps in registers */
+
 /* Loss and probabilities of one row, and the smallest class with the largest logit. A label outside
  * the classes is never used as an index: it makes the loss NaN. */
-static __device__ tl_real row(tl_real *prob, int *best, const tl_real *x, int label, int classes) {
-    tl_real m = x[0];
-    *best = 0;
-    for (int j = 1; j < classes; j++) {
-        if (x[j] > x[*best]) *best = j;
+static __device__ tl_real row(tl_real *__restrict__ prob, int *best, const tl_real *__restrict__ x,
+                              int label, int classes) {
+    tl_real v[HELD];
+#pragma unroll
+    for (int j = 0; j < HELD; j++) v[j] = j < classes ? x[j] : TL_R(0);
+    tl_real m = v[0], top = v[0], own = v[0];
+    int at = 0;
+#pragma unroll
+    for (int j = 1; j < HELD; j++)
+        if (j < classes) {
+            if (v[j] > top) top = v[j], at = j;
+            if (j == label) own = v[j];
+            m = tl_max(m, v[j]);
+        }
+    for (int j = HELD; j < classes; j++) {
+        if (x[j] > top) top = x[j], at = j;
+        if (j == label) own = x[j];
         m = tl_max(m, x[j]);
     }
+    *best = at;
     double sum = 0;
-    for (int j = 0; j < classes; j++) {
-        tl_real e = tl_exp(x[j] - m);
-        prob[j] = e;
-        sum += e;
-    }
+#pragma unroll
+    for (int j = 0; j < HELD; j++)
+        if (j < classes) sum += v[j] = tl_exp(v[j] - m);
+    for (int j = HELD; j < classes; j++) sum += tl_exp(x[j] - m);
     tl_real factor = TL_R(1 / sum);
-    for (int j = 0; j < classes; j++) prob[j] *= factor;
+#pragma unroll
+    for (int j = 0; j < HELD; j++)
+        if (j < classes) prob[j] = v[j] * factor;
+    for (int j = HELD; j < classes; j++) prob[j] = tl_exp(x[j] - m) * factor;
     if (label < 0 || label >= classes) return TL_R(NAN);
-    return TL_R(log(sum) - (double)(x[label] - m));
+    return TL_R(log(sum) - (double)(own - m));
 }
 
 /* The threads of one block take TL_BLOCK rows at a time; one of them adds their losses in the order

@@ -9,6 +9,7 @@
 #endif
 
 const rung rung_table[] = {
+    {TL_CUDA_DEVICE, "batch", 1, tl_rung_batch_words},
     {TL_CUDA_DEVICE, "conv2d", 2, tl_rung_conv2d_block},
     {TL_CUDA_DEVICE, "linear", 1, tl_rung_linear_tiles},
     {TL_CUDA_DEVICE, "xent", 1, tl_rung_xent_head},
