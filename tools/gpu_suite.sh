@@ -5,18 +5,19 @@
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
 #   sanitizer  the suites' kernels under compute-sanitizer's four tools
-#   train      five epochs of net a, twice, with the same bits
+#   train      five epochs of net a, twice and without a graph, with the same bits
+#   steps      training steps against PyTorch's best (STEPS_OPTIONS: options of baseline/bench_gpu.py)
 # It needs no network and no .git, and takes the system's python3 where there is no .venv. Criterion
 # may lie beside it as Debian packages (CRITERION_DEBS=folder, default .criterion).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -ge 1 ] || { echo "usage: $0 OUT [build] [suites] [sanitizer] [train]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 OUT [build] [suites] [sanitizer] [train] [steps]" >&2; exit 2; }
 out=$1
 shift
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
-[ $# -gt 0 ] || set -- build suites sanitizer train
+[ $# -gt 0 ] || set -- build suites sanitizer train steps
 
 [ -x .venv/bin/python ] || export PYTHON=python3
 PYTHON=${PYTHON:-.venv/bin/python}
@@ -77,6 +78,7 @@ for name in "$@"; do
         ;;
     sanitizer) stage sanitizer sanitizer ;;
     train) stage train train_twice ;;
+    steps) LINES_SHOWN=40 stage steps "$PYTHON" baseline/bench_gpu.py ${STEPS_OPTIONS:-} OUT="$out/steps.jsonl" ;;
     *) echo "no stage $name" >&2; exit 2 ;;
     esac
 done

@@ -21,6 +21,27 @@ enum {
 /* T numbers that are loaded and stored in one go. */
 template <int T> struct alignas(T * sizeof(tl_real)) pack { tl_real v[T]; };
 
+/* Division of numbers below 2^16 by one that only the host knows, as a multiplication. */
+typedef struct divisor {
+    unsigned by, factor;
+} divisor;
+
+static divisor divisor_of(int by) {
+    divisor d = {(unsigned)by, by > 1 ? (unsigned)(((uint64_t)1 << 32) / (unsigned)by + 1) : 0};
+    return d;
+}
+
+static __device__ unsigned quotient(unsigned i, const divisor &d) {
+    return d.factor ? __umulhi(i, d.factor) : i;
+}
+
+/* What the kernels divide by. */
+typedef struct divisors {
+    divisor across, h;  /* groups of pixels in a row of x, rows of an image */
+    divisor q, outputs; /* columns and size of a plane of y */
+    divisor filter;     /* weights of an output channel */
+} divisors;
+
 /* A plane of pixels in shared memory with its zero border: row i, column j of the plane is pixel
  * (i - pad, j - pad) of the image. */
 typedef struct plane {
@@ -49,9 +70,9 @@ static __device__ void fill_zero(tl_real *to, int count) {
  * used: a block has too few threads to hide them otherwise. */
 template <int V>
 static __device__ void copy_pixels(tl_real *to, const tl_real *__restrict__ from, int channels,
-                                   int h, int w, int pad, plane s, int size) {
+                                   int h, int w, int pad, plane s, int size, const divisors &by) {
     enum { ROUND = V == 4 ? 4 : 8 };
-    unsigned across = (unsigned)w / V, count = (unsigned)(channels * h) * across;
+    unsigned count = (unsigned)(channels * h * w) / V;
     for (unsigned first = threadIdx.x; first < count; first += ROUND * blockDim.x) {
         pack<V> v[ROUND];
 #pragma unroll
@@ -61,11 +82,11 @@ static __device__ void copy_pixels(tl_real *to, const tl_real *__restrict__ from
         }
 #pragma unroll
         for (int i = 0; i < ROUND; i++) {
-            unsigned at = first + i * blockDim.x, row = at / across, column = at % across * V;
+            unsigned at = first + i * blockDim.x;
             if (at >= count) break;
-            unsigned channel = row / (unsigned)h;
-            tl_real *cell =
-                to + channel * size + (row % (unsigned)h + pad) * s.pitch + column + pad;
+            unsigned row = quotient(at, by.across), column = (at - row * by.across.by) * V;
+            unsigned channel = quotient(row, by.h), line = row - channel * (unsigned)h;
+            tl_real *cell = to + channel * size + (line + pad) * s.pitch + column + pad;
 #pragma unroll
             for (int e = 0; e < V; e++) cell[e] = v[i].v[e];
         }
@@ -73,11 +94,11 @@ static __device__ void copy_pixels(tl_real *to, const tl_real *__restrict__ from
 }
 
 static __device__ void load_image(tl_real *to, const tl_real *from, int channels, int h, int w,
-                                  int pad, plane s, int size) {
+                                  int pad, plane s, int size, const divisors &by) {
     if (w % 4 == 0)
-        copy_pixels<4>(to, from, channels, h, w, pad, s, size);
+        copy_pixels<4>(to, from, channels, h, w, pad, s, size, by);
     else
-        copy_pixels<1>(to, from, channels, h, w, pad, s, size);
+        copy_pixels<1>(to, from, channels, h, w, pad, s, size, by);
 }
 
 /* Calls put(index, dy, code) for `count` outputs from `dy` and `code` on, several loads at a time.
@@ -189,7 +210,8 @@ static __device__ bool beats(tl_real v, tl_real best) { return !(v <= best) && !
 
 template <int T>
 static __global__ void forward(tl_real *y, uint8_t *code, const tl_real *x, const tl_real *w,
-                               const tl_real *b, tl_conv2d_block block, share sh, plane s) {
+                               const tl_real *b, tl_conv2d_block block, share sh, plane s,
+                               divisors by) {
     extern __shared__ __align__(32) unsigned char shared[];
     const tl_conv2d_geom g = block.conv;
     tl_real *weight = (tl_real *)shared;
@@ -199,10 +221,12 @@ static __global__ void forward(tl_real *y, uint8_t *code, const tl_real *x, cons
     unsigned rows = (unsigned)(g.c * TAPS);
     int left = g.k - k0 < wide ? g.k - k0 : wide; /* the last block may have fewer channels */
     fill_zero(image, g.c * s.size);
-    each_weight(w + k0 * rows, left * (int)rows,
-                [=](unsigned i, tl_real v) { weight[i % rows * wide + i / rows] = v; });
+    each_weight(w + k0 * rows, left * (int)rows, [=](unsigned i, tl_real v) {
+        unsigned k = quotient(i, by.filter);
+        weight[(i - k * rows) * wide + k] = v;
+    });
     __syncthreads();
-    load_image(image, x + n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size);
+    load_image(image, x + n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size, by);
     __syncthreads();
 
     int window = (int)threadIdx.x % sh.windows, group = (int)threadIdx.x / sh.windows;
@@ -251,6 +275,7 @@ typedef struct plan {
     int channels, segments; /* output channels of a part; threads that share a (k,c) pair */
     int threads;
     size_t dx_blocks, shared_bytes;
+    divisors by;
 } plan;
 
 /* dx[n,c] = sum over k of the gradient, convolved with the filter turned by 180 degrees. */
@@ -267,8 +292,10 @@ static __device__ void input_gradient(tl_real *dx, const tl_real *dy, const uint
     unsigned filters = (unsigned)(left * TAPS); /* of one output channel, side by side in w */
     fill_zero(image, g.k * s.size);
     unsigned row = (unsigned)(g.c * TAPS), skip = (unsigned)(c0 * TAPS);
+    const divisors by = a.by;
     each_weight(w, g.k * (int)row, [=](unsigned i, tl_real v) {
-        unsigned k = i / row, at = i % row - skip; /* far too large before the first filter */
+        unsigned k = quotient(i, by.filter);
+        unsigned at = i - k * row - skip; /* far too large before the first filter */
         if (at < filters) weight[(k * TAPS + TAPS - 1 - at % TAPS) * wide + at / TAPS] = v;
     });
     __syncthreads();
@@ -277,8 +304,10 @@ static __device__ void input_gradient(tl_real *dx, const tl_real *dy, const uint
     size_t from = n * g.k * outputs;
     each_output(dy + from, code + from, g.k * (int)outputs, [=](unsigned i, tl_real d, int c) {
         if (c == TL_CODE_OFF) return;
-        unsigned h = i / q % p * scale + c / 2 + border, j = i % q * scale + c % 2 + border;
-        image[i / outputs * s.size + h * s.pitch + j] = d;
+        unsigned row = quotient(i, by.q), k = quotient(i, by.outputs);
+        unsigned h = (row - k * p) * scale + c / 2 + border,
+                 j = (i - row * q) * scale + c % 2 + border;
+        image[k * s.size + h * s.pitch + j] = d;
     });
     __syncthreads();
 
@@ -316,6 +345,7 @@ static __device__ void weight_gradient(tl_real *partial, const tl_real *dy, cons
     tl_real acc[TAPS] = {}, bias = 0;
     int left = g.k - k0 < a.channels ? g.k - k0 : a.channels;
     bool works = segment < a.segments && k < left;
+    const divisors by = a.by;
     fill_zero(pixel, g.c * s.size);
     __syncthreads();
 
@@ -323,12 +353,12 @@ static __device__ void weight_gradient(tl_real *partial, const tl_real *dy, cons
         end = (int)((size_t)g.n * (chunk + 1) / a.chunks);
     for (int n = begin; n < end; n++) {
         if (n > begin) __syncthreads(); /* the last image has been read */
-        load_image(pixel, x + (size_t)n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size);
+        load_image(pixel, x + (size_t)n * g.c * g.h * g.w, g.c, g.h, g.w, g.pad_h, s, s.size, by);
         size_t from_output = ((size_t)n * g.k + k0) * outputs;
         each_output(dy + from_output, code + from_output, left * outputs,
                     [=](unsigned i, tl_real d, int e) {
-                        int row = (int)(i / (unsigned)q % (unsigned)p),
-                            column = (int)(i % (unsigned)q);
+                        unsigned line = quotient(i, by.q), k = quotient(i, by.outputs);
+                        int row = (int)line - (int)k * p, column = (int)i - (int)line * q;
                         bool off = e == TL_CODE_OFF;
                         if (off) e = 0;
                         value[i] = off ? TL_R(0) : d;
@@ -347,28 +377,28 @@ static __device__ void weight_gradient(tl_real *partial, const tl_real *dy, cons
             for (int tap = 0; tap < TAPS; tap++) acc[tap] += d * patch[tap / 3 * s.pitch + tap % 3];
         }
     }
-    /* segments are added in order by the first */
+    /* the segments of a pair are added in order */
+    enum { SUMS = TAPS + 1 };
     __syncthreads();
-    for (int i = 1; i < a.segments; i++) {
-        if (segment == i) {
+    if (works) {
+        tl_real *mine = shared + (segment * pairs + pair) * SUMS;
 #pragma unroll
-            for (int tap = 0; tap < TAPS; tap++) shared[pair * (TAPS + 1) + tap] = acc[tap];
-            shared[pair * (TAPS + 1) + TAPS] = bias;
-        }
-        __syncthreads();
-        if (segment == 0) {
-#pragma unroll
-            for (int tap = 0; tap < TAPS; tap++) acc[tap] += shared[pair * (TAPS + 1) + tap];
-            bias += shared[pair * (TAPS + 1) + TAPS];
-        }
-        __syncthreads();
+        for (int tap = 0; tap < TAPS; tap++) mine[tap] = acc[tap];
+        mine[TAPS] = bias;
     }
-    if (segment > 0 || k0 + k >= g.k) return;
-    size_t weights = (size_t)g.k * g.c * TAPS;
-    tl_real *to = partial + chunk * (weights + g.k);
-#pragma unroll
-    for (int tap = 0; tap < TAPS; tap++) to[((k0 + k) * g.c + c) * TAPS + tap] = acc[tap];
-    if (c == 0) to[weights + k0 + k] = bias;
+    __syncthreads();
+    int weights = g.k * g.c * TAPS;
+    tl_real *to = partial + (size_t)chunk * (weights + g.k);
+    for (int i = (int)threadIdx.x; i < left * g.c * SUMS; i += (int)blockDim.x) {
+        int at = i / SUMS, tap = i % SUMS;
+        tl_real sum = 0;
+#pragma unroll 4
+        for (int e = 0; e < a.segments; e++) sum += shared[(e * pairs + at) * SUMS + tap];
+        if (tap < TAPS)
+            to[(k0 * g.c + at) * TAPS + tap] = sum;
+        else if (at % g.c == 0)
+            to[weights + k0 + at / g.c] = sum;
+    }
 }
 
 template <int T>
@@ -408,6 +438,14 @@ static __global__ void add_chunks(tl_real *__restrict__ dw, tl_real *__restrict_
 
 /* ---- host side ---- */
 
+static divisors divisors_of(const tl_conv2d_block *block) {
+    const tl_conv2d_geom *g = &block->conv;
+    int scale = block->pool ? 2 : 1, p = g->p / scale, q = g->q / scale;
+    divisors d = {divisor_of(g->w % 4 == 0 ? g->w / 4 : g->w), divisor_of(g->h), divisor_of(q),
+                  divisor_of(p * q), divisor_of(g->c * TAPS)};
+    return d;
+}
+
 static size_t forward_bytes(const tl_conv2d_block *block, share sh, plane s, int t) {
     const tl_conv2d_geom *g = &block->conv;
     return (size_t)(g->c * s.size + g->c * TAPS * sh.groups * t) * sizeof(tl_real);
@@ -433,7 +471,11 @@ static plan backward_plan(const tl_conv2d_block *block, bool with_dx) {
     a.chunks = g->n < TL_FUSED_CHUNKS ? g->n : (int)TL_FUSED_CHUNKS;
     a.channels = a.threads / g->c < g->k ? a.threads / g->c : g->k;
     if (a.channels < 1) a.channels = 1; /* does not fit: more input channels than threads */
+    /* fewer output channels to a block, until there are enough blocks for a large GPU */
+    while (a.channels > 1 && a.chunks * ((g->k + a.channels - 1) / a.channels) < TL_FUSED_CHUNKS)
+        a.channels = (a.channels + 1) / 2;
     a.parts = (g->k + a.channels - 1) / a.channels;
+    a.by = divisors_of(block);
     a.segments = a.threads / (a.channels * g->c);
     size_t sums = (size_t)(g->c * a.pixels.size + a.channels * outputs) +
                   (size_t)a.channels * outputs * sizeof(int) / sizeof(tl_real) + 1;
@@ -450,6 +492,10 @@ static bool fits(const tl_conv2d_block *block) {
     if (g->dil_h != 1 || g->dil_w != 1 || g->pad_h > 2 || g->pad_h != g->pad_w) return false;
     if (block->pool && (g->p < 2 || g->q < 2)) return false;
     if ((g->p + 1) / 2 * ((g->q + 1) / 2) > MOST_WINDOWS) return false;
+    /* what is divided by multiplication */
+    enum { MOST = 1 << 16 };
+    if (g->c * g->h * g->w >= MOST || g->k * g->p * g->q >= MOST || g->k * g->c * TAPS >= MOST)
+        return false;
     if ((g->h + 1) / 2 * ((g->w + 1) / 2) > MOST_WINDOWS || g->c > THREADS) return false;
     int t = channels_of_thread(g->n, g->p, g->q, g->k);
     share sh = share_of(g->p, g->q, g->k, t);
@@ -466,7 +512,8 @@ static tl_status block_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real
     dim3 grid((unsigned)g->n, (unsigned)sh.blocks);
     size_t bytes = forward_bytes(block, sh, s, t);
     auto kernel = t == 4 ? forward<4> : t == 2 ? forward<2> : forward<1>;
-    kernel<<<grid, (unsigned)sh.threads, bytes, tl_stream(ctx)>>>(y, code, x, w, b, *block, sh, s);
+    kernel<<<grid, (unsigned)sh.threads, bytes, tl_stream(ctx)>>>(y, code, x, w, b, *block, sh, s,
+                                                                  divisors_of(block));
     TL_LAUNCHED();
     return TL_OK;
 }

@@ -100,7 +100,7 @@ static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s
         store<A_INNER, B_INNER>(s, a, b);
         __syncthreads();
         if (k + DEPTH < k1) fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k + DEPTH);
-#pragma unroll 8
+#pragma unroll 4
         for (int d = 0; d < DEPTH; d++) {
             four x = *(const four *)(s.a + d * A_PITCH + 4 * ty);
             four w = *(const four *)(s.b + d * B_PITCH + 4 * tx);
@@ -115,34 +115,102 @@ static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s
     }
 }
 
-/* Writes the thread's elements to c[rows, columns], or adds them. */
+/* Writes the thread's elements to c[rows, columns], or adds them: all are read before the first is
+ * written. */
 static __device__ void put_tile(tl_real *c, const tl_real (&acc)[4][4], int rows, int columns,
                                 int m0, int n0, bool overwrite) {
-    int ty = (int)threadIdx.x / (COLUMNS / 4), tx = (int)threadIdx.x % (COLUMNS / 4);
+    int m = m0 + (int)threadIdx.x / (COLUMNS / 4) * 4,
+        n = n0 + (int)threadIdx.x % (COLUMNS / 4) * 4;
+    if (m + 4 <= rows && n + 4 <= columns && columns % 4 == 0) {
+        four v[4];
+        tl_real *at = c + (size_t)m * columns + n;
+#pragma unroll
+        for (int i = 0; i < 4; i++) v[i] = overwrite ? four{} : *(four *)(at + (size_t)i * columns);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+#pragma unroll
+            for (int j = 0; j < 4; j++) v[i].v[j] += acc[i][j];
+            *(four *)(at + (size_t)i * columns) = v[i];
+        }
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++) {
-            int m = m0 + 4 * ty + i, n = n0 + 4 * tx + j;
-            if (m >= rows || n >= columns) continue;
-            size_t at = (size_t)m * columns + n;
+            if (m + i >= rows || n + j >= columns) continue;
+            size_t at = (size_t)(m + i) * columns + n + j;
             c[at] = overwrite ? acc[i][j] : c[at] + acc[i][j];
         }
 }
 
 /* ---- forward ---- */
 
-/* Piece blockIdx.y of x · wᵀ. */
-static __global__ void multiply_piece(tl_real *partial, const tl_real *x, const tl_real *w,
-                                      tl_linear_geom g, int piece) {
-    __shared__ tiles s;
+/* Piece blockIdx.y of x · wᵀ. Both matrices run along the inner dimension, so a row of a tile is
+ * loaded and stored, and later read, four numbers of it at a time; a thread's columns lie 16 apart,
+ * so that neighbours read different banks. g.in is a multiple of 4. */
+enum { PITCH = DEPTH + 4, FOURS = DEPTH / 4, FETCH = THREADS / FOURS };
+static __device__ four row_of(const tl_real *__restrict__ m, int row, int rows, int k, int k1,
+                              int pitch) {
+    return row < rows && k < k1 ? *(const four *)(m + (size_t)row * pitch + k) : four{};
+}
+
+static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_real *__restrict__ x,
+                                      const tl_real *__restrict__ w, tl_linear_geom g, int piece) {
+    __shared__ __align__(32) tl_real a[ROWS * PITCH], b[COLUMNS * PITCH];
     int across = (g.out + COLUMNS - 1) / COLUMNS;
     int m0 = (int)blockIdx.x / across * ROWS, n0 = (int)blockIdx.x % across * COLUMNS;
     int k0 = (int)blockIdx.y * piece, k1 = k0 + piece < g.in ? k0 + piece : g.in;
-    matrix A = {x, NULL, g.n, k1, g.in, 1}, B = {w, NULL, k1, g.out, 1, g.in};
+    int line = (int)threadIdx.x / FOURS, at = (int)threadIdx.x % FOURS * 4;
+    int ty = (int)threadIdx.x / 16 * 4, tx = (int)threadIdx.x % 16;
+    four va[ROWS / FETCH], vb[COLUMNS / FETCH];
     tl_real acc[4][4] = {};
-    multiply<true, true, false>(acc, NULL, s, A, B, m0, n0, k0, k1);
-    put_tile(partial + (size_t)blockIdx.y * g.n * g.out, acc, g.n, g.out, m0, n0, true);
+#pragma unroll
+    for (int i = 0; i < ROWS / FETCH; i++)
+        va[i] = row_of(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
+#pragma unroll
+    for (int i = 0; i < COLUMNS / FETCH; i++)
+        vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
+    for (int k = k0; k < k1; k += DEPTH) {
+#pragma unroll
+        for (int i = 0; i < ROWS / FETCH; i++)
+            *(four *)(a + (line + i * FETCH) * PITCH + at) = va[i];
+#pragma unroll
+        for (int i = 0; i < COLUMNS / FETCH; i++)
+            *(four *)(b + (line + i * FETCH) * PITCH + at) = vb[i];
+        __syncthreads();
+        if (k + DEPTH < k1) {
+#pragma unroll
+            for (int i = 0; i < ROWS / FETCH; i++)
+                va[i] = row_of(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
+#pragma unroll
+            for (int i = 0; i < COLUMNS / FETCH; i++)
+                vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
+        }
+#pragma unroll
+        for (int d = 0; d < DEPTH; d += 4) {
+            four p[4], q[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) p[i] = *(const four *)(a + (ty + i) * PITCH + d);
+#pragma unroll
+            for (int j = 0; j < 4; j++) q[j] = *(const four *)(b + (tx + 16 * j) * PITCH + d);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int j = 0; j < 4; j++) acc[i][j] += p[i].v[e] * q[j].v[e];
+        }
+        __syncthreads();
+    }
+    tl_real *to = partial + (size_t)blockIdx.y * g.n * g.out;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            int m = m0 + ty + i, n = n0 + tx + 16 * j;
+            if (m < g.n && n < g.out) to[(size_t)m * g.out + n] = acc[i][j];
+        }
 }
 
 static __global__ void add_pieces(tl_real *__restrict__ y, const tl_real *__restrict__ partial,
@@ -209,7 +277,7 @@ static tl_status run_dots(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_re
 
 static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                            const tl_real *b, const tl_linear_geom *g, bool relu, void *work) {
-    if (g->in <= DOT_MOST) return run_dots(ctx, y, x, w, b, g, relu);
+    if (g->in <= DOT_MOST || g->in % 4 != 0) return run_dots(ctx, y, x, w, b, g, relu);
     int blocks = tiles_of(g->n, g->out), pieces = (FULL + blocks - 1) / blocks;
     if (pieces > TL_FUSED_SPLITS) pieces = TL_FUSED_SPLITS;
     int piece = (g->in + pieces - 1) / pieces;

@@ -31,7 +31,7 @@ enum { TL_CODE_OFF = 4 };
 
 /* Scratch of the backward pass: partial sums of the weights' gradients over chunks of images. The
  * cut into chunks depends on the geometry alone. */
-enum { TL_FUSED_CHUNKS = 128 };
+enum { TL_FUSED_CHUNKS = 256 };
 static inline size_t tl_conv2d_block_work_bytes(const tl_conv2d_block *g) {
     size_t chunks = (size_t)(g->conv.n < TL_FUSED_CHUNKS ? g->conv.n : TL_FUSED_CHUNKS);
     return chunks * (tl_conv2d_w_size(&g->conv) + (size_t)g->conv.k) * sizeof(tl_real);
