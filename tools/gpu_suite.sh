@@ -5,18 +5,19 @@
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
 #   sanitizer  the suites' kernels under compute-sanitizer's four tools
-#   train      five epochs of net a, twice, with the same bits
+#   train      five epochs of net a, twice and without a graph, with the same bits
+#   steps      training steps against PyTorch's best (STEPS_OPTIONS: options of baseline/bench_gpu.py)
 # It needs no network and no .git, and takes the system's python3 where there is no .venv. Criterion
 # may lie beside it as Debian packages (CRITERION_DEBS=folder, default .criterion).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -ge 1 ] || { echo "usage: $0 OUT [build] [suites] [sanitizer] [train]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 OUT [build] [suites] [sanitizer] [train] [steps]" >&2; exit 2; }
 out=$1
 shift
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
-[ $# -gt 0 ] || set -- build suites sanitizer train
+[ $# -gt 0 ] || set -- build suites sanitizer train steps
 
 [ -x .venv/bin/python ] || export PYTHON=python3
 PYTHON=${PYTHON:-.venv/bin/python}
@@ -62,7 +63,9 @@ train_twice() {
     for run in 1 2; do
         build/float/train DEVICE=cuda NET=a OUT="$out/train-a-$run" || return 1
     done
-    cmp "$out/train-a-1/checkpoint" "$out/train-a-2/checkpoint" && echo "equal bits"
+    build/float/train DEVICE=cuda NET=a GRAPH=0 OUT="$out/train-a-plain" || return 1
+    cmp "$out/train-a-1/checkpoint" "$out/train-a-2/checkpoint" && echo "equal bits" || return 1
+    cmp "$out/train-a-1/checkpoint" "$out/train-a-plain/checkpoint" && echo "equal bits without graph"
 }
 
 use_criterion
@@ -75,6 +78,7 @@ for name in "$@"; do
         ;;
     sanitizer) stage sanitizer sanitizer ;;
     train) stage train train_twice ;;
+    steps) LINES_SHOWN=40 stage steps "$PYTHON" baseline/bench_gpu.py ${STEPS_OPTIONS:-} OUT="$out/steps.jsonl" ;;
     *) echo "no stage $name" >&2; exit 2 ;;
     esac
 done

@@ -156,6 +156,9 @@ static tl_status run_next(machine *m) {
         return read_sums(m);
     case TRAIN_READ_POSITION:
         return read_position(m);
+    case TRAIN_GRAPH:
+        m->tr.graph = true;
+        return TL_OK;
     }
     return TL_FAIL(TL_EINVAL, "training program: no instruction %lld", (long long)code);
 }

@@ -29,15 +29,16 @@ enum call_train_header {
 enum { TRAIN_LAYER = 4, TRAIN_LAYERS = 16 };
 
 enum call_train_code {
-    TRAIN_LOAD = 1,     /* all parameters from buffer 1, in order, without gaps */
-    TRAIN_GRADIENTS,    /* n: tl_train_gradients */
-    TRAIN_STEP,         /* n: tl_train_step */
-    TRAIN_EPOCH,        /* tl_train_epoch */
-    TRAIN_EVALUATE,     /* 0 training set, 1 test set; gives loss, accuracy, count */
-    TRAIN_READ_WEIGHTS, /* gives the flat array, gaps included */
-    TRAIN_READ_GRADS,   /* the same of the gradients */
-    TRAIN_READ_SUMS,    /* gives loss, hits, count */
-    TRAIN_READ_POSITION /* gives epoch, first, index */
+    TRAIN_LOAD = 1,      /* all parameters from buffer 1, in order, without gaps */
+    TRAIN_GRADIENTS,     /* n: tl_train_gradients */
+    TRAIN_STEP,          /* n: tl_train_step */
+    TRAIN_EPOCH,         /* tl_train_epoch */
+    TRAIN_EVALUATE,      /* 0 training set, 1 test set; gives loss, accuracy, count */
+    TRAIN_READ_WEIGHTS,  /* gives the flat array, gaps included */
+    TRAIN_READ_GRADS,    /* the same of the gradients */
+    TRAIN_READ_SUMS,     /* gives loss, hits, count */
+    TRAIN_READ_POSITION, /* gives epoch, first, index */
+    TRAIN_GRAPH          /* from here on captured steps are replayed, where the device can */
 };
 
 #endif

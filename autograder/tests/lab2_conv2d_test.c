@@ -43,7 +43,7 @@ static conv2d_data coarse_data(claim *c, const conv2d_data *d) {
 
 /* Each geometry with all columns at once and with one image at a time. */
 #define FOR_CASES(t, d)                                                                            \
-    FOR_TARGETS(t0_)                                                                               \
+    FOR_TARGETS (t0_)                                                                              \
         for (int s_ = 0; s_ < 2 * CONV2D_SHAPES; s_++)                                             \
             for (call_target where_ = *t0_, *t = &where_; t; t = NULL)                             \
                 for (conv2d_data d = next_data(c, t, s_); d.xs; d.xs = 0)

@@ -231,6 +231,23 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
         }
 }
 
+/* Warm-up, capture and replays of a full and a partial batch, of training and evaluation, with
+ * steps run as they are before them. */
+CLAIM(lab5_train, captured_steps_give_the_bits_of_plain_ones) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        k.dropout = true;
+        enum { RESULTS = FLAT + 9 };
+        tl_real *plain = RUN(c, t, &k, "four epochs", RESULTS, TRAIN_EPOCH, TRAIN_EPOCH,
+                             TRAIN_EPOCH, TRAIN_EVALUATE, 1, TRAIN_EPOCH, TRAIN_EVALUATE, 1,
+                             TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        tl_real *captured = RUN(c, t, &k, "the same captured", RESULTS, TRAIN_EPOCH, TRAIN_GRAPH,
+                                TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_EVALUATE, 1, TRAIN_EPOCH,
+                                TRAIN_EVALUATE, 1, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        expect_same_bits(c, "metrics, weights, position", captured, plain, SHAPE(RESULTS));
+    }
+}
+
 /* A net with dropout evaluates like the same net without, and trains unlike it. */
 CLAIM(lab5_train, evaluation_drops_nothing) {
     FOR_TARGETS (t) {

@@ -26,6 +26,7 @@ struct tl_alloc {
     entry *cached[CLASSES]; /* a stack per class: what was freed last is warm, and goes out first */
     entry **bucket;         /* every block, live or cached; `buckets` is a power of two */
     size_t buckets, blocks;
+    unsigned holds; /* captured steps that name blocks which may be cached */
 };
 
 /* Size classes are 1, 2, 3, 4 times 256 bytes, then four per power of two: rounding up to the next
@@ -93,7 +94,7 @@ static void erase(tl_alloc *a, entry *b) {
 static void *ask_source(tl_alloc *a, size_t bytes) {
     a->stats.source_calls++;
     void *memory = a->source.raw_get(a->source.user, bytes);
-    if (memory == NULL && a->stats.held_bytes > a->stats.live_bytes) {
+    if (memory == NULL && !a->holds && a->stats.held_bytes > a->stats.live_bytes) {
         tl_alloc_trim(a);
         a->stats.source_calls++;
         memory = a->source.raw_get(a->source.user, bytes);
@@ -140,8 +141,13 @@ tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source) {
     return TL_OK;
 }
 
+void tl_alloc_hold(tl_alloc *alloc) { alloc->holds++; }
+
+void tl_alloc_release(tl_alloc *alloc) { alloc->holds--; }
+
 void tl_alloc_free(tl_alloc *alloc) {
     if (alloc == NULL) return;
+    alloc->holds = 0;
     tl_alloc_trim(alloc);
     /* What is left is live: the caller's leak keeps its memory, only our notes about it go. */
     for (size_t i = 0; i < alloc->buckets; i++)
@@ -195,6 +201,7 @@ tl_status tl_alloc_put(tl_alloc *alloc, void *memory) {
 }
 
 void tl_alloc_trim(tl_alloc *alloc) {
+    if (alloc->holds) return;
     for (int c = 0; c < CLASSES; c++)
         for (entry *b = alloc->cached[c], *next; b != NULL; b = next) {
             next = b->next_cached;

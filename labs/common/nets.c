@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "block.h"
+
 #define CONV(channels, padding)                                                                    \
     { TL_LAYER_CONV, channels, padding, 0 }
 #define RELU                                                                                       \
@@ -151,13 +153,29 @@ static tl_status build_layer(tl_module **m, tl_ctx *ctx, const tl_layer *layer, 
     return TL_FAIL(TL_EINVAL, "unknown kind of layer %d", (int)layer->kind);
 }
 
+/* How many layers from here on run as one block (block.h); 0: this one stands alone. */
+static int block_length(const tl_layer *layer) {
+    if (layer[0].kind == TL_LAYER_CONV && layer[1].kind == TL_LAYER_RELU)
+        return layer[2].kind == TL_LAYER_POOL ? 3 : 2;
+    int at = layer[0].kind == TL_LAYER_FLATTEN;
+    if (layer[at].kind != TL_LAYER_LINEAR) return 0;
+    return at + 1 + (layer[at + 1].kind == TL_LAYER_RELU);
+}
+
 static tl_status build_layers(tl_module *net, const tl_net_spec *spec, tl_module_seed *seed) {
     shape x = {spec->c, spec->h, spec->w};
     uint32_t dropouts = 0;
+    tl_module *block = NULL;
+    int left = 0; /* layers still to come into the block */
     for (const tl_layer *layer = spec->layer; layer->kind != TL_LAYER_END; layer++) {
         tl_module *m;
+        if (left == 0 && (left = block_length(layer)) > 0) {
+            TL_TRY(tl_module_block(&block, net->ctx));
+            TL_TRY(tl_module_append(net, block));
+        }
         TL_TRY(build_layer(&m, net->ctx, layer, x, dropouts, seed));
-        TL_TRY(tl_module_append(net, m));
+        TL_TRY(tl_module_append(left > 0 ? block : net, m));
+        if (left > 0) left--;
         dropouts += layer->kind == TL_LAYER_DROPOUT;
         x = shape_after(x, layer);
     }

@@ -1,6 +1,8 @@
 /* trainer.c: the device memory of one batch, around the student's training loop (tl/train.h). */
 #include "tl/train.h"
 
+#include "step.h"
+
 /* Device memory for `count` elements of `size` bytes; NULL, with the reason in *status, if that or
  * an earlier call failed. */
 static void *take(tl_trainer *tr, tl_status *status, size_t count, size_t size) {
@@ -26,6 +28,7 @@ tl_status tl_trainer_init(tl_trainer *tr) {
 void tl_trainer_release(tl_trainer *tr) {
     if (!tr->ctx) return;
     tl_alloc *alloc = tr->ctx->alloc;
+    tl_captured_free(tr);
     tl_tape_free(tr->tape);
     tl_tensor_free(tr->x);
     tl_alloc_put(alloc, tr->label);

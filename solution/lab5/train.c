@@ -1,6 +1,8 @@
 /* train.c: the training loop (tl/train.h). */
 #include "tl/train.h"
 
+#include "tl/loss.h"
+
 /* Tells the device where the run stands: draws and learning rate of the next operations follow it.
  */
 static tl_status announce_step(const tl_trainer *tr, uint32_t first) {
@@ -27,22 +29,30 @@ static tl_status forward_batch(tl_trainer *tr, const tl_device_split *split, int
     images.size = (size_t)n * split->c * split->h * split->w;
     TL_TRY(tl_tape_wrap(tr->tape, &x, &images, 4, images.dim, false));
     TL_TRY(tl_module_forward(tr->net, tr->tape, &logits, x, training));
-    TL_TRY(tl_op_softmax_xent(tr->tape, loss, logits, tr->label, tr->row_loss, tr->prob));
-    return ops->metrics_add(tr->ctx, tr->sums, tr->row_loss, logits->value->data, tr->label, n,
-                            split->classes);
+    return tl_loss_head(tr->tape, loss, logits, tr->label, tr->row_loss, tr->prob, tr->sums);
 }
 
-tl_status tl_train_gradients(tl_trainer *tr, int n) {
+/* The position was announced before: a captured step is replayed at other positions. */
+static tl_status gradient_work(tl_trainer *tr, const tl_device_split *split, int n) {
     tl_tape_reset(tr->tape);
-    TL_TRY(announce_step(tr, tr->first));
     TL_TRY(tl_params_zero_grad(tr->params));
-    TL_TRY(forward_batch(tr, &tr->train, n, true, &tr->loss));
+    TL_TRY(forward_batch(tr, split, n, true, &tr->loss));
     return tl_tape_backward(tr->tape, tr->loss);
 }
 
+static tl_status step_work(tl_trainer *tr, const tl_device_split *split, int n) {
+    TL_TRY(gradient_work(tr, split, n));
+    return tl_optimizer_step(&tr->optimizer, tr->params);
+}
+
+tl_status tl_train_gradients(tl_trainer *tr, int n) {
+    TL_TRY(announce_step(tr, tr->first));
+    return gradient_work(tr, &tr->train, n);
+}
+
 tl_status tl_train_step(tl_trainer *tr, int n) {
-    TL_TRY(tl_train_gradients(tr, n));
-    TL_TRY(tl_optimizer_step(&tr->optimizer, tr->params));
+    TL_TRY(announce_step(tr, tr->first));
+    TL_TRY(tl_trainer_run(tr, step_work, &tr->train, n));
     tr->first += (uint32_t)n;
     tr->index++;
     return TL_OK;
@@ -62,24 +72,23 @@ tl_status tl_train_epoch(tl_trainer *tr) {
     return TL_OK;
 }
 
-static tl_status evaluate_batches(tl_trainer *tr, const tl_device_split *split) {
-    const uint32_t count = (uint32_t)split->count;
-    for (uint32_t first = 0; first < count;) {
-        int n = count - first < (uint32_t)tr->batch ? (int)(count - first) : tr->batch;
-        tl_var *loss;
-        tl_tape_reset(tr->tape);
-        TL_TRY(announce_step(tr, first));
-        TL_TRY(forward_batch(tr, split, n, false, &loss));
-        first += (uint32_t)n;
-    }
-    return TL_OK;
+static tl_status evaluation_work(tl_trainer *tr, const tl_device_split *split, int n) {
+    tl_var *loss;
+    tl_tape_reset(tr->tape);
+    bool recording = tl_tape_set_recording(tr->tape, false);
+    tl_status status = forward_batch(tr, split, n, false, &loss);
+    tl_tape_set_recording(tr->tape, recording);
+    return status;
 }
 
 tl_status tl_evaluate(tl_trainer *tr, const tl_device_split *split, tl_metrics *result) {
+    const uint32_t count = (uint32_t)split->count;
     TL_TRY(tr->ctx->ops->zero(tr->ctx, tr->sums, sizeof *tr->sums));
-    bool recording = tl_tape_set_recording(tr->tape, false);
-    tl_status status = evaluate_batches(tr, split);
-    tl_tape_set_recording(tr->tape, recording);
-    TL_TRY(status);
+    for (uint32_t first = 0; first < count;) {
+        int n = count - first < (uint32_t)tr->batch ? (int)(count - first) : tr->batch;
+        TL_TRY(announce_step(tr, first));
+        TL_TRY(tl_trainer_run(tr, evaluation_work, split, n));
+        first += (uint32_t)n;
+    }
     return tl_metrics_read(tr->ctx, result, tr->sums);
 }

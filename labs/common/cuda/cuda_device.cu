@@ -69,6 +69,42 @@ static tl_status step_set(tl_ctx *ctx, const tl_step *now) {
     return TL_OK;
 }
 
+/* ---- captured work ---- */
+
+/* Relaxed: an allocation while work is recorded is not part of it, and allowed. */
+static tl_status graph_begin(tl_ctx *ctx) {
+    TL_CUDA(cudaStreamBeginCapture(tl_stream(ctx), cudaStreamCaptureModeRelaxed));
+    return TL_OK;
+}
+
+static tl_status graph_end(tl_ctx *ctx, void **graph) {
+    cudaGraph_t recorded = NULL;
+    cudaError_t error = cudaStreamEndCapture(tl_stream(ctx), &recorded);
+    if (!graph) { /* dropped: the reason has been told, and is not to be covered by another */
+        if (recorded) cudaGraphDestroy(recorded);
+        cudaGetLastError();
+        return TL_OK;
+    }
+    TL_CUDA(error);
+    cudaGraphExec_t ready = NULL;
+    error = cudaGraphInstantiate(&ready, recorded, 0);
+    cudaGraphDestroy(recorded);
+    TL_CUDA(error);
+    *graph = ready;
+    return TL_OK;
+}
+
+static tl_status graph_launch(tl_ctx *ctx, void *graph) {
+    TL_CUDA(cudaGraphLaunch((cudaGraphExec_t)graph, tl_stream(ctx)));
+    return TL_OK;
+}
+
+static void graph_free(tl_ctx *ctx, void *graph) {
+    if (!graph) return;
+    cudaStreamSynchronize(tl_stream(ctx));
+    cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
 /* ---- is there a GPU that can be used? ---- */
 
 /* Why cudaGetDeviceCount failed, and how to mend it. */
@@ -165,6 +201,10 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     ops->zero = zero;
     ops->sync = sync;
     ops->step_set = step_set;
+    ops->graph_begin = graph_begin;
+    ops->graph_end = graph_end;
+    ops->graph_launch = graph_launch;
+    ops->graph_free = graph_free;
 #define PLAIN(name, arguments) ops->name = tl_##name;
     TL_BACKEND_OPS(PLAIN)
 #undef PLAIN

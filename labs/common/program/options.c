@@ -40,6 +40,7 @@ static const option table[] = {
     {"RUNGS", TEXT, AT(rungs), 0, 0},
     {"STEPS", WHOLE, AT(steps), 0, 1e9},
     {"STEP_LOG", FLAG, AT(step_log), 0, 1},
+    {"GRAPH", FLAG, AT(graph), 0, 1},
     {"PLAN", TEXT, AT(plan), 0, 0},
     {"PLAN_ONLY", FLAG, AT(plan_only), 0, 1},
 };
@@ -156,6 +157,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
                    .lr = spec->lr,
                    .momentum = spec->momentum,
                    .seed = 1,
+                   .graph = true,
                    .spec = spec,
                    .data_root = root && *root ? root : "data"};
     /* the net's momentum belongs to its optimiser */

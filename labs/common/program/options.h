@@ -15,6 +15,7 @@ typedef struct options {
     const char *data_root;           /* $GRADLAB_DATA, or "data" */
     long epochs, batch, threads, limit, steps, ckpt_every;
     bool nesterov, step_log, plan_only;
+    bool graph; /* capture a step and replay it, where the device can */
     double lr, momentum, wd;
     uint64_t seed;
 

@@ -79,7 +79,8 @@ static tl_status build(run *r) {
                        .batch = (int)o->batch,
                        .augment = o->augment,
                        .pad = o->pad,
-                       .seed = o->seed};
+                       .seed = o->seed,
+                       .graph = o->graph};
     TL_TRY(tl_split_upload(r->ctx, &tr->train, r->data, &r->data->train));
     TL_TRY(tl_split_upload(r->ctx, &tr->test, r->data, &r->data->test));
     TL_TRY(tl_net_build(&r->net, r->ctx, o->spec, o->seed));

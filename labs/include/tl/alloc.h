@@ -16,7 +16,8 @@ extern "C" {
 
 typedef struct tl_alloc tl_alloc;
 
-/* What the device offers: raw_get returns NULL when memory runs out; blocks are aligned to 256 bytes. */
+/* What the device offers: raw_get returns NULL when memory runs out; blocks are aligned to 256
+ * bytes. */
 typedef struct tl_alloc_source {
     void *(*raw_get)(void *user, size_t bytes);
     void (*raw_put)(void *user, void *block, size_t bytes);
@@ -46,8 +47,13 @@ tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes);
  * back twice, is TL_EINVAL and changes nothing. */
 tl_status tl_alloc_put(tl_alloc *alloc, void *block);
 
-/* Returns the cached blocks to the source. */
+/* Returns the cached blocks to the source, unless they are held. */
 void tl_alloc_trim(tl_alloc *alloc);
+
+/* hold: from now on cached blocks stay with the allocator, for a captured step still names them;
+ * they are lent out as before. release undoes one hold. */
+void tl_alloc_hold(tl_alloc *alloc);
+void tl_alloc_release(tl_alloc *alloc);
 
 tl_alloc_stats tl_alloc_read_stats(const tl_alloc *alloc);
 

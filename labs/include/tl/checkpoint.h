@@ -1,8 +1,8 @@
 /* tl/checkpoint.h: the whole state of a run in one file (format: tl/record.h).
  *
  * Holds options, position, parameters ("w/<name>"), optimiser state ("s0/<name>", "s1/<name>"),
- * buffers ("b/<name>") and the sums of a broken-off epoch; no times, paths, devices or thread counts,
- * so equal runs leave equal files. */
+ * buffers ("b/<name>") and the sums of a broken-off epoch; no times, paths, devices or thread
+ * counts, so equal runs leave equal files. */
 #ifndef TL_CHECKPOINT_H
 #define TL_CHECKPOINT_H
 

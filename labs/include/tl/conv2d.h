@@ -4,11 +4,12 @@
  * Processing" (2006), section 4. Geometry and its letters: tl/geometry.h.
  *
  * im2col copies each receptive field into one column of col[C*R*S, n*P*Q]; row (c*R + r)*S + s and
- * column (i*P + p)*Q + q hold x[i,c, p*stride_h - pad_h + r*dil_h, q*stride_w - pad_w + s*dil_w], or
- * 0 where that lies outside the image. Then y = w[K, C*R*S] · col: one matrix product for n images.
+ * column (i*P + p)*Q + q hold x[i,c, p*stride_h - pad_h + r*dil_h, q*stride_w - pad_w + s*dil_w],
+ * or 0 where that lies outside the image. Then y = w[K, C*R*S] · col: one matrix product for n
+ * images.
  *
- * Workspace. Columns of a whole batch can be gigabytes, so they are formed for a chunk of images at a
- * time: as many as fit the device's ctx->ops->column_bytes, at least one, at most g->n. `work` is
+ * Workspace. Columns of a whole batch can be gigabytes, so they are formed for a chunk of images at
+ * a time: as many as fit the device's ctx->ops->column_bytes, at least one, at most g->n. `work` is
  * scratch of tl_conv2d_work_bytes(g, column_bytes) bytes in device memory, aligned to 256 bytes,
  * content undefined before and after: nothing is kept in it between calls. */
 #ifndef TL_CONV2D_H

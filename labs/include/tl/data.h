@@ -1,8 +1,8 @@
 /* tl/data.h: data sets, on the host as the official files hold them and on the device as bytes.
  *
  * Files (given root, normally $GRADLAB_DATA): root/cifar10/data_batch_{1..5}.bin, test_batch.bin;
- * root/mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte; root/shapes10/ in CIFAR-10's form. Loaders
- * check sizes, label range and completeness, and never read beyond a file. */
+ * root/mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte; root/shapes10/ in CIFAR-10's form.
+ * Loaders check sizes, label range and completeness, and never read beyond a file. */
 #ifndef TL_DATA_H
 #define TL_DATA_H
 
@@ -32,8 +32,9 @@ typedef struct tl_dataset {
 } tl_dataset;
 
 /* Loads "cifar10", "mnist" or "shapes10". limit > 0 keeps only the first `limit` training and test
- * images (mean and std are those of what is kept). TL_EIO: a file is missing or unreadable; TL_EFORMAT:
- * wrong size, header or label; the line names file, what is wrong and how to mend it. */
+ * images (mean and std are those of what is kept). TL_EIO: a file is missing or unreadable;
+ * TL_EFORMAT: wrong size, header or label; the line names file, what is wrong and how to mend it.
+ */
 tl_status tl_dataset_load(tl_dataset **d, const char *name, const char *root, size_t limit);
 void tl_dataset_free(tl_dataset *d);
 
@@ -68,8 +69,9 @@ typedef struct tl_batch_geom {
     int pad;     /* zero or more; black is byte 0, standardised like every other byte */
 } tl_batch_geom;
 
-/* The student's batch loader (lab 5): x[n,c,h,w] and label[n] from the split, by the rules above with
- * tl_rng_crop(seed, epoch, first + i, pad); seed, epoch and first come from *step (device memory). */
+/* The student's batch loader (lab 5): x[n,c,h,w] and label[n] from the split, by the rules above
+ * with tl_rng_crop(seed, epoch, first + i, pad); seed, epoch and first come from *step (device
+ * memory). */
 tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                         const tl_step *step, const tl_batch_geom *g);
 

@@ -9,13 +9,14 @@ extern "C" {
 #endif
 
 /* A context on `device`: "cpu", "cuda", "hostcuda", or "auto" (a GPU if there is one, else cpu).
- *   rungs    "all", "none", or "conv2d:1,sgemm:4": which kernels of kernels/ replace the plain path;
- *            a name or number that does not exist is TL_EINVAL and lists those that do
- *   threads  cpu threads, 0 for one per core
- * TL_EDEVICE says what is missing and how to mend it. On failure *ctx is NULL. */
+ *   rungs    "all", "none", or "conv2d:1,sgemm:4": which kernels of kernels/ replace the plain
+ * path; a name or number that does not exist is TL_EINVAL and lists those that do threads  cpu
+ * threads, 0 for one per core TL_EDEVICE says what is missing and how to mend it. On failure *ctx
+ * is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);
 
-/* Frees the context and its allocator; everything made in it must have been freed. NULL is allowed. */
+/* Frees the context and its allocator; everything made in it must have been freed. NULL is allowed.
+ */
 void tl_device_close(tl_ctx *ctx);
 
 #ifdef __cplusplus

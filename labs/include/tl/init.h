@@ -1,7 +1,7 @@
 /* tl/init.h: initial weights, drawn on the host in double and rounded once. (lab 4)
  *
- * `stream` numbers the parameter within its net, so that equal shapes get different weights. Element
- * order is row-major. fan_in = C*R*S (or `in`), fan_out = K*R*S (or `out`); both >= 1. */
+ * `stream` numbers the parameter within its net, so that equal shapes get different weights.
+ * Element order is row-major. fan_in = C*R*S (or `in`), fan_out = K*R*S (or `out`); both >= 1. */
 #ifndef TL_INIT_H
 #define TL_INIT_H
 

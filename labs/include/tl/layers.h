@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /* Max pooling. y[n,c,p,q] is the largest x in the window, argmax[n,c,p,q] its offset h*W + w within
- * the image plane; of equal values the first in row-major order wins, and a NaN wins over numbers. */
+ * the image plane; of equal values the first in row-major order wins, and a NaN wins over numbers.
+ */
 tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
                            const tl_pool2d_geom *g);
 /* dx[n,c,argmax] += dy: each dy goes to the one saved winner, also where windows overlap. */
@@ -33,7 +34,8 @@ tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
 tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
                              const tl_linear_geom *g); /* db[out] += sum over n of dy */
 
-/* y = max(x, 0); y may be x. NaN stays NaN. dx += dy where y > 0, nothing elsewhere (0 at x = 0). */
+/* y = max(x, 0); y may be x. NaN stays NaN. dx += dy where y > 0, nothing elsewhere (0 at x = 0).
+ */
 tl_status tl_relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n);
 tl_status tl_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *y, size_t n);
 
@@ -68,8 +70,7 @@ tl_status tl_batchnorm_eval(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
  * dx += gamma*inv_std * (dy - mean(dy) - xhat * mean(dy*xhat)), means over n,hw. */
 tl_status tl_batchnorm_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dgamma, tl_real *dbeta,
                            const tl_real *dy, const tl_real *x, const tl_real *gamma,
-                           const tl_real *mean, const tl_real *inv_std,
-                           const tl_batchnorm_geom *g);
+                           const tl_real *mean, const tl_real *inv_std, const tl_batchnorm_geom *g);
 
 /* Inverted dropout (Srivastava et al. 2014): y = x / (1-p) where element i is kept, else 0; kept is
  * tl_rng_keep(step->seed, step->index, layer, i, threshold of p). 0 <= p < 1. bwd makes the same

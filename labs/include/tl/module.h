@@ -21,8 +21,9 @@ struct tl_module {
     tl_ctx *ctx;
     tl_status (*forward)(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training);
     tl_var *param[TL_MODULE_PARAMS]; /* weight, bias (or gamma, beta); NULL where there is none */
-    tl_tensor *buffer[TL_MODULE_BUFFERS]; /* state that is saved but not trained: running statistics */
-    tl_module **child;                    /* owned; sequential only */
+    tl_tensor
+        *buffer[TL_MODULE_BUFFERS]; /* state that is saved but not trained: running statistics */
+    tl_module **child;              /* owned; sequential only */
     int children, capacity;
     union {
         tl_conv2d_geom conv2d;

@@ -11,9 +11,9 @@ extern "C" {
 
 typedef enum tl_layer_kind {
     TL_LAYER_END = 0,
-    TL_LAYER_CONV,    /* 3x3, stride 1 */
+    TL_LAYER_CONV, /* 3x3, stride 1 */
     TL_LAYER_RELU,
-    TL_LAYER_POOL,    /* 2x2, stride 2 */
+    TL_LAYER_POOL, /* 2x2, stride 2 */
     TL_LAYER_DROPOUT,
     TL_LAYER_FLATTEN,
     TL_LAYER_LINEAR
@@ -27,9 +27,9 @@ typedef struct tl_layer {
 } tl_layer;
 
 typedef struct tl_net_spec {
-    const char *name;    /* "a" */
-    const char *dataset; /* "mnist", or NULL for any set of 3x32x32 images */
-    int c, h, w;         /* input */
+    const char *name;      /* "a" */
+    const char *dataset;   /* "mnist", or NULL for any set of 3x32x32 images */
+    int c, h, w;           /* input */
     const tl_layer *layer; /* ends with TL_LAYER_END */
     /* defaults of the trainer, in the words of its options */
     const char *opt, *sched, *aug;
@@ -44,7 +44,8 @@ extern const char tl_net_names[];
 /* Builds the net as a sequential module for inputs of the spec's size. */
 tl_status tl_net_build(tl_module **net, tl_ctx *ctx, const tl_net_spec *spec, uint64_t seed);
 
-/* Elements per image at the input of dropout layer `layer` (0, 1, …), or 0 if there is no such one. */
+/* Elements per image at the input of dropout layer `layer` (0, 1, …), or 0 if there is no such one.
+ */
 size_t tl_net_dropout_size(const tl_net_spec *spec, uint32_t layer, double *p);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* tl/ops.h: differentiable operations: forward through the dispatch table, a node on the tape. (lab 4)
+/* tl/ops.h: differentiable operations: forward through the dispatch table, a node on the tape. (lab
+ * 4)
  *
  * Each makes *y as a variable of the tape. Shapes are checked: TL_ESHAPE names both. */
 #ifndef TL_OPS_H
@@ -15,8 +16,8 @@ extern "C" {
 tl_status tl_op_add(tl_tape *t, tl_var **y, tl_var *a, tl_var *b); /* a + b, equal shapes */
 tl_status tl_op_mul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b); /* a * b element by element */
 tl_status tl_op_scale(tl_tape *t, tl_var **y, tl_var *x, double factor);
-tl_status tl_op_sum(tl_tape *t, tl_var **y, tl_var *x);                /* shape [1] */
-tl_status tl_op_mean(tl_tape *t, tl_var **y, tl_var *x);               /* shape [1] */
+tl_status tl_op_sum(tl_tape *t, tl_var **y, tl_var *x);               /* shape [1] */
+tl_status tl_op_mean(tl_tape *t, tl_var **y, tl_var *x);              /* shape [1] */
 tl_status tl_op_matmul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b); /* [m,k]·[k,n] */
 tl_status tl_op_reshape(tl_tape *t, tl_var **y, tl_var *x, int ndim, const int dim[]);
 

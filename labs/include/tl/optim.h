@@ -2,7 +2,8 @@
  *
  * Learning rate and step number come from *step, which lies in device memory, so that a captured
  * step can be replayed with others. All four arrays are device pointers to n >= 1 elements. The
- * formulas are those of torch.optim.SGD and torch.optim.Adam (weight decay is added to the gradient). */
+ * formulas are those of torch.optim.SGD and torch.optim.Adam (weight decay is added to the
+ * gradient). */
 #ifndef TL_OPTIM_H
 #define TL_OPTIM_H
 
@@ -22,7 +23,8 @@ typedef struct tl_sgd_options {
 } tl_sgd_options;
 
 /* g = dw + lambda*w;  v = mu*v + g;  w -= lr * (nesterov ? g + mu*v : v).
- * (Sutskever et al. 2013 in PyTorch's form.) velocity starts as zeros; it may be NULL if mu is 0. */
+ * (Sutskever et al. 2013 in PyTorch's form.) velocity starts as zeros; it may be NULL if mu is 0.
+ */
 tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
                       const tl_step *step, const tl_sgd_options *o);
 

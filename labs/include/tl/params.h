@@ -30,8 +30,8 @@ typedef struct tl_params {
     tl_param *entry; /* in order of construction */
 } tl_params;
 
-/* Moves the parameters of `net` into flat arrays (values are kept, gradients become zero). The net's
- * tensors then are views into them: free the net first, then the params. */
+/* Moves the parameters of `net` into flat arrays (values are kept, gradients become zero). The
+ * net's tensors then are views into them: free the net first, then the params. */
 tl_status tl_params_new(tl_params **p, tl_module *net);
 void tl_params_free(tl_params *p); /* NULL is allowed */
 

@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Writes the first `max_steps` steps (0: all) of `epoch` to path. Draws nothing from tr's position. */
+/* Writes the first `max_steps` steps (0: all) of `epoch` to path. Draws nothing from tr's position.
+ */
 tl_status tl_plan_write(const tl_trainer *tr, const tl_net_spec *spec, uint32_t epoch,
                         uint64_t max_steps, const char *path);
 

@@ -2,8 +2,8 @@
  *
  * So one program runs with a GPU, without one, and without the CUDA toolkit. A plug-in exports one
  * symbol, tl_plugin_open; everything else in it is hidden and bound inside (-fvisibility=hidden,
- * -Wl,-Bsymbolic, RTLD_LOCAL), because the host program has functions of the same names for the cpu.
- * It lies beside the program: libtl_cuda.so, libtl_hostcuda.so. */
+ * -Wl,-Bsymbolic, RTLD_LOCAL), because the host program has functions of the same names for the
+ * cpu. It lies beside the program: libtl_cuda.so, libtl_hostcuda.so. */
 #ifndef TL_PLUGIN_H
 #define TL_PLUGIN_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { TL_PLUGIN_ABI = 1 }; /* grows with every change of tl_backend, tl_ctx or this file */
+enum { TL_PLUGIN_ABI = 2 }; /* grows with every change of tl_backend, tl_ctx or this file */
 
 /* What the program does for the plug-in. */
 typedef struct tl_host_services {
@@ -22,7 +22,8 @@ typedef struct tl_host_services {
 } tl_host_services;
 
 typedef struct tl_plugin {
-    /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to mend it. */
+    /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to mend
+     * it. */
     tl_status (*available)(void);
     /* Fills ctx->stream, blas and step and *ops with the plain path; says where memory comes from
      * (the program makes ctx->alloc from it). Rungs are applied by apply_rungs afterwards. */

@@ -12,22 +12,22 @@
 
 #ifdef TL_REAL_DOUBLE
 typedef double tl_real;
-#define TL_REAL_NAME "double"
-#define TL_REAL_MAX DBL_MAX
+#define TL_REAL_NAME     "double"
+#define TL_REAL_MAX      DBL_MAX
 #define TL_REAL_ROUNDOFF (DBL_EPSILON / 2) /* u of one correctly rounded operation, 2^-53 */
-#define tl_exp exp
-#define tl_log log
-#define tl_sqrt sqrt
-#define tl_fabs fabs
+#define tl_exp           exp
+#define tl_log           log
+#define tl_sqrt          sqrt
+#define tl_fabs          fabs
 #else
 typedef float tl_real;
-#define TL_REAL_NAME "float"
-#define TL_REAL_MAX FLT_MAX
+#define TL_REAL_NAME     "float"
+#define TL_REAL_MAX      FLT_MAX
 #define TL_REAL_ROUNDOFF ((double)FLT_EPSILON / 2) /* 2^-24 */
-#define tl_exp expf
-#define tl_log logf
-#define tl_sqrt sqrtf
-#define tl_fabs fabsf
+#define tl_exp           expf
+#define tl_log           logf
+#define tl_sqrt          sqrtf
+#define tl_fabs          fabsf
 #endif
 
 /* A constant, rounded once to the storage type. */

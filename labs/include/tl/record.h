@@ -65,8 +65,8 @@ tl_status tl_record_read(tl_record **r, const char *path);
 void tl_record_free(tl_record *r); /* NULL is allowed */
 
 /* The section of that name, dtype and element count, else TL_EFORMAT naming what differs. */
-tl_status tl_record_find(const tl_record *r, const tl_section **s, const char *name,
-                         tl_dtype dtype, uint64_t elements);
+tl_status tl_record_find(const tl_record *r, const tl_section **s, const char *name, tl_dtype dtype,
+                         uint64_t elements);
 
 #ifdef __cplusplus
 }

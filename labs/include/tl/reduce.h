@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* y[0] = sum of x[0..n-1], n >= 1. Sums pairwise or in chunks: the error grows like log n or n/chunk,
- * not like n (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). */
+/* y[0] = sum of x[0..n-1], n >= 1. Sums pairwise or in chunks: the error grows like log n or
+ * n/chunk, not like n (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). */
 tl_status tl_sum(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n);
 
 tl_status tl_sum_rows(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols); /* y[cols] */

@@ -1,10 +1,10 @@
 /* tl/rng.h: counter-based random numbers, the same on every device and at any thread count.
  *
- * Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011)
- * maps (key, counter) to four 32-bit words by integer arithmetic alone. There is no state to carry:
- * whoever knows the seed, the purpose of a draw and its index can make the draw. Every decision on
- * a device (shuffle, crop, flip, dropout) is one of the integer functions below; floating-point draws
- * (initial weights) are made on the host in double. */
+ * Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC
+ * 2011) maps (key, counter) to four 32-bit words by integer arithmetic alone. There is no state to
+ * carry: whoever knows the seed, the purpose of a draw and its index can make the draw. Every
+ * decision on a device (shuffle, crop, flip, dropout) is one of the integer functions below;
+ * floating-point draws (initial weights) are made on the host in double. */
 #ifndef TL_RNG_H
 #define TL_RNG_H
 
@@ -23,7 +23,8 @@ typedef struct tl_philox {
     uint32_t v[4];
 } tl_philox;
 
-/* The four words of counter (a, b, purpose) under `seed`; a is 64 bits wide: an index, b 32 bits. */
+/* The four words of counter (a, b, purpose) under `seed`; a is 64 bits wide: an index, b 32 bits.
+ */
 static inline TL_HD tl_philox tl_philox_draw(uint64_t seed, uint64_t a, uint32_t b,
                                              uint32_t purpose) {
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -53,7 +54,8 @@ static inline TL_HD uint32_t tl_rng_permute(uint64_t seed, uint32_t epoch, uint3
         uint32_t left = x >> half, right = x & mask;
         for (uint32_t round = 0; round < 8; round++) {
             uint64_t index = ((uint64_t)(round + 1) << 32) | right;
-            uint32_t next = left ^ (tl_philox_draw(seed, index, epoch, TL_DRAW_SHUFFLE).v[0] & mask);
+            uint32_t next =
+                left ^ (tl_philox_draw(seed, index, epoch, TL_DRAW_SHUFFLE).v[0] & mask);
             left = right;
             right = next;
         }
@@ -71,7 +73,8 @@ typedef struct tl_crop {
 static inline TL_HD tl_crop tl_rng_crop(uint64_t seed, uint32_t epoch, uint32_t position, int pad) {
     tl_philox r = tl_philox_draw(seed, position, epoch, TL_DRAW_AUGMENT);
     uint64_t range = (uint64_t)(2 * pad + 1);
-    tl_crop crop = {(int)((r.v[0] * range) >> 32), (int)((r.v[1] * range) >> 32), (int)(r.v[2] >> 31)};
+    tl_crop crop = {(int)((r.v[0] * range) >> 32), (int)((r.v[1] * range) >> 32),
+                    (int)(r.v[2] >> 31)};
     return crop;
 }
 

@@ -12,13 +12,13 @@ extern "C" {
 
 typedef enum tl_status {
     TL_OK = 0,
-    TL_ENOTIMPL,  /* this operation is not written yet (or not for this device) */
-    TL_EINVAL,    /* an argument is outside its documented range */
-    TL_ESHAPE,    /* two shapes do not fit together */
-    TL_ENOMEM,    /* host or device memory ran out */
-    TL_EIO,       /* a file could not be opened, read or written */
-    TL_EFORMAT,   /* a file was read, but its content is damaged or of another kind */
-    TL_EDEVICE    /* the device is missing, or a call to it failed */
+    TL_ENOTIMPL, /* this operation is not written yet (or not for this device) */
+    TL_EINVAL,   /* an argument is outside its documented range */
+    TL_ESHAPE,   /* two shapes do not fit together */
+    TL_ENOMEM,   /* host or device memory ran out */
+    TL_EIO,      /* a file could not be opened, read or written */
+    TL_EFORMAT,  /* a file was read, but its content is damaged or of another kind */
+    TL_EDEVICE   /* the device is missing, or a call to it failed */
 } tl_status;
 
 /* Name of a status for messages and tests: "TL_OK", "TL_ENOTIMPL", … ; "TL_?" for anything else. */
@@ -33,7 +33,8 @@ const char *tl_error(void);
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
-tl_status tl_fail(tl_status status, const char *file, int line, const char *format, ...);
+tl_status
+tl_fail(tl_status status, const char *file, int line, const char *format, ...);
 
 #define TL_FAIL(status, ...) tl_fail((status), __FILE__, __LINE__, __VA_ARGS__)
 
@@ -44,7 +45,8 @@ tl_status tl_fail(tl_status status, const char *file, int line, const char *form
         if (tl_try_status_ != TL_OK) return tl_try_status_;                                        \
     } while (0)
 
-/* Returns `status` with a message unless `condition` holds: TL_NEED(n > 0, TL_EINVAL, "n is %d", n) */
+/* Returns `status` with a message unless `condition` holds: TL_NEED(n > 0, TL_EINVAL, "n is %d", n)
+ */
 #define TL_NEED(condition, status, ...)                                                            \
     do {                                                                                           \
         if (!(condition)) return TL_FAIL((status), __VA_ARGS__);                                   \

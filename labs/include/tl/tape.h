@@ -1,12 +1,13 @@
 /* tl/tape.h: reverse-mode automatic differentiation. (lab 4)
  *
- * Each differentiable operation (tl/ops.h) computes its output at once and leaves a node on the tape:
- * what went in, what came out, and the function that carries the gradient back. tl_tape_backward visits
- * the nodes that the loss depends on, each after all nodes that use its output (a topological order),
- * and adds gradients up (Griewank, Walther, "Evaluating Derivatives", 2008, chapter 3).
+ * Each differentiable operation (tl/ops.h) computes its output at once and leaves a node on the
+ * tape: what went in, what came out, and the function that carries the gradient back.
+ * tl_tape_backward visits the nodes that the loss depends on, each after all nodes that use its
+ * output (a topological order), and adds gradients up (Griewank, Walther, "Evaluating Derivatives",
+ * 2008, chapter 3).
  *
- * Ownership: the tape owns variables it made with tl_tape_value, all nodes, scratch, and gradients of
- * its own variables. Parameters belong to whoever made them and outlive the tape. */
+ * Ownership: the tape owns variables it made with tl_tape_value, all nodes, scratch, and gradients
+ * of its own variables. Parameters belong to whoever made them and outlive the tape. */
 #ifndef TL_TAPE_H
 #define TL_TAPE_H
 
@@ -23,7 +24,8 @@ typedef struct tl_node tl_node;
 
 typedef struct tl_var {
     tl_tensor *value;
-    tl_tensor *grad; /* same shape; NULL until a gradient first arrives (parameters: always there) */
+    tl_tensor
+        *grad; /* same shape; NULL until a gradient first arrives (parameters: always there) */
     bool needs_grad; /* false: no gradient is wanted here, nor sent through here */
     tl_node *node;   /* the operation that made it; NULL for inputs and parameters */
 } tl_var;
@@ -54,21 +56,23 @@ tl_ctx *tl_tape_ctx(const tl_tape *tape);
 void tl_tape_reset(tl_tape *tape);
 
 /* Turns recording on or off (it starts on) and returns what it was before. While it is off, results
- * have needs_grad == false and leave no node: evaluation, and regions where no gradient is wanted. */
+ * have needs_grad == false and leave no node: evaluation, and regions where no gradient is wanted.
+ */
 bool tl_tape_set_recording(tl_tape *tape, bool on);
 
 /* A new variable of the tape with its own memory, content undefined. */
 tl_status tl_tape_value(tl_tape *tape, tl_var **v, int ndim, const int dim[]);
 /* A variable that shares the memory of `value`, which stays the caller's and must outlive it:
  * an input to the graph, or another shape of an intermediate result. */
-tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int ndim,
-                       const int dim[], bool needs_grad);
+tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int ndim, const int dim[],
+                       bool needs_grad);
 
 /* Whether an operation with these inputs should leave a node: recording, and an input needs it. */
 bool tl_tape_wants(const tl_tape *tape, tl_var *const input[], int inputs);
 
-/* Leaves a node that made `output` and sets output->needs_grad; copies `saved_bytes` from saved (NULL
- * for none). *node (may be NULL) lets the caller attach scratch. Call only if tl_tape_wants. */
+/* Leaves a node that made `output` and sets output->needs_grad; copies `saved_bytes` from saved
+ * (NULL for none). *node (may be NULL) lets the caller attach scratch. Call only if tl_tape_wants.
+ */
 tl_status tl_tape_record(tl_tape *tape, tl_node **node, const char *op, tl_backward_fn backward,
                          tl_var *output, tl_var *const input[], int inputs, const void *saved,
                          size_t saved_bytes);
@@ -79,9 +83,10 @@ tl_status tl_tape_scratch(tl_tape *tape, void **scratch, size_t bytes);
 /* The gradient of v, made and zeroed if it is not there yet. */
 tl_status tl_tape_grad(tl_tape *tape, tl_var *v, tl_tensor **grad);
 
-/* Gradients of `loss` (one element, else TL_ESHAPE) are added to every parameter that it depends on.
- * Gradients of intermediate variables start from zero in each call, those of inputs and parameters
- * accumulate over calls: two losses, or one loss twice, add up. TL_EINVAL if the loss has no node. */
+/* Gradients of `loss` (one element, else TL_ESHAPE) are added to every parameter that it depends
+ * on. Gradients of intermediate variables start from zero in each call, those of inputs and
+ * parameters accumulate over calls: two losses, or one loss twice, add up. TL_EINVAL if the loss
+ * has no node. */
 tl_status tl_tape_backward(tl_tape *tape, tl_var *loss);
 
 #ifdef __cplusplus

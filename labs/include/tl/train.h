@@ -1,8 +1,8 @@
 /* tl/train.h: the training loop and what it needs. (lab 5; the trainer program fills the struct)
  *
  * A step queues work on the device and reads nothing back; losses and hits are summed on the device
- * and read once per epoch. The position (epoch, first, index) says where the run stands, so a run can
- * stop after any step and go on later with the same bits. */
+ * and read once per epoch. The position (epoch, first, index) says where the run stands, so a run
+ * can stop after any step and go on later with the same bits. */
 #ifndef TL_TRAIN_H
 #define TL_TRAIN_H
 
@@ -30,6 +30,11 @@ tl_status tl_optimizer_step(tl_optimizer *o, tl_params *p);
 void tl_optimizer_release(tl_optimizer *o, tl_ctx *ctx);
 
 typedef struct tl_trainer tl_trainer;
+
+/* Work of one batch: queues operations on n images of the split at the position in *ctx->step. It
+ * reads nothing back, and depends on nothing on the host that changes from batch to batch. */
+typedef tl_status (*tl_work)(tl_trainer *tr, const tl_device_split *split, int n);
+
 struct tl_trainer {
     tl_ctx *ctx;
     tl_module *net;
@@ -52,26 +57,35 @@ struct tl_trainer {
     tl_metric_sums *sums;
     tl_var *loss; /* of the latest step; valid until the next one */
 
+    bool graph;                   /* true: replay captured work where the device can */
+    struct tl_captured *captured; /* owned; one per work, split and number of images */
+
     /* Called after every step with the number of its images, for progress, logs and checkpoints. It
      * may end the epoch early by any status but TL_OK. NULL: nothing. */
     tl_status (*on_step)(tl_trainer *tr, int images, void *user);
     void *user;
 };
 
-/* Given code: takes the batch memory and the tape; needs ctx, net, params, train and batch to be set.
- * tl_trainer_release gives back what _init took, not net, params or data. */
+/* Given code: takes the batch memory and the tape; needs ctx, net, params, train and batch to be
+ * set. tl_trainer_release gives back what _init took, not net, params or data. */
 tl_status tl_trainer_init(tl_trainer *tr);
 void tl_trainer_release(tl_trainer *tr);
 
+/* Given code: work(tr, split, n), as it is; or with tr->graph, on a device that can, captured: the
+ * first time it runs as it is, the second time it is recorded, and from then on only launched. Each
+ * graph has a tape of its own, so that its memory is lent to nobody else; and the same bits come
+ * out either way. What changes from batch to batch must be in *ctx->step before. */
+tl_status tl_trainer_run(tl_trainer *tr, tl_work work, const tl_device_split *split, int n);
+
 /* The student's training loop (lab 5). */
 
-/* Gradients of the mean loss over the next n images of the training order: writes *ctx->step for this
- * position, zeroes gradients, loads the batch, runs forward and backward, adds to tr->sums. */
+/* Gradients of the mean loss over the next n images of the training order: writes *ctx->step for
+ * this position, zeroes gradients, loads the batch, runs forward and backward, adds to tr->sums. */
 tl_status tl_train_gradients(tl_trainer *tr, int n);
 /* tl_train_gradients, then one optimiser step; moves the position by n images and one step. */
 tl_status tl_train_step(tl_trainer *tr, int n);
-/* All remaining steps of this epoch, the partial last batch included; then the position is the start
- * of the next epoch. tr->sums is zeroed only if the epoch starts at first == 0. */
+/* All remaining steps of this epoch, the partial last batch included; then the position is the
+ * start of the next epoch. tr->sums is zeroed only if the epoch starts at first == 0. */
 tl_status tl_train_epoch(tl_trainer *tr);
 /* Mean loss and accuracy over a whole split, without recording and with dropout and batch norm in
  * evaluation mode. Changes neither parameters nor position; uses tr->sums. */

@@ -1,0 +1,365 @@
+/* 01_tiles.cu: the linear layer with bias and ReLU in few kernels, for small batches. (tl/fused.h)
+ *
+ * At batch 64 a product has too few outputs to fill a GPU. Forward cuts the inner dimension into
+ * fixed pieces whose sums are added in order; backward makes dx, dw and db in one launch, whose
+ * blocks do not wait for each other, and applies the ReLU's mask while it reads dy. */
+#include "kernels/rungs_cuda.h"
+#include "tl/cuda.h"
+#include "tl/fused.h"
+#include "tl/layers.h"
+
+enum {
+    WARP = 32,
+    ROWS = 32, /* a block's tile of the product: ROWS x COLUMNS */
+    COLUMNS = 64,
+    DEPTH = 32,    /* of the inner dimension at a time */
+    THREADS = 128, /* each sums 4 x 4 elements of the tile */
+    A_PITCH = ROWS + 4,
+    B_PITCH = COLUMNS + 4,
+    A_LOADS = ROWS * DEPTH / THREADS,
+    B_LOADS = COLUMNS * DEPTH / THREADS,
+    FULL = 264, /* blocks that fill a large GPU twice */
+    LEAST_PIECE = 128,
+    DOT_ROWS = 2, /* for short inner dimensions: a warp makes 2 x 4 outputs, */
+    DOT_COLUMNS = 4,
+    DOT_MOST = 512, /* up to this length */
+    DOT_WARPS = 4
+};
+
+struct alignas(4 * sizeof(tl_real)) four {
+    tl_real v[4];
+};
+
+/* A matrix [rows, columns] to read: element (i,j) lies at i*row + j*column, one of the steps is 1.
+ * Where mask is not NULL, elements whose mask is not positive count as 0. */
+typedef struct matrix {
+    const tl_real *data, *mask;
+    int rows, columns, row, column;
+} matrix;
+
+/* The A and B tiles of one step, on their way from memory: neighbouring threads read neighbouring
+ * elements, along the inner dimension (INNER) or across it. Nothing waits for a load here. */
+template <bool A_INNER, bool B_INNER, bool MASK>
+static __device__ void fetch(tl_real (&a)[A_LOADS], tl_real (&b)[B_LOADS], const matrix &A,
+                             const matrix &B, int m0, int n0, int k0) {
+    const tl_real *__restrict__ data_a = A.data, *__restrict__ data_b = B.data;
+    const tl_real *__restrict__ mask = A.mask;
+    int t = (int)threadIdx.x;
+    tl_real keep[A_LOADS];
+#pragma unroll
+    for (int i = 0; i < A_LOADS; i++) {
+        int e = t + i * THREADS;
+        int m = m0 + (A_INNER ? e / DEPTH : e % ROWS), k = k0 + (A_INNER ? e % DEPTH : e / ROWS);
+        size_t at = A_INNER ? (size_t)m * A.row + k : (size_t)k * A.column + m;
+        bool there = m < A.rows && k < A.columns;
+        a[i] = there ? data_a[at] : TL_R(0);
+        if (MASK) keep[i] = there ? mask[at] : TL_R(0);
+    }
+#pragma unroll
+    for (int i = 0; i < B_LOADS; i++) {
+        int e = t + i * THREADS;
+        int k = k0 + (B_INNER ? e % DEPTH : e / COLUMNS);
+        int n = n0 + (B_INNER ? e / DEPTH : e % COLUMNS);
+        size_t at = B_INNER ? (size_t)n * B.column + k : (size_t)k * B.row + n;
+        b[i] = k < B.rows && n < B.columns ? data_b[at] : TL_R(0);
+    }
+#pragma unroll
+    for (int i = 0; MASK && i < A_LOADS; i++)
+        if (!(keep[i] > 0)) a[i] = 0;
+}
+
+typedef struct tiles {
+    tl_real a[DEPTH * A_PITCH], b[DEPTH * B_PITCH];
+} tiles;
+
+template <bool A_INNER, bool B_INNER>
+static __device__ void store(tiles &s, const tl_real (&a)[A_LOADS], const tl_real (&b)[B_LOADS]) {
+    int t = (int)threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < A_LOADS; i++) {
+        int e = t + i * THREADS;
+        s.a[A_INNER ? e % DEPTH * A_PITCH + e / DEPTH : e / ROWS * A_PITCH + e % ROWS] = a[i];
+    }
+#pragma unroll
+    for (int i = 0; i < B_LOADS; i++) {
+        int e = t + i * THREADS;
+        s.b[B_INNER ? e % DEPTH * B_PITCH + e / DEPTH : e / COLUMNS * B_PITCH + e % COLUMNS] = b[i];
+    }
+}
+
+/* acc = the thread's 4 x 4 elements of A·B over the inner dimension from k0 up to k1. With row_sum,
+ * the first ROWS threads also add up their row of A. The next tiles are fetched while these are
+ * used. */
+template <bool A_INNER, bool B_INNER, bool MASK>
+static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s, const matrix &A,
+                                const matrix &B, int m0, int n0, int k0, int k1) {
+    tl_real a[A_LOADS], b[B_LOADS];
+    int ty = (int)threadIdx.x / (COLUMNS / 4), tx = (int)threadIdx.x % (COLUMNS / 4);
+    fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k0);
+    for (int k = k0; k < k1; k += DEPTH) {
+        store<A_INNER, B_INNER>(s, a, b);
+        __syncthreads();
+        if (k + DEPTH < k1) fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k + DEPTH);
+#pragma unroll 4
+        for (int d = 0; d < DEPTH; d++) {
+            four x = *(const four *)(s.a + d * A_PITCH + 4 * ty);
+            four w = *(const four *)(s.b + d * B_PITCH + 4 * tx);
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++) acc[i][j] += x.v[i] * w.v[j];
+        }
+        if (row_sum && threadIdx.x < ROWS)
+            for (int d = 0; d < DEPTH; d++) *row_sum += s.a[d * A_PITCH + threadIdx.x];
+        __syncthreads();
+    }
+}
+
+/* Writes the thread's elements to c[rows, columns], or adds them: all are read before the first is
+ * written. */
+static __device__ void put_tile(tl_real *c, const tl_real (&acc)[4][4], int rows, int columns,
+                                int m0, int n0, bool overwrite) {
+    int m = m0 + (int)threadIdx.x / (COLUMNS / 4) * 4,
+        n = n0 + (int)threadIdx.x % (COLUMNS / 4) * 4;
+    if (m + 4 <= rows && n + 4 <= columns && columns % 4 == 0) {
+        four v[4];
+        tl_real *at = c + (size_t)m * columns + n;
+#pragma unroll
+        for (int i = 0; i < 4; i++) v[i] = overwrite ? four{} : *(four *)(at + (size_t)i * columns);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+#pragma unroll
+            for (int j = 0; j < 4; j++) v[i].v[j] += acc[i][j];
+            *(four *)(at + (size_t)i * columns) = v[i];
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (m + i >= rows || n + j >= columns) continue;
+            size_t at = (size_t)(m + i) * columns + n + j;
+            c[at] = overwrite ? acc[i][j] : c[at] + acc[i][j];
+        }
+}
+
+/* ---- forward ---- */
+
+/* Piece blockIdx.y of x · wᵀ. Both matrices run along the inner dimension, so a row of a tile is
+ * loaded and stored, and later read, four numbers of it at a time; a thread's columns lie 16 apart,
+ * so that neighbours read different banks. g.in is a multiple of 4. */
+enum { PITCH = DEPTH + 4, FOURS = DEPTH / 4, FETCH = THREADS / FOURS };
+static __device__ four row_of(const tl_real *__restrict__ m, int row, int rows, int k, int k1,
+                              int pitch) {
+    return row < rows && k < k1 ? *(const four *)(m + (size_t)row * pitch + k) : four{};
+}
+
+static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_real *__restrict__ x,
+                                      const tl_real *__restrict__ w, tl_linear_geom g, int piece) {
+    __shared__ __align__(32) tl_real a[ROWS * PITCH], b[COLUMNS * PITCH];
+    int across = (g.out + COLUMNS - 1) / COLUMNS;
+    int m0 = (int)blockIdx.x / across * ROWS, n0 = (int)blockIdx.x % across * COLUMNS;
+    int k0 = (int)blockIdx.y * piece, k1 = k0 + piece < g.in ? k0 + piece : g.in;
+    int line = (int)threadIdx.x / FOURS, at = (int)threadIdx.x % FOURS * 4;
+    int ty = (int)threadIdx.x / 16 * 4, tx = (int)threadIdx.x % 16;
+    four va[ROWS / FETCH], vb[COLUMNS / FETCH];
+    tl_real acc[4][4] = {};
+#pragma unroll
+    for (int i = 0; i < ROWS / FETCH; i++)
+        va[i] = row_of(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
+#pragma unroll
+    for (int i = 0; i < COLUMNS / FETCH; i++)
+        vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
+    for (int k = k0; k < k1; k += DEPTH) {
+#pragma unroll
+        for (int i = 0; i < ROWS / FETCH; i++)
+            *(four *)(a + (line + i * FETCH) * PITCH + at) = va[i];
+#pragma unroll
+        for (int i = 0; i < COLUMNS / FETCH; i++)
+            *(four *)(b + (line + i * FETCH) * PITCH + at) = vb[i];
+        __syncthreads();
+        if (k + DEPTH < k1) {
+#pragma unroll
+            for (int i = 0; i < ROWS / FETCH; i++)
+                va[i] = row_of(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
+#pragma unroll
+            for (int i = 0; i < COLUMNS / FETCH; i++)
+                vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
+        }
+#pragma unroll
+        for (int d = 0; d < DEPTH; d += 4) {
+            four p[4], q[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++) p[i] = *(const four *)(a + (ty + i) * PITCH + d);
+#pragma unroll
+            for (int j = 0; j < 4; j++) q[j] = *(const four *)(b + (tx + 16 * j) * PITCH + d);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int j = 0; j < 4; j++) acc[i][j] += p[i].v[e] * q[j].v[e];
+        }
+        __syncthreads();
+    }
+    tl_real *to = partial + (size_t)blockIdx.y * g.n * g.out;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            int m = m0 + ty + i, n = n0 + tx + 16 * j;
+            if (m < g.n && n < g.out) to[(size_t)m * g.out + n] = acc[i][j];
+        }
+}
+
+static __global__ void add_pieces(tl_real *__restrict__ y, const tl_real *__restrict__ partial,
+                                  const tl_real *__restrict__ b, size_t size, int out, int pieces,
+                                  bool relu) {
+    for (size_t i = tl_thread(); i < size; i += tl_threads()) {
+        tl_real v = 0;
+#pragma unroll 8
+        for (int k = 0; k < pieces; k++) v += partial[k * size + i];
+        if (b) v += b[i % out];
+        y[i] = relu && v < 0 ? TL_R(0) : v;
+    }
+}
+
+/* A warp reads 2 rows of x and 4 of w along the inner dimension; its lanes' sums are combined as a
+ * tree, always in the same order. */
+static __global__ void dots(tl_real *__restrict__ y, const tl_real *__restrict__ x,
+                            const tl_real *__restrict__ w, const tl_real *__restrict__ b,
+                            tl_linear_geom g, bool relu) {
+    int across = (g.out + DOT_COLUMNS - 1) / DOT_COLUMNS;
+    int warp = (int)(blockIdx.x * DOT_WARPS + threadIdx.x / WARP), lane = (int)threadIdx.x % WARP;
+    int m0 = warp / across * DOT_ROWS, n0 = warp % across * DOT_COLUMNS;
+    if (m0 >= g.n) return;
+    tl_real acc[DOT_ROWS][DOT_COLUMNS] = {};
+#pragma unroll 4
+    for (int k = lane; k < g.in; k += WARP) {
+        tl_real a[DOT_ROWS], c[DOT_COLUMNS];
+#pragma unroll
+        for (int i = 0; i < DOT_ROWS; i++)
+            a[i] = x[(size_t)(m0 + i < g.n ? m0 + i : m0) * g.in + k];
+#pragma unroll
+        for (int j = 0; j < DOT_COLUMNS; j++)
+            c[j] = w[(size_t)(n0 + j < g.out ? n0 + j : n0) * g.in + k];
+#pragma unroll
+        for (int i = 0; i < DOT_ROWS; i++)
+#pragma unroll
+            for (int j = 0; j < DOT_COLUMNS; j++) acc[i][j] += a[i] * c[j];
+    }
+#pragma unroll
+    for (int i = 0; i < DOT_ROWS; i++)
+#pragma unroll
+        for (int j = 0; j < DOT_COLUMNS; j++) {
+            tl_real v = acc[i][j];
+            for (int away = WARP / 2; away > 0; away /= 2)
+                v += __shfl_xor_sync(0xffffffffu, v, away);
+            if (lane != i * DOT_COLUMNS + j || m0 + i >= g.n || n0 + j >= g.out) continue;
+            if (b) v += b[n0 + j];
+            y[(size_t)(m0 + i) * g.out + n0 + j] = relu && v < 0 ? TL_R(0) : v;
+        }
+}
+
+static int tiles_of(int rows, int columns) {
+    return (rows + ROWS - 1) / ROWS * ((columns + COLUMNS - 1) / COLUMNS);
+}
+
+static tl_status run_dots(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                          const tl_real *b, const tl_linear_geom *g, bool relu) {
+    int warps = (g->n + DOT_ROWS - 1) / DOT_ROWS * ((g->out + DOT_COLUMNS - 1) / DOT_COLUMNS);
+    unsigned blocks = (unsigned)((warps + DOT_WARPS - 1) / DOT_WARPS);
+    dots<<<blocks, DOT_WARPS * WARP, 0, tl_stream(ctx)>>>(y, x, w, b, *g, relu);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                           const tl_real *b, const tl_linear_geom *g, bool relu, void *work) {
+    if (g->in <= DOT_MOST || g->in % 4 != 0) return run_dots(ctx, y, x, w, b, g, relu);
+    int blocks = tiles_of(g->n, g->out), pieces = (FULL + blocks - 1) / blocks;
+    if (pieces > TL_FUSED_SPLITS) pieces = TL_FUSED_SPLITS;
+    int piece = (g->in + pieces - 1) / pieces;
+    if (piece < LEAST_PIECE) piece = LEAST_PIECE;
+    piece = (piece + DEPTH - 1) / DEPTH * DEPTH;
+    pieces = (g->in + piece - 1) / piece;
+    dim3 grid((unsigned)blocks, (unsigned)pieces);
+    tl_real *partial = (tl_real *)work;
+    multiply_piece<<<grid, THREADS, 0, tl_stream(ctx)>>>(partial, x, w, *g, piece);
+    TL_LAUNCHED();
+    size_t size = (size_t)g->n * (size_t)g->out;
+    add_pieces<<<tl_blocks(size, THREADS), THREADS, 0, tl_stream(ctx)>>>(y, partial, b, size,
+                                                                         g->out, pieces, relu);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+/* Without scratch there are no pieces: long sums stay with the plain path. */
+static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                            const tl_real *b, const tl_linear_geom *g) {
+    if (g->in <= DOT_MOST) return run_dots(ctx, y, x, w, b, g, false);
+    return tl_linear_fwd(ctx, y, x, w, b, g);
+}
+
+/* ---- backward ---- */
+
+/* Blocks below dx_tiles make dx = dy · w, the others dw = dyᵀ · x and, those of its first column,
+ * db. */
+template <bool MASK>
+static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
+                                const tl_real *y, const tl_real *x, const tl_real *w,
+                                tl_linear_geom g, int dx_tiles, bool fresh) {
+    __shared__ tiles s;
+    int across = (g.in + COLUMNS - 1) / COLUMNS, tile = (int)blockIdx.x;
+    bool input = tile < dx_tiles;
+    if (!input) tile -= dx_tiles;
+    int m0 = tile / across * ROWS, n0 = tile % across * COLUMNS;
+    tl_real acc[4][4] = {}, sum = 0;
+    if (input) {
+        matrix A = {dy, y, g.n, g.out, g.out, 1}, B = {w, NULL, g.out, g.in, g.in, 1};
+        multiply<true, false, MASK>(acc, NULL, s, A, B, m0, n0, 0, g.out);
+        put_tile(dx, acc, g.n, g.in, m0, n0, fresh);
+    } else {
+        matrix A = {dy, y, g.out, g.n, 1, g.out}, B = {x, NULL, g.n, g.in, g.in, 1};
+        multiply<false, false, MASK>(acc, db && n0 == 0 ? &sum : NULL, s, A, B, m0, n0, 0, g.n);
+        put_tile(dw, acc, g.out, g.in, m0, n0, false);
+        int o = m0 + (int)threadIdx.x;
+        if (db && n0 == 0 && threadIdx.x < ROWS && o < g.out) db[o] += sum;
+    }
+}
+
+static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
+                              const tl_real *y, const tl_real *x, const tl_real *w,
+                              const tl_linear_geom *g, bool fresh) {
+    int dx_tiles = dx ? tiles_of(g->n, g->in) : 0, dw_tiles = dw ? tiles_of(g->out, g->in) : 0;
+    auto kernel = y ? backward<true> : backward<false>;
+    kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(dx, dw, db, dy, y, x, w,
+                                                                            *g, dx_tiles, fresh);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+static tl_status block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
+                           const tl_real *y, const tl_real *x, const tl_real *w,
+                           const tl_linear_geom *g, bool fresh) {
+    return run_backward(ctx, dx, dw, db, dy, y, x, w, g, fresh);
+}
+
+static tl_status linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                                  const tl_linear_geom *g) {
+    return run_backward(ctx, dx, NULL, NULL, dy, NULL, NULL, w, g, false);
+}
+
+static tl_status linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                                   const tl_linear_geom *g) {
+    return run_backward(ctx, NULL, dw, NULL, dy, NULL, x, NULL, g, false);
+}
+
+extern "C" void tl_rung_linear_tiles(tl_backend *ops) {
+    ops->linear_block_fwd = block_fwd;
+    ops->linear_block_bwd = block_bwd;
+    ops->linear_fwd = linear_fwd;
+    ops->linear_bwd_input = linear_bwd_input;
+    ops->linear_bwd_weight = linear_bwd_weight;
+}

@@ -1,0 +1,10 @@
+/* step.h: giving back captured work (step.c). */
+#ifndef GRADLAB_STEP_H
+#define GRADLAB_STEP_H
+
+#include "tl/train.h"
+
+/* Frees all graphs of the trainer and their tapes. */
+void tl_captured_free(tl_trainer *tr);
+
+#endif
