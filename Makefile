@@ -34,6 +34,7 @@ OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS)
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
 OPTIONS_data := DATASET SEED
+OPTIONS_gpu-suite := OUT STAGES
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
 # of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
@@ -222,7 +223,7 @@ endif
 
 -include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
-.PHONY: always help doctor train baseline parity bench-step data test test-all cuda-all clean \
+.PHONY: always help doctor train baseline parity bench-step data test test-all cuda-all gpu-suite clean \
 	format-check python-ready
 .SECONDARY:
 always:
@@ -295,6 +296,11 @@ ifeq ($(CUDA),)
 build/%/cuda-all/libtl_cuda.so:
 	@echo "cuda-all: no nvcc or no cuBLAS; make doctor says what is missing" >&2; exit 1
 endif
+
+# (a make of its own inside: what was typed here is not for it)
+gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir [STAGES="build suites"]
+	@test -n $(call quote,$(OUT)) || { echo "gpu-suite: say where results go: OUT=dir" >&2; exit 2; }
+	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS tools/gpu_suite.sh $(call quote,$(OUT)) $(STAGES)
 
 clean: ## remove build/
 	rm -rf build

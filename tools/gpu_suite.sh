@@ -54,7 +54,7 @@ sanitizer() {
         # each Criterion test is a process of its own, so children are followed; a filter keeps it short
         GRADLAB_DEVICES=cuda OMP_WAIT_POLICY=passive compute-sanitizer --tool $tool \
             --target-processes all --error-exitcode 99 build/float/tests -j8 \
-            --filter 'lab[123]_*/*definition*' || return 1
+            --filter '{lab[123]_*/*definition*,fused/*}' || return 1
     done
 }
 

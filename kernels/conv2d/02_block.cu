@@ -214,9 +214,9 @@ static __global__ void forward(tl_real *y, uint8_t *code, const tl_real *x, cons
                                divisors by) {
     extern __shared__ __align__(32) unsigned char shared[];
     const tl_conv2d_geom g = block.conv;
-    tl_real *weight = (tl_real *)shared;
     int wide = sh.groups * T, k0 = (int)blockIdx.y * wide;
-    tl_real *image = weight + g.c * TAPS * wide;
+    tl_real *image = (tl_real *)shared;     /* first: its size is a multiple of 4, */
+    tl_real *weight = image + g.c * s.size; /* which keeps both aligned */
     size_t n = blockIdx.x;
     unsigned rows = (unsigned)(g.c * TAPS);
     int left = g.k - k0 < wide ? g.k - k0 : wide; /* the last block may have fewer channels */
@@ -286,8 +286,8 @@ static __device__ void input_gradient(tl_real *dx, const tl_real *dy, const uint
     const tl_conv2d_geom g = block.conv;
     int wide = a.dx.groups * T, c0 = (int)(blockIdx.x % a.dx.blocks) * wide;
     size_t n = blockIdx.x / a.dx.blocks;
-    tl_real *weight = shared, *image = weight + g.k * TAPS * wide;
     const plane s = a.gradient;
+    tl_real *image = shared, *weight = image + g.k * s.size; /* in this order, as in forward */
     int left = g.c - c0 < wide ? g.c - c0 : wide;
     unsigned filters = (unsigned)(left * TAPS); /* of one output channel, side by side in w */
     fill_zero(image, g.k * s.size);

@@ -12,8 +12,8 @@ enum {
     WARP = 32,
     ROWS = 32, /* a block's tile of the product: ROWS x COLUMNS */
     COLUMNS = 64,
-    DEPTH = 32,    /* of the inner dimension at a time */
-    THREADS = 128, /* each sums 4 x 4 elements of the tile */
+    DEPTH = sizeof(tl_real) == 4 ? 64 : 32, /* of the inner dimension at a time */
+    THREADS = 128,                          /* each sums 4 x 4 elements of the tile */
     A_PITCH = ROWS + 4,
     B_PITCH = COLUMNS + 4,
     A_LOADS = ROWS * DEPTH / THREADS,
@@ -37,70 +37,82 @@ typedef struct matrix {
     int rows, columns, row, column;
 } matrix;
 
-/* The A and B tiles of one step, on their way from memory: neighbouring threads read neighbouring
- * elements, along the inner dimension (INNER) or across it. Nothing waits for a load here. */
-template <bool A_INNER, bool B_INNER, bool MASK>
-static __device__ void fetch(tl_real (&a)[A_LOADS], tl_real (&b)[B_LOADS], const matrix &A,
+template <int V> struct alignas(V * sizeof(tl_real)) pack { tl_real v[V]; };
+
+static __device__ bool positive(tl_real v) { return v > 0; }
+
+/* The A and B tiles of one step, on their way from memory, V neighbours at a time: along A's inner
+ * dimension (A_INNER) or across it, and along the rows of B. With V = 4 all sizes are multiples
+ * of 4. Nothing waits for a load here. */
+template <bool A_INNER, bool MASK, int V>
+static __device__ void fetch(pack<V> (&a)[A_LOADS / V], pack<V> (&b)[B_LOADS / V], const matrix &A,
                              const matrix &B, int m0, int n0, int k0) {
     const tl_real *__restrict__ data_a = A.data, *__restrict__ data_b = B.data;
     const tl_real *__restrict__ mask = A.mask;
-    int t = (int)threadIdx.x;
-    tl_real keep[A_LOADS];
+    const int across = (A_INNER ? DEPTH : ROWS) / V;
+    pack<V> keep[A_LOADS / V];
 #pragma unroll
-    for (int i = 0; i < A_LOADS; i++) {
-        int e = t + i * THREADS;
-        int m = m0 + (A_INNER ? e / DEPTH : e % ROWS), k = k0 + (A_INNER ? e % DEPTH : e / ROWS);
+    for (int i = 0; i < A_LOADS / V; i++) {
+        int e = (int)threadIdx.x + i * THREADS, line = e / across, place = e % across * V;
+        int m = m0 + (A_INNER ? line : place), k = k0 + (A_INNER ? place : line);
         size_t at = A_INNER ? (size_t)m * A.row + k : (size_t)k * A.column + m;
         bool there = m < A.rows && k < A.columns;
-        a[i] = there ? data_a[at] : TL_R(0);
-        if (MASK) keep[i] = there ? mask[at] : TL_R(0);
+        a[i] = there ? *(const pack<V> *)(data_a + at) : pack<V>{};
+        if (MASK) keep[i] = there ? *(const pack<V> *)(mask + at) : pack<V>{};
     }
 #pragma unroll
-    for (int i = 0; i < B_LOADS; i++) {
-        int e = t + i * THREADS;
-        int k = k0 + (B_INNER ? e % DEPTH : e / COLUMNS);
-        int n = n0 + (B_INNER ? e / DEPTH : e % COLUMNS);
-        size_t at = B_INNER ? (size_t)n * B.column + k : (size_t)k * B.row + n;
-        b[i] = k < B.rows && n < B.columns ? data_b[at] : TL_R(0);
+    for (int i = 0; i < B_LOADS / V; i++) {
+        int e = (int)threadIdx.x + i * THREADS;
+        int k = k0 + e / (COLUMNS / V), n = n0 + e % (COLUMNS / V) * V;
+        bool there = k < B.rows && n < B.columns;
+        b[i] = there ? *(const pack<V> *)(data_b + (size_t)k * B.row + n) : pack<V>{};
     }
 #pragma unroll
-    for (int i = 0; MASK && i < A_LOADS; i++)
-        if (!(keep[i] > 0)) a[i] = 0;
+    for (int i = 0; MASK && i < A_LOADS / V; i++)
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            if (!positive(keep[i].v[v])) a[i].v[v] = 0;
 }
 
 typedef struct tiles {
-    tl_real a[DEPTH * A_PITCH], b[DEPTH * B_PITCH];
+    alignas(32) tl_real a[DEPTH * A_PITCH];
+    alignas(32) tl_real b[DEPTH * B_PITCH];
 } tiles;
 
-template <bool A_INNER, bool B_INNER>
-static __device__ void store(tiles &s, const tl_real (&a)[A_LOADS], const tl_real (&b)[B_LOADS]) {
-    int t = (int)threadIdx.x;
+template <bool A_INNER, int V>
+static __device__ void store(tiles &s, const pack<V> (&a)[A_LOADS / V],
+                             const pack<V> (&b)[B_LOADS / V]) {
+    const int across = (A_INNER ? DEPTH : ROWS) / V;
 #pragma unroll
-    for (int i = 0; i < A_LOADS; i++) {
-        int e = t + i * THREADS;
-        s.a[A_INNER ? e % DEPTH * A_PITCH + e / DEPTH : e / ROWS * A_PITCH + e % ROWS] = a[i];
+    for (int i = 0; i < A_LOADS / V; i++) {
+        int e = (int)threadIdx.x + i * THREADS, line = e / across, place = e % across * V;
+        if (A_INNER) {
+#pragma unroll
+            for (int v = 0; v < V; v++) s.a[(place + v) * A_PITCH + line] = a[i].v[v];
+        } else {
+            *(pack<V> *)(s.a + line * A_PITCH + place) = a[i];
+        }
     }
 #pragma unroll
-    for (int i = 0; i < B_LOADS; i++) {
-        int e = t + i * THREADS;
-        s.b[B_INNER ? e % DEPTH * B_PITCH + e / DEPTH : e / COLUMNS * B_PITCH + e % COLUMNS] = b[i];
+    for (int i = 0; i < B_LOADS / V; i++) {
+        int e = (int)threadIdx.x + i * THREADS;
+        *(pack<V> *)(s.b + e / (COLUMNS / V) * B_PITCH + e % (COLUMNS / V) * V) = b[i];
     }
 }
 
-/* acc = the thread's 4 x 4 elements of A·B over the inner dimension from k0 up to k1. With row_sum,
- * the first ROWS threads also add up their row of A. The next tiles are fetched while these are
- * used. */
-template <bool A_INNER, bool B_INNER, bool MASK>
-static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s, const matrix &A,
-                                const matrix &B, int m0, int n0, int k0, int k1) {
-    tl_real a[A_LOADS], b[B_LOADS];
+/* acc = the thread's 4 x 4 elements of A·B over the inner dimension of `depth`. With SUM, the first
+ * ROWS threads also add up their row of A. The next tiles are fetched while these are used. */
+template <bool A_INNER, bool MASK, int V>
+static __device__ void multiply(tl_real (&acc)[4][4], tl_real &row_sum, bool sum, tiles &s,
+                                const matrix &A, const matrix &B, int m0, int n0, int depth) {
+    pack<V> a[A_LOADS / V], b[B_LOADS / V];
     int ty = (int)threadIdx.x / (COLUMNS / 4), tx = (int)threadIdx.x % (COLUMNS / 4);
-    fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k0);
-    for (int k = k0; k < k1; k += DEPTH) {
-        store<A_INNER, B_INNER>(s, a, b);
+    fetch<A_INNER, MASK, V>(a, b, A, B, m0, n0, 0);
+    for (int k = 0; k < depth; k += DEPTH) {
+        store<A_INNER, V>(s, a, b);
         __syncthreads();
-        if (k + DEPTH < k1) fetch<A_INNER, B_INNER, MASK>(a, b, A, B, m0, n0, k + DEPTH);
-#pragma unroll 4
+        if (k + DEPTH < depth) fetch<A_INNER, MASK, V>(a, b, A, B, m0, n0, k + DEPTH);
+#pragma unroll 8
         for (int d = 0; d < DEPTH; d++) {
             four x = *(const four *)(s.a + d * A_PITCH + 4 * ty);
             four w = *(const four *)(s.b + d * B_PITCH + 4 * tx);
@@ -109,8 +121,10 @@ static __device__ void multiply(tl_real (&acc)[4][4], tl_real *row_sum, tiles &s
 #pragma unroll
                 for (int j = 0; j < 4; j++) acc[i][j] += x.v[i] * w.v[j];
         }
-        if (row_sum && threadIdx.x < ROWS)
-            for (int d = 0; d < DEPTH; d++) *row_sum += s.a[d * A_PITCH + threadIdx.x];
+        if (sum && threadIdx.x < ROWS) {
+#pragma unroll 8
+            for (int d = 0; d < DEPTH; d++) row_sum += s.a[d * A_PITCH + threadIdx.x];
+        }
         __syncthreads();
     }
 }
@@ -306,7 +320,7 @@ static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
 
 /* Blocks below dx_tiles make dx = dy · w, the others dw = dyᵀ · x and, those of its first column,
  * db. */
-template <bool MASK>
+template <bool MASK, int V>
 static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                                 const tl_real *y, const tl_real *x, const tl_real *w,
                                 tl_linear_geom g, int dx_tiles, bool fresh) {
@@ -318,11 +332,11 @@ static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_
     tl_real acc[4][4] = {}, sum = 0;
     if (input) {
         matrix A = {dy, y, g.n, g.out, g.out, 1}, B = {w, NULL, g.out, g.in, g.in, 1};
-        multiply<true, false, MASK>(acc, NULL, s, A, B, m0, n0, 0, g.out);
+        multiply<true, MASK, V>(acc, sum, false, s, A, B, m0, n0, g.out);
         put_tile(dx, acc, g.n, g.in, m0, n0, fresh);
     } else {
         matrix A = {dy, y, g.out, g.n, 1, g.out}, B = {x, NULL, g.n, g.in, g.in, 1};
-        multiply<false, false, MASK>(acc, db && n0 == 0 ? &sum : NULL, s, A, B, m0, n0, 0, g.n);
+        multiply<false, MASK, V>(acc, sum, db && n0 == 0, s, A, B, m0, n0, g.n);
         put_tile(dw, acc, g.out, g.in, m0, n0, false);
         int o = m0 + (int)threadIdx.x;
         if (db && n0 == 0 && threadIdx.x < ROWS && o < g.out) db[o] += sum;
@@ -333,7 +347,9 @@ static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db
                               const tl_real *y, const tl_real *x, const tl_real *w,
                               const tl_linear_geom *g, bool fresh) {
     int dx_tiles = dx ? tiles_of(g->n, g->in) : 0, dw_tiles = dw ? tiles_of(g->out, g->in) : 0;
-    auto kernel = y ? backward<true> : backward<false>;
+    bool fours = g->in % 4 == 0 && g->out % 4 == 0;
+    auto masked = fours ? backward<true, 4> : backward<true, 1>;
+    auto kernel = y ? masked : fours ? backward<false, 4> : backward<false, 1>;
     kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(dx, dw, db, dy, y, x, w,
                                                                             *g, dx_tiles, fresh);
     TL_LAUNCHED();
