@@ -5,89 +5,48 @@
 
 #include "block.h"
 
-#define CONV(channels, padding)                                                                    \
-    { TL_LAYER_CONV, channels, padding, 0 }
-#define RELU                                                                                       \
-    { TL_LAYER_RELU, 0, 0, 0 }
-#define POOL                                                                                       \
-    { TL_LAYER_POOL, 0, 0, 0 }
-#define DROPOUT(probability)                                                                       \
-    { TL_LAYER_DROPOUT, 0, 0, probability }
-#define FLATTEN                                                                                    \
-    { TL_LAYER_FLATTEN, 0, 0, 0 }
-#define LINEAR(features)                                                                           \
-    { TL_LAYER_LINEAR, features, 0, 0 }
-#define END                                                                                        \
-    { TL_LAYER_END, 0, 0, 0 }
+/* Tables: a block of layers to the line. */
+/* clang-format off */
+#define CONV(channels, padding) {TL_LAYER_CONV, channels, padding, 0}
+#define RELU {TL_LAYER_RELU, 0, 0, 0}
+#define POOL {TL_LAYER_POOL, 0, 0, 0}
+#define DROPOUT(probability) {TL_LAYER_DROPOUT, 0, 0, probability}
+#define FLATTEN {TL_LAYER_FLATTEN, 0, 0, 0}
+#define LINEAR(features) {TL_LAYER_LINEAR, features, 0, 0}
+#define END {TL_LAYER_END, 0, 0, 0}
 
-static const tl_layer net_a[] = {CONV(8, 1), RELU,        POOL, CONV(16, 1), RELU,
-                                 POOL,       CONV(32, 1), RELU, FLATTEN,     LINEAR(256),
-                                 RELU,       LINEAR(10),  END};
-static const tl_layer net_b[] = {CONV(6, 1), RELU,       POOL,        CONV(16, 1), RELU,
-                                 POOL,       FLATTEN,    LINEAR(120), RELU,        LINEAR(84),
-                                 RELU,       LINEAR(10), END};
-static const tl_layer net_c[] = {CONV(64, 1),  RELU,        CONV(64, 1),  RELU,       POOL,
-                                 CONV(128, 1), RELU,        CONV(128, 1), RELU,       POOL,
-                                 CONV(256, 1), RELU,        CONV(256, 1), RELU,       POOL,
-                                 FLATTEN,      LINEAR(256), RELU,         LINEAR(10), END};
-static const tl_layer net_m[] = {CONV(32, 0), RELU,          CONV(64, 0), RELU,
-                                 POOL,        DROPOUT(0.25), FLATTEN,     LINEAR(128),
-                                 RELU,        DROPOUT(0.5),  LINEAR(10),  END};
+static const tl_layer net_a[] = {
+    CONV(8, 1), RELU, POOL,
+    CONV(16, 1), RELU, POOL,
+    CONV(32, 1), RELU,
+    FLATTEN, LINEAR(256), RELU, LINEAR(10), END};
+static const tl_layer net_b[] = {
+    CONV(6, 1), RELU, POOL,
+    CONV(16, 1), RELU, POOL,
+    FLATTEN, LINEAR(120), RELU, LINEAR(84), RELU, LINEAR(10), END};
+static const tl_layer net_c[] = {
+    CONV(64, 1), RELU, CONV(64, 1), RELU, POOL,
+    CONV(128, 1), RELU, CONV(128, 1), RELU, POOL,
+    CONV(256, 1), RELU, CONV(256, 1), RELU, POOL,
+    FLATTEN, LINEAR(256), RELU, LINEAR(10), END};
+static const tl_layer net_m[] = {
+    CONV(32, 0), RELU, CONV(64, 0), RELU, POOL, DROPOUT(0.25),
+    FLATTEN, LINEAR(128), RELU, DROPOUT(0.5), LINEAR(10), END};
 
-/* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several
- * points (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that a
- * single run says little. */
+/* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several points
+ * (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that a single run
+ * says little. */
 static const tl_net_spec nets[] = {
-    {.name = "a",
-     .c = 3,
-     .h = 32,
-     .w = 32,
-     .layer = net_a,
-     .opt = "sgd",
-     .sched = "cosine",
-     .aug = "none",
-     .lr = 0.05,
-     .momentum = 0,
-     .batch = 64,
-     .epochs = 5},
-    {.name = "b",
-     .c = 3,
-     .h = 32,
-     .w = 32,
-     .layer = net_b,
-     .opt = "sgd",
-     .sched = "step:10:0.1",
-     .aug = "none",
-     .lr = 0.01,
-     .momentum = 0.9,
-     .batch = 64,
-     .epochs = 12},
-    {.name = "c",
-     .c = 3,
-     .h = 32,
-     .w = 32,
-     .layer = net_c,
-     .opt = "adam",
-     .sched = "constant",
-     .aug = "crop+flip",
-     .lr = 1e-3,
-     .momentum = 0,
-     .batch = 64,
-     .epochs = 10},
-    {.name = "m",
-     .dataset = "mnist",
-     .c = 1,
-     .h = 28,
-     .w = 28,
-     .layer = net_m,
-     .opt = "adam",
-     .sched = "constant",
-     .aug = "none",
-     .lr = 1e-3,
-     .momentum = 0,
-     .batch = 64,
-     .epochs = 3},
+    {.name = "a", .c = 3, .h = 32, .w = 32, .layer = net_a, .opt = "sgd", .sched = "cosine",
+     .aug = "none", .lr = 0.05, .momentum = 0, .batch = 64, .epochs = 5},
+    {.name = "b", .c = 3, .h = 32, .w = 32, .layer = net_b, .opt = "sgd", .sched = "step:10:0.1",
+     .aug = "none", .lr = 0.01, .momentum = 0.9, .batch = 64, .epochs = 12},
+    {.name = "c", .c = 3, .h = 32, .w = 32, .layer = net_c, .opt = "adam", .sched = "constant",
+     .aug = "crop+flip", .lr = 1e-3, .momentum = 0, .batch = 64, .epochs = 10},
+    {.name = "m", .dataset = "mnist", .c = 1, .h = 28, .w = 28, .layer = net_m, .opt = "adam",
+     .sched = "constant", .aug = "none", .lr = 1e-3, .momentum = 0, .batch = 64, .epochs = 3},
 };
+/* clang-format on */
 const char tl_net_names[] = "a, b, c, m";
 
 const tl_net_spec *tl_net_find(const char *name) {
