@@ -35,7 +35,8 @@ static const tl_layer net_m[] = {
 
 /* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several points
  * (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that a single run
- * says little. */
+ * says little. Net m for the same reason: at a constant 1e-3 two epochs end between 98.47 and
+ * 98.83 %. */
 static const tl_net_spec nets[] = {
     {.name = "a", .c = 3, .h = 32, .w = 32, .layer = net_a, .opt = "sgd", .sched = "cosine",
      .aug = "none", .lr = 0.05, .momentum = 0, .batch = 64, .epochs = 5},
@@ -44,7 +45,7 @@ static const tl_net_spec nets[] = {
     {.name = "c", .c = 3, .h = 32, .w = 32, .layer = net_c, .opt = "adam", .sched = "constant",
      .aug = "crop+flip", .lr = 1e-3, .momentum = 0, .batch = 64, .epochs = 10},
     {.name = "m", .dataset = "mnist", .c = 1, .h = 28, .w = 28, .layer = net_m, .opt = "adam",
-     .sched = "constant", .aug = "none", .lr = 1e-3, .momentum = 0, .batch = 64, .epochs = 3},
+     .sched = "cosine", .aug = "none", .lr = 2e-3, .momentum = 0, .batch = 64, .epochs = 3},
 };
 /* clang-format on */
 const char tl_net_names[] = "a, b, c, m";
