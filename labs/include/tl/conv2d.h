@@ -34,7 +34,8 @@ tl_status tl_im2col(tl_ctx *ctx, tl_real *col, const tl_real *x, int images,
                     const tl_conv2d_geom *g);
 
 /* The adjoint of im2col: dx[images,C,H,W] += every element of col at the pixel it was copied from;
- * elements that came from the padding are dropped. Gathers per pixel, so no two writers meet. */
+ * elements that came from the padding are dropped. Each pixel has one writer, which gathers: no
+ * atomics, and one order of addition at any number of threads. */
 tl_status tl_col2im(tl_ctx *ctx, tl_real *dx, const tl_real *col, int images,
                     const tl_conv2d_geom *g);
 

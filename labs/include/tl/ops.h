@@ -34,7 +34,8 @@ tl_status tl_op_maxpool2d(tl_tape *t, tl_var **y, tl_var *x,
 tl_status tl_op_softmax_xent(tl_tape *t, tl_var **loss, tl_var *x, const int32_t *label,
                              tl_real *row_loss, tl_real *prob);
 
-/* x is [n,c,h,w] or [n,c]. training: batch statistics, running ones updated; else running ones. */
+/* x is [n,c,h,w] or [n,c]. training: batch statistics, running ones updated; else running ones.
+ * With running statistics there is no backward rule: TL_EINVAL while the tape records. */
 tl_status tl_op_batchnorm(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_var *beta,
                           tl_tensor *running_mean, tl_tensor *running_var, double eps,
                           double momentum, bool training);

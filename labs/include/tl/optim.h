@@ -23,8 +23,8 @@ typedef struct tl_sgd_options {
 } tl_sgd_options;
 
 /* g = dw + lambda*w;  v = mu*v + g;  w -= lr * (nesterov ? g + mu*v : v).
- * (Sutskever et al. 2013 in PyTorch's form.) velocity starts as zeros; it may be NULL if mu is 0.
- */
+ * (Sutskever et al. 2013 in PyTorch's form.) velocity starts as zeros; with mu = 0 it is neither
+ * read nor written and may be NULL. */
 tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
                       const tl_step *step, const tl_sgd_options *o);
 

@@ -4,7 +4,9 @@
  *   order u32[images]     index of the image at each position of the epoch
  *   crop  u8[images,2]    dy, dx of its crop;  flip u8[images]     (only if augmenting)
  *   lr    f64[steps]      learning rate of each step
- *   keep<layer> u8[steps, batch*size/8 rounded up]   dropout: bit i%8 of byte i/8 is element i */
+ *   keep<layer> u8[steps, batch*size/8 rounded up]   dropout: bit i%8 of byte i/8 is element i, 1:
+ * kept A plan of fewer steps holds the first images of the same shuffle. Mask rows are those of a
+ * full batch; a smaller last batch uses the beginning of its row. */
 #ifndef TL_PLAN_H
 #define TL_PLAN_H
 

@@ -23,7 +23,8 @@ tl_status tl_sum_rows(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int c
 tl_status tl_sum_cols(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols); /* y[rows] */
 tl_status tl_max_cols(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols); /* y[rows] */
 
-/* y[row] = the smallest column index at which the row's maximum stands. */
+/* y[row] = the smallest column index at which the row's maximum stands. In both, a NaN wins over
+ * every number, and of several the first: a net that has diverged must show. */
 tl_status tl_argmax_cols(tl_ctx *ctx, int32_t *y, const tl_real *x, int rows, int cols);
 
 #ifdef __cplusplus
