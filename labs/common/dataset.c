@@ -32,9 +32,7 @@ static const known_set known_sets[] = {
      10,
      50000,
      tl_cifar10_load,
-     "unpack the six .bin files of the official cifar-10-binary.tar.gz there, or set GRADLAB_DATA "
-     "to "
-     "the folder that holds cifar10/",
+     "run: make data, or set GRADLAB_DATA to the folder that holds cifar10/",
      {CIFAR10_FILES}},
     {"mnist",
      1,
@@ -43,9 +41,7 @@ static const known_set known_sets[] = {
      10,
      60000,
      tl_mnist_load,
-     "put the four official files there, unpacked by gunzip, or set GRADLAB_DATA to the folder "
-     "that "
-     "holds mnist/",
+     "run: make data DATASET=mnist, or set GRADLAB_DATA to the folder that holds mnist/",
      {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
       "t10k-labels-idx1-ubyte"}},
     {"shapes10",
