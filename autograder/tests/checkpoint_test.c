@@ -197,11 +197,9 @@ Test(checkpoint, other_options_are_named_and_change_nothing) {
     open_rig(&r, TL_OPTIMIZER_SGD, 1);
     train_until(&r, 2);
     EXPECT_OK(tl_checkpoint_save(&r.tr, path, "net=a lr=0.1"));
-    expect_load_refused(&r, "net=a lr=0.2", TL_EINVAL, "\"net=a lr=0.1\"");
+    expect_load_refused(&r, "net=a lr=0.2", TL_EINVAL, "it has lr=0.1, this run lr=0.2");
     EXPECT_OK(tl_checkpoint_save(&r.tr, path, "net=a lr=0.1"));
-    expect_load_refused(&r, "net=a lr=0.2", TL_EINVAL, "\"net=a lr=0.2\"");
-    EXPECT_OK(tl_checkpoint_save(&r.tr, path, "net=a lr=0.1"));
-    expect_load_refused(&r, "net=a lr=0.1 more", TL_EINVAL, "other options");
+    expect_load_refused(&r, "net=a lr=0.1 more", TL_EINVAL, "it has nothing, this run more");
     close_rig(&r);
 }
 

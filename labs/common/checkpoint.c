@@ -145,15 +145,33 @@ static tl_status check_precision(const tl_record *r) {
     return TL_OK;
 }
 
-/* Compared as text: whoever adds an option to the line makes older files refuse to fit. */
+/* Length of the word at `at`, up to the next space or `end`. */
+static int word(const char *at, const char *end) {
+    const char *stop = memchr(at, ' ', (size_t)(end - at));
+    return (int)((stop ? stop : end) - at);
+}
+
+/* Compared as text: whoever adds an option to the line makes older files refuse to fit. Named is
+ * the first word that differs; a file may hold anything, so its words are bounded by its end. */
 static tl_status check_options(const tl_record *r, const char *options) {
     const tl_section *s = section_called(r, "options");
     TL_NEED(s != NULL && s->dtype == TL_U8, TL_EFORMAT,
             "%s holds no options: it is no checkpoint of a run", r->path);
-    TL_NEED(s->bytes == strlen(options) && memcmp(s->data, options, s->bytes) == 0, TL_EINVAL,
-            "%s was made with other options: \"%.*s\", this run has \"%s\"", r->path,
-            (int)(s->bytes < 200 ? s->bytes : 200), (const char *)s->data, options);
-    return TL_OK;
+    const char *theirs = s->data, *their_end = theirs + s->bytes;
+    const char *ours = options, *our_end = options + strlen(options);
+    for (;;) {
+        int their_word = word(theirs, their_end), our_word = word(ours, our_end);
+        TL_NEED(
+            their_word == our_word && memcmp(theirs, ours, (size_t)our_word) == 0, TL_EINVAL,
+            "%s was made with other options: it has %.*s, this run %.*s; give it the same", r->path,
+            !their_word       ? 7
+            : their_word < 80 ? their_word
+                              : 80,
+            their_word ? theirs : "nothing", our_word ? our_word : 7, our_word ? ours : "nothing");
+        theirs += their_word, ours += our_word;
+        if (theirs == their_end && ours == our_end) return TL_OK;
+        theirs += theirs < their_end, ours += ours < our_end; /* over the space */
+    }
 }
 
 /* A position at the very end of an epoch (first == count) is valid: a run stops after any step. */

@@ -4,9 +4,25 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A run that was killed may have left half a line: cuts the file behind its last whole one. */
+static tl_status cut_half_line(jsonl *j) {
+    long end = 0;
+    rewind(j->file);
+    for (int c; (c = getc(j->file)) != EOF;)
+        if (c == '\n') end = ftell(j->file);
+    TL_NEED(!ferror(j->file) && ftruncate(fileno(j->file), end) == 0 &&
+                fseek(j->file, end, SEEK_SET) == 0,
+            TL_EIO, "cannot go on with %s: %s", j->path, strerror(errno));
+    return TL_OK;
+}
 
 tl_status jsonl_open(jsonl *j, const char *path, bool append) {
-    *j = (jsonl){.path = path, .file = fopen(path, append ? "a" : "w")};
+    *j = (jsonl){.path = path};
+    if (append) j->file = fopen(path, "r+"); /* NULL if there is none yet */
+    if (j->file) return cut_half_line(j);
+    j->file = fopen(path, "w");
     TL_NEED(j->file, TL_EIO, "cannot write %s: %s; choose another folder with OUT=", path,
             strerror(errno));
     return TL_OK;

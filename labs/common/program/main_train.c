@@ -1,14 +1,17 @@
 /* main_train.c: `train NAME=value …`, what `make train` runs. */
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "build_info.h"
+#include "interrupt.h"
 #include "jsonl.h"
-#include "progress.h"
+#include "output.h"
 #include "patience.h"
+#include "progress.h"
 #include "run.h"
 #include "tl/checkpoint.h"
 #include "tl/plan.h"
@@ -16,12 +19,11 @@
 /* What the hooks of a training run share. */
 typedef struct session {
     run r;
-    char out[PATH_MAX - 64];
-    char checkpoint[PATH_MAX];
+    output out;
     char describe[OPTIONS_TEXT];
     jsonl log;
     progress bar;
-    bool stopped; /* STEPS was reached */
+    bool stopped; /* STEPS was reached, or a signal came */
 } session;
 
 /* The fields that every line of results has (one run differs from another by these). */
@@ -39,6 +41,7 @@ static void common_fields(session *s, const char *kind) {
     jsonl_text(&s->log, "time", when);
     jsonl_text(&s->log, "dataset", s->r.data->name);
     jsonl_text(&s->log, "device", s->r.ctx->ops->name);
+    if (s->r.gpu[0]) jsonl_text(&s->log, "gpu", s->r.gpu);
     jsonl_text(&s->log, "machine", machine_name());
     jsonl_whole(&s->log, "threads", (uint64_t)s->r.ctx->threads);
     jsonl_text(&s->log, "real", TL_REAL_NAME);
@@ -78,10 +81,11 @@ static tl_status after_step(tl_trainer *tr, int images, void *user) {
     (void)images;
     if (o->step_log) TL_TRY(log_step(s));
     if (o->ckpt_every > 0 && tr->index % (uint64_t)o->ckpt_every == 0)
-        TL_TRY(tl_checkpoint_save(tr, s->checkpoint, s->describe));
+        TL_TRY(output_save(&s->out, tr, s->describe));
     progress_show(&s->bar, (long)tr->epoch + 1, o->epochs, tr->first, tr->train.count);
-    s->stopped = o->steps > 0 && tr->index >= (uint64_t)o->steps;
-    return s->stopped ? TL_FAIL(TL_EINVAL, "stopped after STEPS=%ld", o->steps) : TL_OK;
+    s->stopped = (o->steps > 0 && tr->index >= (uint64_t)o->steps) || interrupt_signal();
+    /* a status that ends the epoch; train_epoch knows what it means */
+    return s->stopped ? TL_FAIL(TL_EINVAL, "stopped after step %" PRIu64, tr->index) : TL_OK;
 }
 
 /* One epoch of training and the evaluation after it, reported to people and to the log. */
@@ -123,7 +127,8 @@ static tl_status train_epoch(session *s) {
             " is not a finite number: the run diverged; try a "
             "smaller LR than %g",
             epoch, s->r.o.lr);
-    return tl_checkpoint_save(tr, s->checkpoint, s->describe);
+    s->stopped = interrupt_signal(); /* during the evaluation */
+    return s->stopped ? TL_OK : output_save(&s->out, tr, s->describe);
 }
 
 static tl_status write_options(const session *s, const char *folder) {
@@ -164,44 +169,68 @@ static tl_status write_plans(session *s) {
     return TL_OK;
 }
 
+/* Says where a run that was stopped stands, and how to go on from there. */
+static void say_stopped(const session *s, int signal) {
+    const tl_trainer *tr = &s->r.trainer;
+    fprintf(stderr,
+            "train: stopped by %s after step %" PRIu64 ", in epoch %" PRIu32 ", image %" PRIu32
+            "; nothing is lost: run the same command with RESUME=%s\n",
+            signal == SIGINT ? "Ctrl-C" : "SIGTERM", tr->index, tr->epoch + 1, tr->first,
+            s->out.checkpoint);
+}
+
+static tl_status resume(session *s) {
+    tl_trainer *tr = &s->r.trainer;
+    tl_status status = tl_checkpoint_load(tr, s->r.o.resume, s->describe);
+    if (status == TL_EFORMAT)
+        fprintf(stderr, "resume   the checkpoint before %s is %s.previous\n", s->r.o.resume,
+                s->r.o.resume);
+    TL_TRY(status);
+    fprintf(stderr,
+            "resume   %s: epoch %" PRIu32 ", image %" PRIu32
+            " (the same bits as without a stop, unless it comes from another device or machine)\n",
+            s->r.o.resume, tr->epoch + 1, tr->first);
+    return TL_OK;
+}
+
 static tl_status train(session *s) {
     tl_trainer *tr = &s->r.trainer;
     const options *o = &s->r.o;
-    char path[PATH_MAX];
+    char folder[PATH_MAX];
     if (o->plan) TL_TRY(write_plans(s));
     if (o->plan_only) return TL_OK;
-    if (o->out)
-        snprintf(s->out, sizeof s->out, "%s", o->out);
-    else
-        snprintf(s->out, sizeof s->out, "results/local/train-%s-%s-seed%llu", o->net,
-                 s->r.ctx->ops->name, (unsigned long long)o->seed);
+    snprintf(folder, sizeof folder, "results/local/train-%s-%s-seed%llu", o->net,
+             s->r.ctx->ops->name, (unsigned long long)o->seed);
     options_describe(o, s->describe, s->r.data->name);
-    snprintf(s->checkpoint, sizeof s->checkpoint, "%s/checkpoint", s->out);
-    if (o->resume) TL_TRY(tl_checkpoint_load(tr, o->resume, s->describe));
-    TL_TRY(make_folder(s->out));
-    snprintf(path, sizeof path, "%s/train.jsonl", s->out);
-    TL_TRY(jsonl_open(&s->log, path, o->resume != NULL));
+    if (o->resume) TL_TRY(resume(s));
+    TL_TRY(output_open(&s->out, o->out ? o->out : folder));
+    TL_TRY(jsonl_open(&s->log, s->out.log, o->resume != NULL));
     common_fields(s, "run");
     option_fields(&s->log, s);
     TL_TRY(jsonl_end(&s->log));
     tr->on_step = after_step;
     tr->user = s;
+    interrupt_watch();
     while (tr->epoch < (uint32_t)o->epochs && !s->stopped) TL_TRY(train_epoch(s));
-    if (s->stopped) TL_TRY(tl_checkpoint_save(tr, s->checkpoint, s->describe));
-    printf("results  %s; weights and state in %s\n", path, s->checkpoint);
+    if (s->stopped) TL_TRY(output_save(&s->out, tr, s->describe));
+    if (interrupt_signal())
+        say_stopped(s, interrupt_signal());
+    else
+        printf("results  %s; weights and state in %s\n", s->out.log, s->out.checkpoint);
     return TL_OK;
 }
 
 int main(int argc, char **argv) {
     wait_patiently(argv);
-    static session s;
+    static session s = {.out.lock = -1};
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&s.r, &o);
     if (status == TL_OK) status = train(&s);
     if (status != TL_OK) fprintf(stderr, "train: %s\n", tl_error());
     jsonl_close(&s.log);
+    output_close(&s.out);
     if (s.r.ctx) run_close(&s.r);
-    if (status == TL_OK && fflush(stdout) != 0) return 1;
-    return status == TL_OK ? 0 : 1;
+    if (status != TL_OK || fflush(stdout) != 0) return 1;
+    return s.stopped && interrupt_signal() ? 128 + interrupt_signal() : 0;
 }
