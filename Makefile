@@ -1,7 +1,8 @@
 # gradlab: every command a person needs. `make` alone prints those that exist.
 #
 # One Makefile, no recursion. Objects of one mode live in build/<mode>/ and mirror the source tree:
-#   mode = float|double, then -san (SAN=1: ASan + UBSan), then -debug (DEBUG=1: -O0 -g)
+#   mode = float|double, then -san (SAN=1: ASan + UBSan), then -debug (DEBUG=1: -O0 -g), or -check
+#   (CHECK=1: hostcuda kernels are watched access by access)
 # Rules exist for every mode at once, so that `make test` builds two precisions in one run.
 
 .DELETE_ON_ERROR:
@@ -21,8 +22,14 @@ export GRADLAB_DATA
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+# The C++ compiler that belongs to CC, for hostcuda: both bring the same sanitizer.
+CC_NAME := $(notdir $(lastword $(CC)))
+ifeq ($(origin CXX),default)
+CXX := $(or $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC))),$(if \
+	$(findstring gcc,$(CC)),$(subst gcc,g++,$(CC))),c++)
+endif
 
-BUILD_OPTIONS := YES REAL SAN DEBUG ARCH CC CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT \
+BUILD_OPTIONS := YES REAL SAN DEBUG CHECK ARCH CC CXX CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT \
 	NVCC CUBLAS_HOME CUDA_ARCH
 # What decides the course of a run; the twin follows it too. The rest concerns our trainer alone.
 RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SEED LIMIT STEPS
@@ -30,11 +37,23 @@ TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUN
 	PLAN PLAN_ONLY
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
 OPTIONS_train := $(TRAIN_OPTIONS)
-OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS)
+OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
-OPTIONS_data := DATASET SEED
+OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT
+OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT
+OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT
+OPTIONS_report-zh := $(OPTIONS_report)
+OPTIONS_hostcuda-bench := OUT
+OPTIONS_data := DATASET SEED FROM
 OPTIONS_gpu-suite := OUT STAGES
+OPTIONS_fuzz := SECONDS
+# A lab's workers are built and graded alike.
+OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
+$(foreach n,0 1 2 3 4 5,$(eval OPTIONS_lab$n := $(OPTIONS_labs)))
+OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION
+OPTIONS_grader-soak := LAB SEEDS FIRST DEVICES LABS
+OPTIONS_restore := LAB T
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
 # of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
@@ -60,7 +79,7 @@ AFTER_SETUP := $(filter-out setup,$(MAKECMDGOALS))
 .PHONY: setup $(AFTER_SETUP)
 setup:
 	@YES=$(call quote,$(YES)) PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) \
-	    tools/setup.sh $(AFTER_SETUP)
+	    CXX=$(call quote,$(CXX)) tools/setup.sh $(AFTER_SETUP)
 ifneq ($(AFTER_SETUP),)
 $(firstword $(AFTER_SETUP)): setup
 	+@$(MAKE) $(AFTER_SETUP)
@@ -70,14 +89,21 @@ else
 
 # ---- sources and modes --------------------------------------------------------------------------
 
-MODE := $(REAL)$(if $(SAN),-san)$(if $(DEBUG),-debug)
+ifneq ($(CHECK),)
+ifneq ($(SAN)$(DEBUG),)
+$(error CHECK=1 is a build of its own: leave out SAN and DEBUG)
+endif
+endif
+MODE := $(REAL)$(if $(SAN),-san)$(if $(DEBUG),-debug)$(if $(CHECK),-check)
 SUFFIX := $(patsubst $(REAL)%,%,$(MODE))
-MODES := $(foreach r,float double,$(foreach s,- -san -debug -san-debug,$(patsubst %-,%,$r$s)))
+MODES := $(foreach r,float double,$(foreach s,- -san -debug -san-debug -check,$(patsubst %-,%,$r$s)))
 
 MAIN_SRC := $(wildcard labs/common/program/main_*.c)
 LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
 	$(filter-out $(MAIN_SRC),$(wildcard labs/common/program/*.c))
-TEST_SRC := $(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c)
+# the grader's link has call_remote*.c where this one has call_direct.c
+TEST_SRC := $(filter-out autograder/call/call_remote%,\
+	$(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c))
 HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.h \
 	solution/lab*/*.h kernels/*.h kernels/*/*.h)
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
@@ -104,8 +130,10 @@ EVERY_GPU := 75 80 86 89 90 100 120
 PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
 PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c shape.c \
 	dropout_threshold.c program/rungs_apply.c)
-# part of what a program runs, where there is a plug-in
-PLUGIN_SRC := $(if $(CUDA),$(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h))
+# part of what a program runs: with hostcuda every program has a plug-in
+PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h \
+	kernels/hostcuda/include/*.h kernels/hostcuda/include/hostcuda/*.h \
+	$(foreach d,rewriter runtime cublas check,kernels/hostcuda/$d/*.*))
 PLUGIN_MODES := $(foreach r,float double,$r $r-debug)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -132,7 +160,8 @@ SEE_EACH_OTHER := labs/common/program/% labs/common/cuda/% kernels/% autograder/
 includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+# (JSON=1: stdout holds the result alone)
+say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
 replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
@@ -156,7 +185,7 @@ build/$(1)/flags: always
 
 build/$(1)/objects: always
 	@mkdir -p $$(@D)
-	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) | { $$(call replace,$$@); }
+	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) $$(PLUGIN_CU) $$(PLUGIN_C) | { $$(call replace,$$@); }
 
 build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC) always
 	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
@@ -176,6 +205,10 @@ endef
 $(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
 
 # ---- the CUDA plug-in: libtl_cuda.so beside the programs that open it ----------------------------
+
+# $(1) libtl_cuda.so, $(2) objects
+cuda_plugin = $(CUDA_COMPILER) -shared -cudart static -o $1 $2 $(call linker,$(CUBLAS_LIBRARY) \
+	-rpath=$(dir $(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
 
 # $(1) folder, $(2) mode, $(3) GPUs, $(4) more flags
 define cuda_rules
@@ -198,15 +231,14 @@ $(1)/cuda-flags: always
 
 $(1)/libtl_cuda.so: $(PLUGIN_CU:%=$(1)/%.o) $(PLUGIN_C:%.c=$(1)/pic/%.o)
 	$$(call say,LINK,$$@)
-	$$(Q)$$(CUDA_COMPILER) -shared -cudart static -o $$@ $$^ $$(call linker,$$(CUBLAS_LIBRARY) \
-	    -rpath=$$(dir $$(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
+	$$(Q)$$(call cuda_plugin,$$@,$$^)
 
 -include $(PLUGIN_CU:%=$(1)/%.d) $(PLUGIN_C:%.c=$(1)/pic/%.d)
 endef
 
-# Sanitised programs open the plain plug-in: ASan does not look into a GPU.
+# Sanitised and checking programs open the plain plug-in: neither looks into a GPU.
 define copied_plugin
-build/$(1)/libtl_cuda.so: build/$(subst -san,,$(1))/libtl_cuda.so
+build/$(1)/libtl_cuda.so: build/$(subst -check,,$(subst -san,,$(1)))/libtl_cuda.so
 	@mkdir -p $$(@D) && cp $$< $$@
 endef
 
@@ -221,10 +253,57 @@ $(foreach m,$(filter-out $(PLUGIN_MODES),$(MODES)),$(eval $(call copied_plugin,$
 $(foreach m,$(MODES),$(eval $(PROGRAMS:%=build/$m/%) build/$m/tests: | build/$m/libtl_cuda.so))
 endif
 
+# ---- the hostcuda plug-in: the same sources on a CPU, libtl_hostcuda.so for every mode ------------
+
+HOSTCUDA_INCLUDES = $(call includes,$*.cu)
+include kernels/hostcuda/hostcuda.mk
+hostcuda_say = $(say)
+
+# Its library and corpus by compiler: that of this build, and for `make test-all` gcc and clang.
+HOSTCUDA_COMPILERS := $(sort $(CC_NAME) gcc clang)
+hostcuda_cc = $(if $(filter $1,$(CC_NAME)),$(CC),$1)
+hostcuda_cxx = $(if $(filter $1,$(CC_NAME)),$(CXX),$(if $(filter gcc,$1),g++,$1++))
+$(foreach c,$(HOSTCUDA_COMPILERS),$(foreach s,- -san -check,$(eval $(call hostcuda_corpus,$(patsubst \
+	%-,%,build/hostcuda/$c$s),$(call hostcuda_cc,$c),$(call hostcuda_cxx,$c),$(if \
+	$(filter -san,$s),$(HOSTCUDA_SAN))$(if $(filter -check,$s),$(HOSTCUDA_CHECK)) -march=$(ARCH)))))
+$(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
+
+# no-uninitialized: gcc does not see that the rungs load and use under equal guards; nvcc judges them
+hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -fno-math-errno -fno-exceptions -fno-rtti \
+	-Wno-uninitialized \
+	$(if $(findstring -san,$1),$(HOSTCUDA_SAN)) $(call precision,$1) -DTL_CUDA_DEVICE='"hostcuda"' \
+	$(if $(findstring -check,$1),$(call hostcuda_hooks,$(CXX)))
+hostcuda_library_of = $(if $(findstring -check,$1),$(call \
+	hostcuda_check_objects,build/hostcuda/$(CC_NAME)-check),$(call \
+	hostcuda_library_objects,build/hostcuda/$(CC_NAME)$(if $(findstring -san,$1),-san)))
+
+define hostcuda_mode_rules
+$(call hostcuda_objects,build/$(1)/hostcuda,$(CXX),$(call hostcuda_flags,$(1)),$(PLUGIN_CU))
+
+build/$(1)/hostcuda/pic/%.o: %.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) -fPIC -fvisibility=hidden -DTL_CUDA_DEVICE='"hostcuda"' \
+	    $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
+
+build/$(1)/libtl_hostcuda.so: $(PLUGIN_CU:%=build/$(1)/hostcuda/%.o) \
+		$(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1)) \
+		build/$(1)/objects
+	$$(call say,LINK,$$@)
+	$$(Q)$$(call hostcuda_plugin,$$(CXX),$(if $(findstring -san,$(1)),$$(HOSTCUDA_SAN)),$$@,$$(filter \
+	    %.o,$$^))
+
+-include $(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.d)
+$(if $(HAVE_CXX),$(PROGRAMS:%=build/$(1)/%) build/$(1)/tests: | build/$(1)/libtl_hostcuda.so)
+endef
+# Without a C++ compiler the programs are whole without this plug-in; `make doctor` says so.
+HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
+$(foreach m,$(MODES),$(eval $(call hostcuda_mode_rules,$m)))
+
 -include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
-.PHONY: always help doctor train baseline parity bench-step data test test-all cuda-all gpu-suite clean \
-	format-check python-ready
+.PHONY: always help doctor train predict baseline parity bench-step bench-ops report report-zh report-test data test test-all hostcuda-test \
+	hostcuda-legality hostcuda-bench cuda-all gpu-suite clean format-check fuzz python-ready
 .SECONDARY:
 always:
 
@@ -238,20 +317,27 @@ help:
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
 doctor: ## what was found, what is missing, what that costs, and the command that mends it
-	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) NVCC=$(call quote,$(NVCC)) \
-	    CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
+	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
+	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
+
+include labs/labs.mk
 
 ##@ train
 train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
 	@$< $(call given,$(TRAIN_OPTIONS))
 
-ifneq ($(filter data,$(MAKECMDGOALS)),)
-ifneq ($(DATASET),shapes10)
-$(error make data: it makes DATASET=shapes10 only; for CIFAR-10 and MNIST see data/README.md)
-endif
-endif
-data: build/$(MODE)/shapes10 ## generate a data set: DATASET=shapes10
+predict: build/$(MODE)/predict ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=
+	@$< $(call given,$(OPTIONS_predict))
+
+data: ## a data set: DATASET=cifar10|mnist [FROM=archive or folder], or shapes10, drawn here
+ifeq ($(DATASET),shapes10)
+data: build/$(MODE)/shapes10
 	@$< $(call quote,$(GRADLAB_DATA)) $(if $(filter SEED,$(GIVEN)),$(call quote,$(value SEED)))
+else
+data:
+	@data/fetch.sh $(call quote,$(or $(DATASET),cifar10)) $(call quote,$(GRADLAB_DATA)) \
+	    $(if $(FROM),$(call quote,$(value FROM)))
+endif
 
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
@@ -259,7 +345,8 @@ baseline: ## train the PyTorch twin with the options of `make train`
 baseline: build/$(MODE)/train python-ready
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
 	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)); \
-	$(PYTHON) baseline/train.py PLAN="$$plan" $(call given,$(OPTIONS_baseline))
+	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
+	    $(call given,$(OPTIONS_baseline))
 
 parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
@@ -267,18 +354,38 @@ parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET
 bench-step: build/float/train python-ready ## time training steps, ours and PyTorch's alternating
 	@$(PYTHON) baseline/bench_step.py $(call given,$(OPTIONS_bench-step))
 
+bench-ops: build/float/bench_ops python-ready ## time convolution and linear layers, likewise
+	@$(PYTHON) baseline/bench_ops.py $(call given,$(OPTIONS_bench-ops))
+
+# The report's programs; without FROM= what is missing is measured first.
+report report-zh: $(addprefix build/float/,train predict bench_ops) $(if $(FROM),,python-ready)
+	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
+	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
+# report: ## report/build/report.pdf: every table and plot from results: [FROM=folders] [DRAFT=1] [FULL=1]
+# report-zh: ## the same in Chinese
+
+report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
+	@$(PYTHON) -B -m pytest -q -p no:cacheprovider report/tests
+
 ##@ check
 SUITES := build/float$(SUFFIX)/tests build/double$(SUFFIX)/tests
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
 
-# With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
-test: ## C suites, the twin's tests, a short parity; SAN=1: the C suites under ASan and UBSan
-test: $(SUITES) $(if $(SAN),,$(BOTH_PROGRAMS)) python-ready
-	@$(PYTHON) tools/run_tests.py $(SUITES) $(if $(SAN),,pytest parity)
+CORPUS := build/hostcuda/$(CC_NAME)$(if $(SAN),-san)$(if $(CHECK),-check)/corpus
+ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,- -san -check,$(patsubst %-,%,build/hostcuda/$c$s)/corpus))
 
-test-all: ## everything: also sanitised, and the whole parity
-test-all: $(ALL_SUITES) $(BOTH_PROGRAMS) python-ready
-	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) pytest parity-all
+# On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
+# With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
+test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
+test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
+		python-ready
+	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS) \
+	    $(if $(SAN)$(CHECK),,pytest parity)
+
+test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
+test-all: $(ALL_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader labs-check python-ready
+	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) refusals \
+	    $(ALL_CORPORA) pytest parity-all
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
@@ -287,20 +394,39 @@ format-check: ## every C file is as clang-format would write it
 	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
-# hostcuda-test: ## CUDA C on a CPU: the checkers' corpus, right kernels silent and wrong ones named
-include kernels/hostcuda/hostcuda.mk
+# About 4 s a file and compiler. nvcc 13 knows no static __device__ members and has another cudaMemAdvise.
+NOT_BY_NVCC := streams.cu student.cu
+hostcuda-legality: ## what is not CUDA is refused, every .cu file is legal: by nvcc and by clang
+	@kernels/hostcuda/tests/legality_test.sh clang -Ilabs/include -I. $(PLUGIN_CU) \
+	    $(HOSTCUDA_CHECK_CASES)
+	$(if $(CUDA),@kernels/hostcuda/tests/legality_test.sh nvcc -Ilabs/include -I. \
+	    -I$(CUBLAS_INCLUDE) $(PLUGIN_CU) $(filter-out $(addprefix %/,$(NOT_BY_NVCC)),$(HOSTCUDA_CHECK_CASES)))
+
+hostcuda-test: ## CUDA C on a CPU: the checkers' corpus, right kernels silent and wrong ones named
+hostcuda-test: $(CORPUS)
+	@kernels/hostcuda/tests/refusals.sh $(HOSTCUDA_REWRITE)
+	@$<
+
+hostcuda-bench: ## what CUDA C on a CPU costs, beside plain C: OUT=results/MACHINE
+hostcuda-bench: build/hostcuda/$(CC_NAME)/bench build/float/train
+	@$(PYTHON) kernels/hostcuda/bench/bench.py --kernels $< --train build/float/train \
+	    $(if $(filter OUT,$(GIVEN)),--out $(call quote,$(value OUT)))
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
 cuda-all: $(foreach r,float double,build/$r/cuda-all/libtl_cuda.so)
 ifeq ($(CUDA),)
 build/%/cuda-all/libtl_cuda.so:
-	@echo "cuda-all: no nvcc or no cuBLAS; make doctor says what is missing" >&2; exit 1
+	@echo "cuda-all: no nvcc, or no cuBLAS beside it ('make setup cuda-all' fetches cuBLAS alone);" \
+	    "make doctor says which" >&2; exit 1
 endif
 
 # (a make of its own inside: what was typed here is not for it)
 gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir [STAGES="build suites"]
 	@test -n $(call quote,$(OUT)) || { echo "gpu-suite: say where results go: OUT=dir" >&2; exit 2; }
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS tools/gpu_suite.sh $(call quote,$(OUT)) $(STAGES)
+
+fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60 each (needs clang)
+	@autograder/fuzz/fuzz.sh $(or $(SECONDS),60)
 
 clean: ## remove build/
 	rm -rf build

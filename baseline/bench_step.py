@@ -27,7 +27,7 @@ import twin
 PROGRAM = "baseline/bench_step.py"
 RESULTS = os.path.join(lines.ROOT, "results", "local", "bench_step.jsonl")
 _TRIAL_STEPS, _TRIALS = 40, 3
-_BUSY = 0.5  # load average from which other programs are likely to disturb the timing
+_BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
 
 
 def thread_counts(most):
@@ -100,9 +100,9 @@ def main(arguments):
         if name in options:
             raise lines.UsageError(f"{name} has no place here: one epoch is timed; see LIMIT")
     lines.use_fp32_only()
-    load = os.getloadavg()[0]
-    if load > _BUSY:
-        print(f"note: load average {load:.1f} before the start; times will be unsteady")
+    busy = lines.busy_share()
+    if (busy or 0) > _BUSY:
+        print(f"note: other programs take {100 * busy:.0f} % of the processor; times will be unsteady")
 
     with tempfile.TemporaryDirectory(prefix="gradlab-bench-") as folder:
         programs.train("float", options | {"EPOCHS": 1, "PLAN": folder, "PLAN_ONLY": 1})
@@ -136,7 +136,7 @@ def main(arguments):
         kind="bench_step", net=net, batch=batch,
         limit=plan.options["limit"], images=int(epoch.order.size), unit="s",
         ratio_of_medians=of_medians, **figures, twin_layout=model.layout, twin_threads=threads,
-        twin_trials=trials, load_average=load, ours_run=run,
+        twin_trials=trials, busy=busy, ours_run=run,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ these differences. What remains must keep the bound: a wrong gradient is not a s
 units.
 """
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,23 +32,42 @@ _SAMPLE = 4096  # elements of each parameter by which the turned units are found
 
 @dataclass
 class Unit:
-    """A decision that rounding may turn: element `where` of `image` at module `layer`."""
+    """A decision that rounding may turn, in one image: what it changes, and by how little it fell.
 
-    layer: int
+    `changes` are (module, place, value): a ReLU's factor 0 or 1, a window's winner 0..3. `places`
+    are two elements of the input of module `layer`, the one decided for and the other one; None
+    stands for 0. `gap` is what parts them, over the root mean square of that input.
+    """
+
     image: int
-    where: tuple
-    other: int  # the decision not taken: 0 or 1 of a ReLU, position 0..3 of a pooling window
+    layer: int
+    changes: list
+    places: tuple
+    gap: float
 
 
 def _windows(x):
     """x[n,c,h,w] as [n,c,h/2,w/2,4]: the four elements of each 2x2 window, row by row."""
     n, c, h, w = x.shape
-    parts = x.reshape(n, c, h // 2, 2, w // 2, 2)
-    return parts.permute(0, 1, 2, 4, 3, 5).reshape(n, c, h // 2, w // 2, 4)
+    h, w = h // 2, w // 2  # an odd last row or column is in no window
+    parts = x[:, :, : 2 * h, : 2 * w].reshape(n, c, h, 2, w, 2)
+    return parts.permute(0, 1, 2, 4, 3, 5).reshape(n, c, h, w, 4)
+
+
+def _pixel(c, p, q, e):
+    """Element e of window (c,p,q), as a place before pooling."""
+    return c, 2 * p + e // 2, 2 * q + e % 2
+
+
+def _rms(x):
+    return float(x.square().mean().sqrt())
 
 
 class Decisions:
     """What every ReLU, max pool (2x2) and dropout of `net` decided for a batch; `units` are narrow.
+
+    A ReLU and the pool behind it decide together: which element of a window passes its gradient, or
+    none. (Turned on alone, an element would still lose its window to a zero that came before it.)
 
     Dropout masks must have been set, as for any forward pass. Images do not influence each other in
     these nets, so the gradient of one image can be taken again with one decision changed.
@@ -58,6 +78,7 @@ class Decisions:
         self.net, self.x, self.label = net, x, label
         self.parameters = list(net.parameters())
         self.decided = {}  # per module: factor of each element, or winner of each window
+        self.rms = {}  # per ReLU, of its input
         self.units = []
         for layer, module in enumerate(net):
             if isinstance(module, PlannedDropout):
@@ -65,40 +86,72 @@ class Decisions:
                 self.decided[layer] = module(torch.ones_like(x))
                 module.keep = keep
             elif isinstance(module, nn.ReLU):
-                self._see_relu(layer, x)
-            elif isinstance(module, nn.MaxPool2d):
-                self._see_pool(layer, x)
+                self.decided[layer] = (x > 0).to(x.dtype)
+                pooled = layer + 1 < len(net) and isinstance(net[layer + 1], nn.MaxPool2d)
+                (self._see_windows if pooled else self._see_relu)(layer, x)
+            elif isinstance(module, nn.MaxPool2d) and not isinstance(net[layer - 1], nn.ReLU):
+                raise ValueError("a max pool is judged together with the ReLU before it")
             x = module(x)
         self.units.sort(key=lambda unit: unit.image)  # so that `turn` finds its image's gradient
         self._latest = None, None
 
     def _see_relu(self, layer, x):
-        positive = self.decided[layer] = (x > 0).to(x.dtype)
-        limit = self._limit(x)
-        near = x.abs() <= limit
+        rms = self.rms[layer] = _rms(x)
+        near = x.abs() <= MARGIN * rms
         # where all channels are 0, their inputs are zeros: no rounding, both sides get exactly 0
         near &= ~near.all(1, keepdim=True)
-        for at in torch.nonzero(near).tolist():
-            self.units.append(Unit(layer, at[0], tuple(at[1:]), 1 - int(positive[tuple(at)])))
+        for image, *place in torch.nonzero(near).tolist():
+            place = tuple(place)
+            value = float(x[(image, *place)])
+            places = (place, None) if value > 0 else (None, place)
+            change = (layer, place, int(not value > 0))
+            self.units.append(Unit(image, layer, [change], places, abs(value) / rms))
 
-    def _see_pool(self, layer, x):
-        index = functional.max_pool2d(x, 2, return_indices=True)[1]
+    def _see_windows(self, layer, x):
+        """The decisions of a ReLU and the pool behind it, `x` being the ReLU's input."""
+        index = functional.max_pool2d(x.relu(), 2, return_indices=True)[1]
         winner = (index // x.shape[3] % 2) * 2 + index % x.shape[3] % 2
-        self.decided[layer] = winner
-        windows, limit = _windows(x), self._limit(x)
-        near = (windows.amax(-1, keepdim=True) - windows <= limit) & (windows > 0)
-        near.scatter_(-1, winner.unsqueeze(-1), False)
+        self.decided[layer + 1] = winner
+        windows, rms = _windows(x), _rms(x)
+        self.rms[layer] = rms
+        limit = MARGIN * rms
+        peak = windows.amax(-1, keepdim=True)
+        on = peak > 0
+        near = (windows >= peak - limit) & (windows >= -limit)
+        # where all channels are 0, as in _see_relu
+        near &= on | ~(windows.abs() <= limit).all(1, keepdim=True)
+        near &= ~on | (torch.arange(4, device=x.device) != winner.unsqueeze(-1))
+        n, c, p, q, e = torch.nonzero(near, as_tuple=True)
+        w, live = winner[n, c, p, q], on[n, c, p, q, 0]
         # If all channels tie at these two places, the image repeats there (black borders): whoever
         # wins, the gradients are equal. There can be ten thousands of these.
-        n, c, p, q, other = torch.nonzero(near, as_tuple=True)
-        gap = windows[n, :, p, q, other] - windows[n, :, p, q, winner[n, c, p, q]]
-        repeats = (gap.abs() <= limit).all(1)
-        for at in torch.stack((n, c, p, q, other), 1)[~repeats].tolist():
-            self.units.append(Unit(layer, at[0], tuple(at[1:4]), at[4]))
+        apart = windows[n, :, p, q, w] - windows[n, :, p, q, e]
+        kept = ~(live & (apart.abs() <= limit).all(1))
+        gap = torch.where(live, windows[n, c, p, q, w], 0) - windows[n, c, p, q, e]
+        columns = [column[kept].tolist() for column in (n, c, p, q, e, w, live, gap / rms)]
+        for image, c, p, q, e, w, live, gap in zip(*columns):
+            taken, other = _pixel(c, p, q, w) if live else None, _pixel(c, p, q, e)
+            changes = [(layer, other, 1), (layer + 1, (c, p, q), e)]
+            self.units.append(Unit(image, layer, changes, (taken, other), gap))
+        for image, c, p, q, _ in torch.nonzero(on & (peak <= limit)).tolist():  # none might win
+            taken = _pixel(c, p, q, int(winner[image, c, p, q]))
+            gap = float(peak[image, c, p, q]) / rms
+            self.units.append(Unit(image, layer, [(layer, taken, 0)], (taken, None), gap))
 
-    @staticmethod
-    def _limit(x):
-        return MARGIN * float(x.square().mean().sqrt())
+    @torch.no_grad()
+    def exact_gap(self, unit):
+        """The unit's gap with the same weights in double; negative: this net's rounding turned it.
+
+        Dropout before the unit is taken as it was decided.
+        """
+        x = self.x[unit.image : unit.image + 1].double()
+        for layer, module in enumerate(self.net[: unit.layer]):
+            if isinstance(module, PlannedDropout):
+                x = x * self.decided[layer][unit.image : unit.image + 1]
+            else:
+                x = copy.deepcopy(module).double()(x)
+        taken, other = (0.0 if p is None else float(x[(0, *p)]) for p in unit.places)
+        return (taken - other) / self.rms[unit.layer]
 
     def gradient(self, image, turned=None):
         """Gradients of the batch's mean loss from one image, with unit `turned` turned."""
@@ -108,9 +161,10 @@ class Decisions:
                 x = module(x)
                 continue
             decided = self.decided[layer][image : image + 1]
-            if turned is not None and turned.layer == layer:
-                decided = decided.clone()
-                decided[0][turned.where] = turned.other
+            for at, place, value in turned.changes if turned else []:
+                if at == layer:
+                    decided = decided.clone()
+                    decided[0][place] = value
             if isinstance(module, nn.MaxPool2d):
                 x = _windows(x).gather(-1, decided.unsqueeze(-1)).squeeze(-1)
             else:
@@ -119,17 +173,18 @@ class Decisions:
         return torch.autograd.grad(loss, self.parameters)
 
     def turn(self, unit):
-        """What turning one unit adds to the gradients, one array in double per parameter."""
+        """What turning one unit adds to the gradients, one tensor in double per parameter."""
         if self._latest[0] != unit.image:
             self._latest = unit.image, self.gradient(unit.image)
         pairs = zip(self.gradient(unit.image, unit), self._latest[1])
-        return [(a.double() - b.double()).numpy(force=True) for a, b in pairs]
+        return [a.double() - b.double() for a, b in pairs]
 
 
-def _sample(arrays, weights):
-    """A few thousand elements of each array, times its weight, as one vector."""
-    parts = [array.reshape(-1) for array in arrays]
-    return np.concatenate([w * p[:: -(-p.size // _SAMPLE)] for p, w in zip(parts, weights)])
+def _sample(tensors, weights):
+    """A few thousand elements of each tensor, times its weight, as one vector."""
+    parts = [tensor.reshape(-1) for tensor in tensors]
+    chosen = [w * p[:: -(-len(p) // _SAMPLE)] for p, w in zip(parts, weights)]
+    return torch.cat(chosen).numpy(force=True)
 
 
 def _choose(changes, rest):
@@ -150,7 +205,7 @@ def _choose(changes, rest):
 
 
 def explain(decisions, ours, theirs):
-    """(rest, units): what of ours - theirs is left without turned units, and how many were.
+    """(rest, units): what of ours - theirs is left without turned units, and which these were.
 
     Parameters weigh alike, each by the norm of its own gradient.
     """
@@ -160,12 +215,15 @@ def explain(decisions, ours, theirs):
     units, changes = [], []
     for unit in decisions.units:
         change = decisions.turn(unit)
-        if any(w * np.linalg.norm(c) > LEAST for w, c in zip(weights, change)):
+        sizes = torch.stack([c.norm() for c in change]).tolist()
+        if any(w * size > LEAST for w, size in zip(weights, sizes)):
             units.append(unit)
             changes.append(_sample(change, weights))
     if not units:
-        return rest, 0
-    taken = np.flatnonzero(_choose(np.stack(changes), _sample(rest, weights)))
+        return rest, []
+    wanted = _sample([torch.from_numpy(a) for a in rest], weights)
+    taken = np.flatnonzero(_choose(np.stack(changes), wanted))
     for number in taken:  # once more, now whole: all of them at once would need gigabytes
-        rest = [a - b for a, b in zip(rest, decisions.turn(units[number]))]
-    return rest, len(taken)
+        change = decisions.turn(units[number])
+        rest = [a - c.numpy(force=True) for a, c in zip(rest, change)]
+    return rest, [units[number] for number in taken]

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 
 import torch
 
@@ -61,6 +62,26 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def busy_share(seconds=0.5):
+    """Share of the processor, 0..1, that others take while this program waits; None if unknown.
+
+    The load average would also count what this program's caller measured a moment ago.
+    """
+    def ticks():
+        with open("/proc/stat", encoding="utf-8") as file:
+            numbers = [int(n) for n in file.readline().split()[1:9]]
+        return sum(numbers), numbers[3] + numbers[4]  # all; idle, and idle while a disk works
+
+    try:
+        before = ticks()
+        time.sleep(seconds)
+        after = ticks()
+    except (OSError, ValueError, IndexError):
+        return None
+    total, idle = after[0] - before[0], after[1] - before[1]
+    return 1 - idle / total if total > 0 else None
+
+
 def use_fp32_only():
     """No TF32 and no bfloat16 behind a float32 call: both sides compute in equal precision."""
     torch.set_float32_matmul_precision("highest")
@@ -88,14 +109,15 @@ def _git(*arguments):
 
 
 def _sources():
-    """16 hexadecimal digits for this program: all files of baseline/ and their libraries."""
-    digest = hashlib.sha256()
+    """16 hexadecimal digits for this program: 8 over the files of baseline/, which are equal on any
+    machine with this code, and 8 over Python and its libraries."""
+    files = hashlib.sha256()
     for name in sorted(os.listdir(HERE)):
         if name.endswith(".py") and not name.startswith("test_"):
             with open(os.path.join(HERE, name), "rb") as file:
-                digest.update(name.encode() + b"\0" + file.read() + b"\0")
-    digest.update(f"{sys.version} {torch.__version__} {torch.__config__.show()}".encode())
-    return digest.hexdigest()[:16]
+                files.update(name.encode() + b"\0" + file.read() + b"\0")
+    libraries = f"{sys.version} {torch.__version__} {torch.__config__.show()}"
+    return files.hexdigest()[:8] + hashlib.sha256(libraries.encode()).hexdigest()[:8]
 
 
 def origin(program):

@@ -7,7 +7,8 @@ Each net is judged twice. In double both sides run freely; all losses must agree
 two right programs drift apart by rounding alone, so before every step the twin sends its weights to
 our replay program and compares that one step: loss to 2e-6, each gradient to 1e-4 in relative L2 (a
 ReLU or max pool that rounding alone decided otherwise is taken out and counted, see kinks.py).
-Exit 0: all agree; 1: a disagreement; 2: something could not be judged.
+With DEVICE=cuda the twin runs on the GPU too, where this PyTorch sees one. Exit 0: all agree; 1: a
+disagreement; 2: something could not be judged.
 """
 
 import math
@@ -66,6 +67,7 @@ class Verdict:
     gradient: Worst | None
     kinks: int = 0  # units that rounding decided otherwise, taken out of the gradients
     kink_steps: int = 0
+    turned: list = field(default_factory=list)  # these units
     causes: list = field(default_factory=list)
     origin: dict = field(default_factory=dict)  # dataset, seed, batch, and our run line
 
@@ -140,9 +142,16 @@ def planned(mode, options, steps, folder):
     return plans.Plan(plan_folder)
 
 
-def origin_of(plan, run):
+def twin_device(options):
+    """Ours, where this PyTorch has it: else two right answers are compared across devices."""
+    cuda = options["DEVICE"] == "cuda" and torch.cuda.is_available()
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def origin_of(plan, run, options):
     names = ("dataset", "seed", "batch", "limit", "aug", "opt")
-    return {name: plan.options[name] for name in names} | {"ours_run": run}
+    origin = {name: plan.options[name] for name in names} | {"ours_run": run}
+    return origin | {"device": options["DEVICE"], "twin_device": twin_device(options).type}
 
 
 def judge_double(net, options, steps, folder):
@@ -156,8 +165,9 @@ def judge_double(net, options, steps, folder):
     if sorted(ours) != list(range(steps)):
         raise programs.ProgramError(f"build/double/train logged {len(ours)} steps, not {steps}")
 
-    model = twin.Twin(plan, torch.device("cpu"), torch.float64)
-    verdict = Verdict(net, "double", Worst(LOSS_DOUBLE), None, origin=origin_of(plan, run))
+    model = twin.Twin(plan, twin_device(options), torch.float64)
+    origin = origin_of(plan, run, options)
+    verdict = Verdict(net, "double", Worst(LOSS_DOUBLE), None, origin=origin)
     for step in model.first_steps(steps):
         loss, _ = model.gradients(step)
         model.update(step)
@@ -170,19 +180,18 @@ def judge_double(net, options, steps, folder):
 def judge_float(net, options, steps, folder):
     """The twin trains in float; each step is repeated by our replay from the twin's weights."""
     plan = planned("float", options, steps, folder)
-    model = twin.Twin(plan, torch.device("cpu"), torch.float32)
+    model = twin.Twin(plan, twin_device(options), torch.float32)
     names = [name for name, _ in model.parameters]
-    verdict = Verdict(
-        net, "float", Worst(LOSS_FLOAT), Worst(GRADIENT_FLOAT), origin=origin_of(plan, {})
-    )
+    origin = origin_of(plan, {}, options)
+    verdict = Verdict(net, "float", Worst(LOSS_FLOAT), Worst(GRADIENT_FLOAT), origin=origin)
     shapes = [tuple(parameter.shape) for _, parameter in model.parameters]
     replay = programs.Replay("float", options | {"STEPS": steps}, shapes)
     try:
         for step in model.first_steps(steps):
-            weights = [parameter.detach().numpy() for _, parameter in model.parameters]
+            weights = [parameter.numpy(force=True) for _, parameter in model.parameters]
             our_loss, ours = replay.step(weights)
             loss, _ = model.gradients(step)
-            theirs = [parameter.grad.numpy() for _, parameter in model.parameters]
+            theirs = [parameter.grad.numpy(force=True) for _, parameter in model.parameters]
             if not all(relative_l2(a, b) <= GRADIENT_FLOAT for a, b in zip(ours, theirs)):
                 ours = without_kinks(verdict, model, step, ours, theirs)
             compare_step(verdict, step.number, names, (our_loss, ours), (loss.item(), theirs))
@@ -200,9 +209,19 @@ def without_kinks(verdict, model, step, ours, theirs):
     model.set_masks(step)
     decisions = kinks.Decisions(model.net, step.x, step.label)
     rest, units = kinks.explain(decisions, ours, theirs)
-    verdict.kinks += units
-    verdict.kink_steps += units > 0
+    verdict.kinks += len(units)
+    verdict.kink_steps += len(units) > 0
+    verdict.turned += [turned_unit(decisions, step, unit) for unit in units]
     return [b + difference for b, difference in zip(theirs, rest)]
+
+
+def turned_unit(decisions, step, unit):
+    """What the record says of a unit: where it lies, and its gap as the twin and double see it."""
+    return {
+        "step": step.number, "image": unit.image, "module": unit.layer,
+        "kept": unit.places[0], "turned_to": unit.places[1],
+        "gap": unit.gap, "gap_in_double": decisions.exact_gap(unit),
+    }  # fmt: skip
 
 
 def compare_step(verdict, number, names, ours, theirs):
@@ -243,14 +262,18 @@ def report(verdict):
 def record(verdict, steps, rungs, threads):
     origin = verdict.origin
     common = lines.origin(PROGRAM) | {
-        "dataset": origin["dataset"], "device": "cpu", "threads": threads, "seed": origin["seed"],
+        "dataset": origin["dataset"], "device": origin["device"], "threads": threads,
+        "seed": origin["seed"],
     }  # fmt: skip
-    fields = {name: origin[name] for name in ("batch", "limit", "aug", "opt", "ours_run")}
+    if origin["twin_device"] == "cuda":
+        common["gpu"] = torch.cuda.get_device_name()
+    names = ("batch", "limit", "aug", "opt", "twin_device", "ours_run")
+    fields = {name: origin[name] for name in names}
     if verdict.gradient:
         fields |= {
             "gradient_error": verdict.gradient.error, "gradient_where": verdict.gradient.where,
             "gradient_bound": verdict.gradient.bound, "kinks": verdict.kinks,
-            "kink_steps": verdict.kink_steps,
+            "kink_steps": verdict.kink_steps, "turned": verdict.turned,
         }  # fmt: skip
     lines.LineWriter(RESULTS, common).write(
         kind="parity", net=verdict.net, precision=verdict.precision, steps=steps, rungs=rungs,
@@ -282,10 +305,12 @@ def main(arguments):
     threads = lines.take_number(dict(options), "THREADS", 0, 0) or lines.cores()
     torch.set_num_threads(threads)
     lines.use_fp32_only()
+    torch.backends.cudnn.deterministic = True  # a disagreement must be there again when looked for
     options.setdefault("DEVICE", "cpu")
 
     code = 0
-    print(f"{steps} steps; largest relative differences of ours and PyTorch {torch.__version__}")
+    where = f"PyTorch {torch.__version__} on {twin_device(options).type}"
+    print(f"{steps} steps; largest relative differences of ours on {options['DEVICE']} and {where}")
     for net in chosen:
         for judge in (judge_double, judge_float):
             with tempfile.TemporaryDirectory(prefix="gradlab-parity-") as folder:

@@ -43,6 +43,22 @@ else
         "make test, baseline, parity and bench-step" "make setup test"
 fi
 
+echo "to build the report"
+if have_latex && have_plotting "$PYTHON"; then
+    has LaTeX "$(pdflatex --version | head -1), matplotlib, jinja2"
+else
+    lacks LaTeX "no LaTeX with its packages, or $PYTHON lacks matplotlib or jinja2" "make report" \
+        "make setup report"
+fi
+
+echo "CUDA C on the CPU (DEVICE=hostcuda: the same .cu files without a GPU)"
+if have_cxx; then
+    has hostcuda "$($CXX --version | head -1)"
+else
+    lacks hostcuda "'$CXX' builds no C++17 program" "DEVICE=hostcuda is not built" \
+        "make setup train"
+fi
+
 echo "CUDA (DEVICE=cuda; everything else works without)"
 nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
 read -r found _ library <<<"$(tools/find_cuda.sh)"
@@ -54,7 +70,7 @@ elif [ -n "$found" ]; then
 elif [ -n "$nvcc" ] && [ "$nvcc" != none ]; then
     has nvcc "$("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')"
     lacks cuBLAS "not in nvcc's toolkit, nor in $PYTHON or python3" "DEVICE=cuda is not built" \
-        "$PYTHON -m pip install nvidia-cublas, or CUBLAS_HOME=folder with include/ and lib/"
+        "make setup cuda-all (CUDA 13), or CUBLAS_HOME=folder with include/ and lib/"
 else
     lacks nvcc "no CUDA toolkit" "DEVICE=cuda is not built" \
         "install NVIDIA's toolkit yourself if you want it"

@@ -17,9 +17,12 @@ for nvcc in ${NVCC:-nvcc /usr/local/cuda/bin/nvcc}; do
 done
 [ -n "$nvcc" ] || exit 0
 
-# cublas_in FOLDER: prints the answer if headers and library lie in this folder.
+# cublas_in FOLDER: prints the answer if headers and library lie in this folder. In full: the
+# plug-in is told this place, and programs are started from anywhere.
 cublas_in() {
     local include library
+    set -- "$(cd "$1" 2>/dev/null && pwd)"
+    [ -n "$1" ] || return 1
     for include in "$1"/include "$1"/targets/*/include; do
         [ -e "$include/cublas_v2.h" ] || continue
         for library in "$1"/{lib64,lib,targets/*/lib,lib/*-linux-gnu}/libcublas.so{,.[0-9]*}; do

@@ -1,10 +1,11 @@
 #!/bin/bash
-# gpu_kernels.sh NET BATCH [NAME=value...]: microseconds of each kernel of one training step, by ncu.
+# gpu_kernels.sh NET BATCH [NAME=value...]: microseconds of each kernel of one step, by ncu.
 set -uo pipefail
 net=$1 batch=$2
 shift 2
-ncu --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv build/float/train DEVICE=cuda \
-    NET="$net" BATCH="$batch" GRAPH=0 STEPS=4 OUT=/tmp/gpu-kernels "$@" 2>/dev/null |
+ncu --clock-control none --cache-control none --metrics gpu__time_duration.sum --csv \
+    build/float/train DEVICE=cuda NET="$net" BATCH="$batch" GRAPH=0 STEPS=4 \
+    OUT=/tmp/gpu-kernels "$@" 2>/dev/null |
     python3 -c '
 import csv, sys
 rows = [r for r in csv.reader(sys.stdin) if len(r) > 10]

@@ -1,23 +1,32 @@
 #!/bin/bash
 # gpu_suite.sh OUT [STAGE...]: everything that only a GPU machine can tell, written to OUT.
 #
-# Stages (default: all, in this order); each is meant to take less than 8 minutes:
+# Stages (default: all but the accuracies, in this order), each of less than 8 minutes on an H200:
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
-#   sanitizer  the suites' kernels under compute-sanitizer's four tools
-#   train      five epochs of net a, twice and without a graph, with the same bits
-#   steps      training steps against PyTorch's best (STEPS_OPTIONS: options of baseline/bench_gpu.py)
+#   sanitizer  the kernels under compute-sanitizer's memcheck and initcheck
+#   races      and under its synccheck and racecheck                     (sanitizer.jsonl)
+#   bits       net a again, without a graph, and resumed: the same bits  (bits.jsonl)
+#   parity     single steps against PyTorch, TF32 off                    (parity.jsonl)
+#   steps      training steps against PyTorch's best, batch 64           (steps.jsonl)
+#   steps-512  the same at batch 512
+#   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
+#   accuracy-c the same of net c
+# PARITY_OPTIONS and STEPS_OPTIONS are options of baseline/parity.py and baseline/bench_gpu.py.
 # It needs no network and no .git, and takes the system's python3 where there is no .venv. Criterion
-# may lie beside it as Debian packages (CRITERION_DEBS=folder, default .criterion).
+# may lie beside it as Debian packages (CRITERION_DEBS=folder, default .criterion). Accuracies need
+# CIFAR-10 and MNIST under GRADLAB_DATA.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-[ $# -ge 1 ] || { echo "usage: $0 OUT [build] [suites] [sanitizer] [train] [steps]" >&2; exit 2; }
+stages="build suites sanitizer races bits parity steps steps-512"
+usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
+[ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1
 shift
 mkdir -p "$out" || exit 2
 out=$(cd "$out" && pwd)
-[ $# -gt 0 ] || set -- build suites sanitizer train steps
+[ $# -gt 0 ] || set -- $stages
 
 [ -x .venv/bin/python ] || export PYTHON=python3
 PYTHON=${PYTHON:-.venv/bin/python}
@@ -28,44 +37,59 @@ use_criterion() {
     [ -e /usr/include/criterion/criterion.h ] && return
     local debs=${CRITERION_DEBS:-.criterion} home=/tmp/gradlab-criterion deb
     if [ ! -d "$home" ]; then
-        ls "$debs"/*.deb >/dev/null 2>&1 || { echo "no Criterion: put its packages into $debs"; exit 2; }
+        ls "$debs"/*.deb >/dev/null 2>&1 || {
+            echo "no Criterion: put its packages into $debs"
+            exit 2
+        }
         for deb in "$debs"/*.deb; do dpkg -x "$deb" "$home" || exit 2; done
     fi
-    export CPATH=$home/usr/include LIBRARY_PATH=$home/usr/lib/x86_64-linux-gnu
-    export LD_LIBRARY_PATH=$home/usr/lib/x86_64-linux-gnu:$home/lib/x86_64-linux-gnu:${LD_LIBRARY_PATH:-}
+    local library=usr/lib/x86_64-linux-gnu
+    export CPATH=$home/usr/include LIBRARY_PATH=$home/$library
+    export LD_LIBRARY_PATH=$home/$library:$home/${library#usr/}:${LD_LIBRARY_PATH:-}
 }
 
 # stage NAME COMMAND...: runs it with its output in OUT/NAME.log and shows the end of it.
 stage() {
-    local name=$1 begin=$SECONDS status=0
+    local name=$1 begin=$SECONDS status=0 verdict=good
     shift
     "$@" >"$out/$name.log" 2>&1 || status=$?
     tail -n "${LINES_SHOWN:-6}" "$out/$name.log"
-    echo "== $name: $([ $status = 0 ] && echo good || echo "FAILED ($status)"), $((SECONDS - begin)) s"
-    [ $status = 0 ] || failed=1
+    [ $status = 0 ] || { verdict="FAILED ($status)" failed=1; }
+    echo "== $name: $verdict, $((SECONDS - begin)) s"
 }
 
 programs() { printf 'build/%s/%s ' float tests float train float replay double tests double train; }
 
-sanitizer() {
-    local tool
-    for tool in memcheck racecheck initcheck synccheck; do
-        echo "-- $tool"
-        # each Criterion test is a process of its own, so children are followed; a filter keeps it short
-        GRADLAB_DEVICES=cuda OMP_WAIT_POLICY=passive compute-sanitizer --tool $tool \
-            --target-processes all --error-exitcode 99 build/float/tests -j8 \
-            --filter '{lab[123]_*/*definition*,fused/*}' || return 1
+# Five epochs of net a: again, without a graph, and killed after two and resumed, all with its bits.
+same_bits() {
+    local name same=1 folder=build/bits
+    rm -rf "$folder"
+    train() { build/float/train DEVICE=cuda NET=a OUT="$folder/$1" "${@:2}" || return 1; }
+    train first && train again && train eager GRAPH=0 && train part STEPS=1500 &&
+        train resumed RESUME="$folder/part/checkpoint" || return 1
+    for name in again eager resumed; do
+        cmp "$folder/first/checkpoint" "$folder/$name/checkpoint" && echo "$name: equal bits" ||
+            same=0
     done
+    grep -h '"kind": "run"' "$folder/first/train.jsonl" | tail -1 |
+        sed 's/"kind": "run"/"kind": "bits", "same": '$same', "runs": "again, GRAPH=0, resumed"/
+            s/"data_root": "[^"]*", //' >>"$out/bits.jsonl"
+    [ $same = 1 ]
 }
 
-train_twice() {
-    local run
-    for run in 1 2; do
-        build/float/train DEVICE=cuda NET=a OUT="$out/train-a-$run" || return 1
-    done
-    build/float/train DEVICE=cuda NET=a GRAPH=0 OUT="$out/train-a-plain" || return 1
-    cmp "$out/train-a-1/checkpoint" "$out/train-a-2/checkpoint" && echo "equal bits" || return 1
-    cmp "$out/train-a-1/checkpoint" "$out/train-a-plain/checkpoint" && echo "equal bits without graph"
+parity() {
+    local status=0 lines=results/local/parity.jsonl before
+    before=$(cat $lines 2>/dev/null | wc -l)
+    $PYTHON baseline/parity.py DEVICE=cuda ${PARITY_OPTIONS:-} || status=$?
+    tail -n +$((before + 1)) $lines >>"$out/parity.jsonl" # wanted most where it disagrees
+    return $status
+}
+
+sanitizer() { $PYTHON tools/gpu_sanitizer.py "$out/sanitizer.jsonl" "$@"; }
+
+steps() {
+    $PYTHON baseline/bench_gpu.py BATCHES="$1" ${STEPS_OPTIONS:-} OUT="$out/steps.jsonl" \
+        2>"$out/steps-$1.err" || { tail -n 3 "$out/steps-$1.err" && return 1; } # the tuner talks
 }
 
 use_criterion
@@ -73,13 +97,19 @@ for name in "$@"; do
     case $name in
     build) stage build make -j"$(nproc)" PYTHON="$PYTHON" $(programs) ;;
     suites)
-        GRADLAB_DEVICES=cuda stage suites-float "$PYTHON" tools/run_tests.py build/float/tests
-        GRADLAB_DEVICES=cuda stage suites-double "$PYTHON" tools/run_tests.py build/double/tests
+        export GRADLAB_DEVICES=cuda
+        stage suites-float "$PYTHON" tools/run_tests.py build/float/tests
+        stage suites-double "$PYTHON" tools/run_tests.py build/double/tests
         ;;
-    sanitizer) stage sanitizer sanitizer ;;
-    train) stage train train_twice ;;
-    steps) LINES_SHOWN=40 stage steps "$PYTHON" baseline/bench_gpu.py ${STEPS_OPTIONS:-} OUT="$out/steps.jsonl" ;;
-    *) echo "no stage $name" >&2; exit 2 ;;
+    sanitizer) stage sanitizer sanitizer memcheck initcheck ;;
+    races) stage races sanitizer synccheck racecheck ;;
+    bits) stage bits same_bits ;;
+    parity) LINES_SHOWN=30 stage parity parity ;;
+    steps) LINES_SHOWN=30 stage steps steps 64 ;;
+    steps-512) LINES_SHOWN=30 stage steps-512 steps 512 ;;
+    accuracy) LINES_SHOWN=20 stage accuracy tools/gpu_accuracy.sh "$out" a b m ;;
+    accuracy-c) LINES_SHOWN=20 stage accuracy-c tools/gpu_accuracy.sh "$out" c ;;
+    *) echo "no stage $name; $usage" >&2; exit 2 ;;
     esac
 done
 exit $failed

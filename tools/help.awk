@@ -1,13 +1,17 @@
-# The text of `make`: targets with a `## ` comment, under their `##@ ` groups.
+# The text of `make`: targets with a `## ` comment, under their `##@ ` groups, also of included labs.
 BEGIN { print "usage: make COMMAND [NAME=value ...]" }
-/^##@ / { printf "\n%s\n", substr($0, 5) }
-/^(# )?[a-z][a-z-]*:.* ## / {
-    name = $0; sub(/^# /, "", name); sub(/:.*/, "", name)
-    text = $0; sub(/.* ## /, "", text)
-    printf "  %-14s %s\n", name, text
-}
+{ show($0) }
+/^include labs\// { while ((getline line < $2) > 0) show(line) }
 END {
     print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc CFLAGS= V=1"
     print "places:        GRADLAB_DATA=data (data sets), PYTHON=.venv/bin/python"
     print "CUDA:          NVCC=nvcc|none CUBLAS_HOME=folder CUDA_ARCH=\"75 90\" (default: this machine's GPUs)"
+}
+
+function show(line,    name, text) {
+    if (line ~ /^##@ /) printf "\n%s\n", substr(line, 5)
+    if (line !~ /^(# )?[a-z][a-z0-9-]*:.* ## /) return
+    name = line; sub(/^# /, "", name); sub(/:.*/, "", name)
+    text = line; sub(/.* ## /, "", text)
+    printf "  %-14s %s\n", name, text
 }

@@ -3,6 +3,7 @@
 # hand-built OpenBLAS or somebody's own Python counts as well as a package does.
 
 CC=${CC:-gcc}
+CXX=${CXX:-g++}
 PYTHON=${PYTHON:-.venv/bin/python}
 REQUIREMENTS=baseline/requirements.txt
 TORCH=$(sed -n 's/^torch==//p' "$REQUIREMENTS")
@@ -20,6 +21,11 @@ links() {
 
 have_compiler() { links '#include <stdio.h>
 int main(void) { return puts("") < 0; }'; }
+# hostcuda compiles .cu files with it; the check needs the standard headers, not only the compiler.
+have_cxx() {
+    printf '#include <tuple>\nint main() { return std::get<0>(std::tuple(0)); }\n' |
+        $CXX -std=c++17 -x c++ -o /dev/null - >/dev/null 2>&1
+}
 have_openmp() { links '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }
 have_openblas() { links '#include <cblas.h>
@@ -51,6 +57,24 @@ have_packages() {
     has_torch "$1" || return 1
     "$1" -c 'from importlib.util import find_spec as f; import sys
 sys.exit(not all(map(f, ("numpy", "pytest"))))' 2>/dev/null
+}
+
+# have_plotting PYTHON: what the report's scripts import.
+have_plotting() {
+    "$1" -c 'from importlib.util import find_spec as f; import sys
+sys.exit(not all(map(f, ("matplotlib", "jinja2"))))' 2>/dev/null
+}
+
+# have_files NAME...: TeX finds each of these files.
+have_files() { kpsewhich "$@" 2>/dev/null | wc -l | grep -qx $#; }
+have_latex() {
+    command -v latexmk >/dev/null && command -v pdflatex >/dev/null &&
+        command -v pdftotext >/dev/null &&
+        have_files booktabs.sty lmodern.sty microtype.sty caption.sty xcolor.sty hyperref.sty
+}
+have_chinese() {
+    command -v xelatex >/dev/null && have_files ctex.sty xeCJK.sty fontspec.sty &&
+        ls /usr/share/fonts/*/droid/DroidSansFallbackFull.ttf >/dev/null 2>&1
 }
 
 # A GPU that a CUDA build of torch could use.

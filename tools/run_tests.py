@@ -1,5 +1,12 @@
-"""run_tests.py SUITE... [pytest] [parity|parity-all]: runs them, believes counts instead of exit
-codes, and ends with one line `N passed, N failed` over everything.
+"""run_tests.py JOB...: runs them, believes counts instead of exit codes, and ends with one line
+`N passed, N failed` over everything. A job is
+
+    build/float/tests             a Criterion binary
+    build/float/tests@hostcuda    those of its suites that take devices, on this one
+    build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, and mistakes that it must name
+    refusals                      what hostcuda's rewriter must refuse
+    pytest                        the twin's tests, those of the graders' tools and of the report
+    parity, parity-all            the twin compared with the trainer
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
 run that was skipped, and wherever CRITERION_ALWAYS_SUCCEED is set. So the names that `--list` gives
@@ -17,6 +24,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+# Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
+DEVICE_SUITES = ("lab", "fused")
+PYTEST_FOLDERS = ("baseline", "data", "autograder", "report")
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 PARITY_SHORT = ["STEPS=5", "BATCH=16"]
 
@@ -73,18 +83,26 @@ def verdicts(report: Path) -> dict:
     return found
 
 
-def criterion(binary: str) -> tuple:
-    folder = Path(binary + ".out")
+def criterion(job: str) -> tuple:
+    binary, _, device = job.partition("@")
+    folder = Path(job + ".out")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     report, env = folder / "report.xml", environment(folder / "sanitizer")
-    names = []
+    names, options = [], [f"--xml={report}"]
+    if device:
+        env["GRADLAB_DEVICES"] = device
+        options.append("--filter=@(" + "|".join(f"{s}*" for s in DEVICE_SUITES) + ")/*")
     try:
         names = listed(binary, env)
-        status = run([binary, f"--xml={report}"], env=env)
+        if device:
+            names = [n for n in names if n.startswith(DEVICE_SUITES)]
+        status = run([binary, *options], env=env)
         found = verdicts(report)
+        if device:  # the report names those that the filter held back, too
+            found = {n: reasons for n, reasons in found.items() if n in names}
     except (OSError, subprocess.SubprocessError, ElementTree.ParseError) as error:
-        print(f"FAILED {binary}: no readable list or report ({error})")
+        print(f"FAILED {job}: no readable list or report ({error})")
         return 0, max(1, len(names))
     failures = {n: ", ".join(r) for n, r in found.items() if r}
     failures |= {n: "listed, but never ran" for n in names if n not in found}
@@ -97,19 +115,43 @@ def criterion(binary: str) -> tuple:
         summaries = [line for line in text.splitlines() if "SUMMARY" in line]
         failures[str(log)] = summaries[0] if summaries else "see above"
     if not names:
-        failures[binary] = "holds no test"
+        failures[job] = "holds no test"
     if status != 0 and not failures:
-        failures[binary] = f"exit status {status}"
+        failures[job] = f"exit status {status}"
     for name, reason in failures.items():
         print(f"FAILED {name}: {reason}")
     return passed, len(failures)
 
 
+def counted(job: str, command: list, pattern: str) -> tuple:
+    """A program that prints how many of how many were as they should be; its exit status too."""
+    folder = Path("build/counted")
+    folder.mkdir(parents=True, exist_ok=True)
+    env = environment(folder / "sanitizer")
+    del env["ASAN_OPTIONS"], env["UBSAN_OPTIONS"]  # each case reads what its own process printed
+    with open(folder / "output.txt", "w+") as output:
+        status = run(command, env=env, stdout=output, stderr=subprocess.STDOUT)
+        output.seek(0)
+        text = output.read()
+    print(text, end="")
+    pairs = [(int(good), int(total)) for good, total in re.findall(pattern, text)]
+    passed, total = sum(p[0] for p in pairs), sum(p[1] for p in pairs)
+    if status != 0 or not pairs:
+        return passed, max(1, total - passed)
+    return passed, total - passed
+
+
 def pytest() -> tuple:
+    """Each folder in a process of its own: two of them have a conftest.py."""
+    counts = [pytest_folder(f) for f in PYTEST_FOLDERS if list(Path(f).rglob("test_*.py"))]
+    return sum(c[0] for c in counts), sum(c[1] for c in counts)
+
+
+def pytest_folder(folder: str) -> tuple:
     report = Path("build/pytest.xml")
     report.unlink(missing_ok=True)
     status = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                  f"--junitxml={report}", "baseline"])
+                  f"--junitxml={report}", folder])
     if not report.exists():
         return 0, 1
     passed = failed = 0
@@ -152,6 +194,12 @@ def main(jobs: list) -> int:
             passed, failed = pytest()
         elif job in ("parity", "parity-all"):
             passed, failed = parity(PARITY_SHORT if job == "parity" else [])
+        elif job == "refusals":
+            passed, failed = counted(job, ["kernels/hostcuda/tests/refusals.sh",
+                                           "build/hostcuda/hostcuda-rewrite"],
+                                     r"(\d+) of (\d+)")
+        elif job.endswith("/corpus"):
+            passed, failed = counted(job, [job], r"(\d+) of (\d+)")
         else:
             passed, failed = criterion(job)
         print(f"{job}: {passed} passed, {failed} failed, {time.monotonic() - start:.1f} s")

@@ -1,6 +1,7 @@
 #!/bin/bash
 # setup.sh GOAL...: installs what these make goals need and nothing else. Prints plan and sizes
-# first, asks once on a terminal (YES=1: does not ask). Never installs a driver or a CUDA toolkit.
+# first, asks once on a terminal (YES=1: does not ask). Never installs a driver or a CUDA toolkit;
+# only cuBLAS, where nvcc came without it.
 # Running it again with nothing to do prints one line and needs no network.
 set -euo pipefail
 . tools/probe.sh
@@ -15,11 +16,17 @@ die() {
 # ---- what is missing ----------------------------------------------------------------------------
 
 # Which goals need more than compiler and OpenBLAS.
-need_tests= need_python=
-for goal in $goals; do
+need_tests= need_python= need_cuda= need_report= need_chinese=
+for goal in ${goals:-train}; do
+    case $goal in
+    cuda-all | gpu-suite) need_cuda=1 ;;
+    *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
+    esac
     case $goal in
     test | test-all) need_tests=1 need_python=1 ;;
-    baseline | parity | bench-step) need_python=1 ;;
+    baseline | parity | bench-step | bench-ops) need_python=1 ;;
+    report | report-test) need_python=1 need_report=1 ;;
+    report-zh) need_python=1 need_report=1 need_chinese=1 ;;
     esac
 done
 
@@ -31,15 +38,25 @@ missing() { # missing "DEBIAN PACKAGES" WORDS-FOR-OTHER-SYSTEMS
 }
 
 case $CC in
-*clang*) compiler_packages="clang libc6-dev libomp-dev" ;;
-*) compiler_packages="gcc libc6-dev" ;;
+*clang*) compiler_packages="clang libc6-dev libomp-dev" compiler_cxx="clang g++" ;;
+*) compiler_packages="gcc libc6-dev" compiler_cxx=g++ ;;
 esac
 if ! have_compiler || ! have_openmp; then
     missing "$compiler_packages" "a C compiler with OpenMP"
 fi
+have_cxx || missing "${compiler_cxx}" "a C++17 compiler for CUDA C on the CPU (hostcuda)"
 have_openblas || missing libopenblas-dev "OpenBLAS with its headers"
 if [ -n "$need_tests" ] && ! have_criterion; then
     missing libcriterion-dev "Criterion 2.4 with its headers"
+fi
+
+if [ -n "$need_report" ] && ! have_latex; then
+    missing "latexmk texlive-latex-base texlive-latex-recommended texlive-pictures lmodern \
+        poppler-utils" "LaTeX with latexmk, booktabs and Latin Modern, and poppler's tools"
+fi
+if [ -n "$need_chinese" ] && ! have_chinese; then
+    missing "texlive-xetex texlive-lang-chinese fonts-droid-fallback" \
+        "xelatex with ctex, and the font Droid Sans Fallback"
 fi
 
 # The Pythons that can make the virtual environment; false if there is none. Debian ships venv
@@ -64,7 +81,31 @@ if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
 
-if [ ${#packages[@]} = 0 ] && [ -z "$need_packages" ]; then
+need_plotting=
+if [ -n "$need_report" ] && ! have_plotting "$PYTHON"; then
+    need_plotting=1
+    [ "$PYTHON" = .venv/bin/python ] ||
+        die "PYTHON=$PYTHON lacks matplotlib or jinja2; it is yours to fill:
+       $PYTHON -m pip install -r report/requirements.txt"
+fi
+
+# nvcc alone builds nothing here: some toolkits come without cuBLAS, and PyPI has it for this one.
+CUBLAS=13.0.2.14
+nvcc_release() {
+    local nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+    "$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p'
+}
+lacks_cublas() { [ "$(nvcc_release)" = "${CUBLAS%%.*}" ] && [ -z "$(tools/find_cuda.sh)" ]; }
+need_cublas=
+if [ -n "$need_cuda" ] && lacks_cublas; then
+    need_cublas=1
+    [ "$PYTHON" = .venv/bin/python ] ||
+        die "nvcc has no cuBLAS beside it, and PYTHON=$PYTHON is yours to fill:
+       $PYTHON -m pip install nvidia-cublas==$CUBLAS, or give CUBLAS_HOME=folder"
+    pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
+fi
+
+if [ ${#packages[@]} = 0 ] && [ -z "$need_packages$need_plotting$need_cublas" ]; then
     echo "setup: everything that '${goals:-train}' needs is here"
     exit 0
 fi
@@ -106,6 +147,10 @@ if [ -n "$need_packages" ]; then
     if have_gpu; then size="with CUDA, about 3 GB"; else size="CPU build, about 250 MB"; fi
     echo "setup: .venv: torch $TORCH ($size), numpy, pytest"
 fi
+if [ -n "$need_plotting" ]; then echo "setup: .venv: matplotlib and jinja2 (about 25 MB)"; fi
+if [ -n "$need_cublas" ]; then
+    echo "setup: .venv: nvidia-cublas $CUBLAS (about 420 MB), for the nvcc that is here without it"
+fi
 if [ -t 0 ] && [ "${YES:-}" != 1 ]; then
     read -rp "Go on? [Y/n] " answer
     case $answer in [nN]*) die "nothing was installed" ;; esac
@@ -121,7 +166,6 @@ if [ ${#packages[@]} -gt 0 ]; then
     have_openblas || die "$CC still does not find OpenBLAS; see $log"
     [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see $log"
 fi
-[ -n "$need_packages" ] || exit 0
 
 # ---- torch into .venv ---------------------------------------------------------------------------
 
@@ -157,26 +201,51 @@ choose_torch() {
     fi
 }
 
-chosen=
-for python in .venv/bin/python $(pythons); do
-    if [ "$python" = .venv/bin/python ]; then
-        pip --version >/dev/null 2>&1 || continue
-    else
-        # A torch of that version that this Python has already is used, not fetched again.
-        site=()
-        if has_torch "$python"; then site=(--system-site-packages); fi
-        run_logged "$python" -m venv --clear "${site[@]}" .venv || continue
+if [ -n "$need_packages" ]; then
+    chosen=
+    for python in .venv/bin/python $(pythons); do
+        if [ "$python" = .venv/bin/python ]; then
+            pip --version >/dev/null 2>&1 || continue
+        else
+            # A torch of that version that this Python has already is used, not fetched again.
+            site=()
+            if has_torch "$python"; then site=(--system-site-packages); fi
+            run_logged "$python" -m venv --clear "${site[@]}" .venv || continue
+        fi
+        if choose_torch; then
+            chosen=1
+            break
+        fi
+    done
+    if [ -z "$chosen" ]; then
+        [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
+        die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
     fi
-    if choose_torch; then
-        chosen=1
-        break
-    fi
-done
-if [ -z "$chosen" ]; then
-    [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
-    die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
+    echo "setup: filling .venv, Python $(python_version .venv/bin/python), with ${torch[0]}"
+    run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
+        die "pip could not install ${torch[0]} (no network?); see $log"
+    have_packages .venv/bin/python ||
+        die ".venv still lacks torch $TORCH, numpy or pytest; see $log"
 fi
-echo "setup: filling .venv, Python $(python_version .venv/bin/python), with ${torch[0]}"
-run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
-    die "pip could not install ${torch[0]} (no network?); see $log"
-have_packages .venv/bin/python || die ".venv still lacks torch $TORCH, numpy or pytest; see $log"
+
+# ---- matplotlib and jinja2 into .venv -----------------------------------------------------------
+
+if [ -n "$need_plotting" ]; then
+    echo "setup: filling .venv with matplotlib and jinja2"
+    run_logged pip install -r report/requirements.txt ||
+        die "pip could not install matplotlib and jinja2 (no network?); see $log"
+fi
+
+# ---- cuBLAS into .venv --------------------------------------------------------------------------
+
+# (a torch with CUDA may just have brought one)
+if [ -n "$need_cublas" ] && lacks_cublas; then
+    for python in $(pythons); do
+        if [ -x .venv/bin/python ] && pip --version >/dev/null 2>&1; then break; fi
+        run_logged "$python" -m venv --clear .venv || true
+    done
+    echo "setup: filling .venv with nvidia-cublas $CUBLAS"
+    run_logged pip install --no-deps "nvidia-cublas==$CUBLAS" ||
+        die "pip could not install nvidia-cublas==$CUBLAS (no network?); see $log"
+    [ -n "$(tools/find_cuda.sh)" ] || die "nvcc still has no cuBLAS; see $log and make doctor"
+fi

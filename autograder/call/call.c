@@ -7,39 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Signalling NaNs that no arithmetic returns; an int32 that is no index, label or count. */
+/* Signalling NaNs that no arithmetic returns; an int32 that is no index, label or count. Fences
+ * have other bits than outputs: a result that was read from beside an array is not one never
+ * written. */
 #ifdef TL_REAL_DOUBLE
-static const uint64_t real_poison = UINT64_C(0x7FF5A5A5A5A5A5A5);
+static const uint64_t real_poison = CALL_POISON, real_fence = CALL_FENCE_POISON;
 #else
-static const uint32_t real_poison = UINT32_C(0x7FA5A5A5);
+static const uint32_t real_poison = CALL_POISON, real_fence = CALL_FENCE_POISON;
 #endif
-static const uint32_t int_poison = UINT32_C(0x9E5A5A5A);
-static const uint8_t byte_poison = 0xA5;
+static const uint32_t int_poison = CALL_INT_POISON, int_fence = UINT32_C(0x9D3B3B3B);
+static const uint8_t byte_poison = 0xA5, byte_fence = 0x9B;
 
 static size_t type_bytes(call_type type) {
     return type == CALL_REAL ? sizeof(tl_real) : type == CALL_INT32 ? sizeof(int32_t) : 1;
 }
 
-static const void *type_poison(call_type type) {
+/* What fills content that nobody gave, and what fills fences. */
+static const void *poison_of(call_type type) {
     if (type == CALL_REAL) return &real_poison;
     return type == CALL_INT32 ? (const void *)&int_poison : &byte_poison;
 }
-
-static void poison(unsigned char *bytes, size_t count, call_type type) {
-    size_t size = type_bytes(type);
-    for (size_t i = 0; i < count; i++) memcpy(bytes + i * size, type_poison(type), size);
+static const void *fence_of(call_type type) {
+    if (type == CALL_REAL) return &real_fence;
+    return type == CALL_INT32 ? (const void *)&int_fence : &byte_fence;
 }
 
-static size_t count_poison(const unsigned char *bytes, size_t count, call_type type) {
-    size_t size = type_bytes(type), left = 0;
-    for (size_t i = 0; i < count; i++) left += !memcmp(bytes + i * size, type_poison(type), size);
-    return left;
+static void fill(unsigned char *bytes, size_t count, const void *unit, size_t size) {
+    for (size_t i = 0; i < count; i++) memcpy(bytes + i * size, unit, size);
+}
+
+static size_t count_equal(const unsigned char *bytes, size_t count, const void *unit, size_t size) {
+    size_t equal = 0;
+    for (size_t i = 0; i < count; i++) equal += !memcmp(bytes + i * size, unit, size);
+    return equal;
 }
 
 /* Keeps the first fault: later ones are often its consequences. */
-__attribute__((format(printf, 2, 3))) static void fault(call_report *report, const char *format,
-                                                        ...) {
+__attribute__((format(printf, 3, 4))) static void fault(call_report *report, const char *kind,
+                                                        const char *format, ...) {
     if (report->fault[0]) return;
+    snprintf(report->kind, sizeof report->kind, "%s", kind);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(report->fault, sizeof report->fault, format, arguments);
@@ -63,9 +70,9 @@ static bool build_frames(const call_request *q, call_wire *w) {
         size_t unit = type_bytes(b->type), bytes = b->count * unit;
         unsigned char *frame = malloc(bytes + 2 * CALL_FENCE);
         if (!frame) return false;
-        poison(frame, CALL_FENCE / unit, b->type);
-        poison(frame + CALL_FENCE, b->count, b->type);
-        poison(frame + CALL_FENCE + bytes, CALL_FENCE / unit, b->type);
+        fill(frame, CALL_FENCE / unit, fence_of(b->type), unit);
+        fill(frame + CALL_FENCE, b->count, poison_of(b->type), unit);
+        fill(frame + CALL_FENCE + bytes, CALL_FENCE / unit, fence_of(b->type), unit);
         /* an output in place of an input holds that input when the call starts */
         bool content = b->role == CALL_IN || b->role == CALL_INOUT;
         for (int j = i + 1; j < q->buffers; j++) content |= b->host && q->buffer[j].host == b->host;
@@ -82,26 +89,31 @@ static void judge_buffer(const call_request *q, const call_wire *w, int i, call_
     const call_buffer *b = &q->buffer[i];
     const unsigned char *frame = w->frame[w->slot_frame[i]], *data = frame + CALL_FENCE;
     size_t unit = type_bytes(b->type), bytes = b->count * unit, fence = CALL_FENCE / unit;
-    size_t before = fence - count_poison(frame, fence, b->type);
-    size_t behind = fence - count_poison(data + bytes, fence, b->type);
-    if (before) fault(report, "%zu elements in front of %s were written to", before, b->name);
-    if (behind) fault(report, "%zu elements behind the end of %s were written to", behind, b->name);
+    size_t before = fence - count_equal(frame, fence, fence_of(b->type), unit);
+    size_t behind = fence - count_equal(data + bytes, fence, fence_of(b->type), unit);
+    if (before)
+        fault(report, "fence", "%zu elements in front of %s were written to", before, b->name);
+    if (behind)
+        fault(report, "fence", "%zu elements behind the end of %s were written to", behind,
+              b->name);
     bool written = false; /* an input that is also an output may change */
     for (int j = 0; j < q->buffers; j++)
         written |= q->buffer[j].role != CALL_IN && q->buffer[j].host == b->host;
     if (b->role == CALL_IN && !written && bytes && memcmp(data, b->host, bytes))
-        fault(report, "the input %s was changed", b->name);
+        fault(report, "input_changed", "the input %s was changed", b->name);
     if (b->role != CALL_OUT || report->status != TL_OK || b->type == CALL_BYTES) return;
-    size_t left = count_poison(data, b->count, b->type);
+    size_t left = count_equal(data, b->count, poison_of(b->type), unit);
     if (left)
-        fault(report, "%zu of %zu elements of %s were never written", left, b->count, b->name);
+        fault(report, "never_written", "%zu of %zu elements of %s were never written", left,
+              b->count, b->name);
 }
 
 static void judge(const call_request *q, const call_wire *w, call_report *report) {
     for (int i = 0; i < q->buffers; i++)
         if (w->slot_frame[i] >= 0) judge_buffer(q, w, i, report);
     if (w->live_bytes)
-        fault(report, "%lld bytes of device memory were not given back", (long long)w->live_bytes);
+        fault(report, "leak", "%lld bytes of device memory were not given back",
+              (long long)w->live_bytes);
 }
 
 static void take_results(const call_request *q, const call_wire *w) {
@@ -128,9 +140,31 @@ void call_run(const call_target *target, const call_request *request, call_repor
     report->status = wire.status;
     report->live_bytes = wire.live_bytes;
     memcpy(report->error, wire.error, sizeof report->error);
-    if (built) judge(request, &wire, report);
-    if (report->status == TL_OK) take_results(request, &wire);
+    memcpy(report->counter, wire.counter, sizeof report->counter);
+    report->reached = wire.reached;
+    report->ended = wire.kind[0] != '\0';
+    if (report->ended) fault(report, wire.kind, "%s", wire.ended);
+    if (built && !report->ended) judge(request, &wire, report);
+    if (report->status == TL_OK && !report->ended) take_results(request, &wire);
     for (int i = 0; i < wire.frames; i++) free(wire.frame[i]);
 }
 
-const char *call_op_name(call_op op) { return op < CALL_OPS ? call_rows[op].name : "?"; }
+const char *call_op_name(call_op op) {
+    static const char *const names[CALL_OPS] = {
+#define CALL_OP_NAME(name, arguments) [CALL_##name] = #name,
+        TL_BACKEND_OPS(CALL_OP_NAME)
+#undef CALL_OP_NAME
+            [CALL_tensor_new] = "tensor_new",
+        [CALL_tensor_view] = "tensor_view",
+        [CALL_tensor_offset] = "tensor_offset",
+        [CALL_tensor_same_shape] = "tensor_same_shape",
+        [CALL_tensor_copy] = "tensor_copy",
+        [CALL_init] = "init",
+        [CALL_schedule_lr] = "schedule_lr",
+        [CALL_graph] = "graph",
+        [CALL_train] = "train",
+    };
+    return op < CALL_OPS && names[op] ? names[op] : "?";
+}
+
+const char *const call_counter_names[CALL_COUNTERS] = {"launches", "sectors", "bank_conflicts"};

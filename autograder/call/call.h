@@ -10,6 +10,7 @@
 #ifndef CALL_H
 #define CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@
 /* Every entry of the dispatch table, then the functions of students' files that are not in it. */
 typedef enum call_op {
 #define CALL_OP_NUMBER(name, arguments) CALL_##name,
-    TL_BACKEND_OPS(CALL_OP_NUMBER)
+    TL_BACKEND_OPS(CALL_OP_NUMBER) TL_BACKEND_CUDA(CALL_OP_NUMBER) TL_BACKEND_FUSED(CALL_OP_NUMBER)
 #undef CALL_OP_NUMBER
         CALL_tensor_new,
     CALL_tensor_view,
@@ -39,6 +40,9 @@ typedef struct call_target {
     const char *device, *rungs;
     int threads;
     size_t column_bytes;
+    /* Where the device can: the operation is recorded as part of a step and then run. What does not
+     * belong into a step fails: waiting, copying to the host, allocating. */
+    bool recorded;
 } call_target;
 
 typedef enum call_type { CALL_REAL, CALL_INT32, CALL_BYTES } call_type;
@@ -46,6 +50,17 @@ typedef enum call_type { CALL_REAL, CALL_INT32, CALL_BYTES } call_type;
 /* OUT arrives poisoned, INOUT with the suite's content; IN must come back unchanged; the content of
  * SCRATCH is nobody's, but its fences are judged. */
 typedef enum call_role { CALL_IN, CALL_OUT, CALL_INOUT, CALL_SCRATCH } call_role;
+
+/* The bits of outputs before a call and of what lies around every buffer. A quiet NaN with the same
+ * payload has gone through arithmetic. */
+#ifdef TL_REAL_DOUBLE
+#define CALL_POISON       UINT64_C(0x7FF5A5A5A5A5A5A5)
+#define CALL_FENCE_POISON UINT64_C(0x7FF39B9B9B9B9B9B)
+#else
+#define CALL_POISON       UINT32_C(0x7FA5A5A5)
+#define CALL_FENCE_POISON UINT32_C(0x7F9B9B9B)
+#endif
+#define CALL_INT_POISON UINT32_C(0x9E5A5A5A)
 
 /* Two buffers with the same host pointer are one array on the device: an operation in place. A NULL
  * host pointer reaches the operation as NULL, except for SCRATCH, which has no host side. */
@@ -57,7 +72,7 @@ typedef struct call_buffer {
     void *host;   /* OUT and INOUT are written back only if the call returned TL_OK */
 } call_buffer;
 
-enum { CALL_BUFFERS = 12, CALL_NUMBERS = 8, CALL_TEXT = 512 };
+enum { CALL_BUFFERS = 12, CALL_NUMBERS = 8, CALL_TEXT = 512, CALL_KIND = 24 };
 
 typedef struct call_request {
     call_op op;
@@ -68,13 +83,28 @@ typedef struct call_request {
     int buffers;
 } call_request;
 
+/* What the device counted during a call; -1 where it does not count. */
+typedef enum call_counter {
+    CALL_LAUNCHES,  /* kernels, and calls of cuBLAS */
+    CALL_SECTORS,   /* of global memory, and waits for a bank of shared memory: the check build */
+    CALL_CONFLICTS, /* counts them, for operations whose claims ask for it (tl/conv3x3.h) */
+    CALL_COUNTERS
+} call_counter;
+extern const char *const call_counter_names[CALL_COUNTERS];
+
 typedef struct call_report {
     tl_status status;
     char error[CALL_TEXT]; /* the line of tl_error, "" after TL_OK */
-    /* What the operation did that it must not do, in words: a broken fence, a changed input, an
-     * element never written, memory not given back. "" if it behaved. */
-    char fault[CALL_TEXT];
+    /* What the operation did that it must not do: a broken fence, a changed input, an element never
+     * written, memory not given back. One word and one line, "" if it behaved. */
+    char kind[CALL_KIND], fault[CALL_TEXT];
+    /* The judged code's process is gone or of no more use: kind and fault say how it ended, and no
+     * further call can be made. */
+    bool ended;
+    bool reached;       /* the operation was called: a failure without that is not its own */
     int64_t live_bytes; /* handed out by the allocator after the call, less before it */
+    size_t live_blocks; /* of call_close: handed out and never given back */
+    int64_t counter[CALL_COUNTERS];
 } call_report;
 
 /* Runs one call and judges its manners. The report is complete in every case. */
@@ -83,7 +113,28 @@ void call_run(const call_target *target, const call_request *request, call_repor
 /* The name of an operation as in tl/backend.h. */
 const char *call_op_name(call_op op);
 
-/* Closes the cached contexts of this process. Returns the blocks that were still handed out. */
-size_t call_close(void);
+/* Closes the cached contexts, or the process that holds them; no call can follow. The report says
+ * what is known only now: blocks still handed out; in kind and fault, how the process ended. */
+void call_close(call_report *report);
+
+/* Around all tests of a program, in the process that starts them. */
+void call_run_begin(void);
+void call_run_end(void);
+
+/* What can be told about the process that holds the judged code; empty in a direct link. */
+enum { CALL_LINES = 8, CALL_LINE = 400, CALL_OUTPUT = 4000 };
+typedef struct call_evidence {
+    char file[64]; /* of the judged code, where it crashed or was warned of; "" if not known */
+    int line;
+    char backtrace[CALL_LINES][CALL_LINE]; /* "im2col.c:42 copy_tap", innermost first */
+    int frames;
+    char checker[CALL_LINES][CALL_LINE]; /* messages of hostcuda: "im2col.cu:17: hostcuda […]: …" */
+    int checkers;
+    char output[CALL_OUTPUT + 1]; /* what it printed: the first bytes, any bytes */
+    size_t output_bytes;          /* stored in output; output_total were printed */
+    size_t output_total;
+    double cpu_s; /* that its calls took */
+} call_evidence;
+const call_evidence *call_evidence_now(void);
 
 #endif

@@ -1,10 +1,15 @@
 /* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back.
  */
-#include "wire.h"
+#define _GNU_SOURCE
+#include "call_row.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "kernels/hostcuda/check/counts.h"
 #include "tl/device.h"
 
 /* Contexts are opened once per process: a suite makes hundreds of calls on a handful of targets. */
@@ -34,6 +39,64 @@ static tl_status find_context(tl_ctx **ctx, const call_target *t) {
     return TL_OK;
 }
 
+/* hostcuda's plug-in counts, and exports one function to ask it. It is loaded already: this finds
+ * it. NULL where there is nothing to ask. */
+static const hostcuda_counts *find_counts(const char *device) {
+    static const hostcuda_counts *counts;
+    char path[PATH_MAX];
+    if (counts || strcmp(device, "hostcuda") != 0) return counts;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 40);
+    if (length <= 0) return NULL;
+    path[length] = '\0';
+    strcpy(strrchr(path, '/'), "/libtl_hostcuda.so");
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = library ? dlsym(library, "hostcuda_counts_get") : NULL;
+    const hostcuda_counts *(*get)(void) = NULL;
+    memcpy(&get, &symbol, sizeof symbol); /* POSIX promises what ISO C does not */
+    if (library) dlclose(library);
+    if (get && get()->abi == HOSTCUDA_COUNTS_ABI) counts = get();
+    return counts;
+}
+
+/* Memory traffic of all kernels so far; only the check build counts it, and only if asked to. */
+static void read_traffic(const hostcuda_counts *counts, int64_t counter[CALL_COUNTERS]) {
+    enum { KERNELS = 256 };
+    static hostcuda_kernel_counts kernel[KERNELS];
+    if (!counts->count_memory(true)) return;
+    int kernels = counts->kernels(kernel, KERNELS);
+    counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = 0;
+    for (int i = 0; i < kernels && i < KERNELS; i++) {
+        counter[CALL_SECTORS] += (int64_t)kernel[i].global_sectors;
+        counter[CALL_CONFLICTS] += (int64_t)kernel[i].bank_conflicts;
+    }
+}
+
+/* What was counted since the program began; queued work must be done. Counting memory takes time:
+ * for the operation that is judged by it alone. */
+static void read_counters(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
+    const hostcuda_counts *counts = find_counts(w->target.device);
+    if (counts) counter[CALL_LAUNCHES] = (int64_t)counts->launches();
+    if (counts && w->op == CALL_conv3x3) read_traffic(counts, counter);
+}
+
+/* The operation, at once or recorded and then launched. */
+static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *arguments,
+                         bool recorded) {
+    void *graph = NULL;
+    if (!recorded || !ctx->ops->graph_begin) return row->run(ctx, arguments);
+    TL_TRY(ctx->ops->graph_begin(ctx));
+    tl_status status = row->run(ctx, arguments);
+    if (status != TL_OK) {
+        ctx->ops->graph_end(ctx, NULL); /* leaves no line of its own */
+        return status;
+    }
+    TL_TRY(ctx->ops->graph_end(ctx, &graph));
+    status = ctx->ops->graph_launch(ctx, graph);
+    if (status == TL_OK) status = ctx->ops->sync(ctx);
+    ctx->ops->graph_free(ctx, graph);
+    return status;
+}
+
 /* The operation on device copies of the frames. `block` receives what was allocated, for the caller
  * to give back, also after a failure. */
 static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFERS]) {
@@ -58,11 +121,17 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     if (w->target.column_bytes) ops.column_bytes = w->target.column_bytes;
     tl_ctx view = *ctx;
     view.ops = &ops;
-    tl_status status = row->run(&view, &arguments);
+    int64_t before[CALL_COUNTERS] = {0};
+    read_counters(w, before);
+    w->reached = true;
+    tl_status status = run_row(row, &view, &arguments, w->target.recorded);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
     /* frames come back after a failure too: fences are judged then as well */
     TL_TRY(ctx->ops->sync(ctx));
+    read_counters(w, w->counter);
+    for (int i = 0; i < CALL_COUNTERS; i++)
+        if (w->counter[i] >= 0) w->counter[i] -= before[i];
     for (int i = 0; i < w->frames; i++)
         TL_TRY(ctx->ops->copy_out(ctx, w->frame[i], block[i], w->frame_bytes[i]));
     memcpy(w->error, error, sizeof error);
@@ -70,12 +139,19 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     return TL_OK;
 }
 
+tl_status call_open(const call_target *target) {
+    tl_ctx *ctx;
+    return find_context(&ctx, target);
+}
+
 void call_execute(call_wire *w) {
     tl_ctx *ctx = NULL;
     void *block[CALL_BUFFERS] = {NULL};
     size_t before = 0;
     w->status = TL_OK;
+    w->reached = false;
     w->live_bytes = 0;
+    for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
     memset(w->error, 0, sizeof w->error);
     tl_status status = find_context(&ctx, &w->target);
     if (status == TL_OK) {
@@ -93,12 +169,20 @@ void call_execute(call_wire *w) {
     }
 }
 
-size_t call_close(void) {
-    size_t blocks = 0;
+void call_close(call_report *report) {
+    memset(report, 0, sizeof *report);
     for (int i = 0; i < contexts; i++) {
-        blocks += tl_alloc_read_stats(context[i].ctx->alloc).live_blocks;
+        report->live_blocks += tl_alloc_read_stats(context[i].ctx->alloc).live_blocks;
         tl_device_close(context[i].ctx);
     }
     contexts = 0;
-    return blocks;
+}
+
+/* Nothing to start or to end, and nothing to tell, in a process of one's own. */
+void call_run_begin(void) {}
+void call_run_end(void) {}
+
+const call_evidence *call_evidence_now(void) {
+    static const call_evidence none;
+    return &none;
 }

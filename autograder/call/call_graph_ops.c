@@ -1,6 +1,8 @@
 /* call_graph_ops.c: operations and modules of graph programs. */
 #include "graph_machine.h"
 
+#include <stdio.h>
+
 /* Fetches operands that are variables; -1 is "none" where the operation allows it. */
 #define VARIABLE(name, operand)                                                                    \
     tl_var *name = NULL;                                                                           \
@@ -176,6 +178,14 @@ static tl_status append(graph_machine *m, tl_module *module) {
     return tl_module_append(m->net, module);
 }
 
+static tl_status net_nest(graph_machine *m, const int64_t *o) {
+    (void)o;
+    tl_module *inner = m->net;
+    m->net = NULL;
+    TL_TRY(tl_module_sequential(&m->net, m->ctx));
+    return inner ? tl_module_append(m->net, inner) : TL_OK;
+}
+
 static tl_status net_conv2d(graph_machine *m, const int64_t *o) {
     tl_module *module = NULL;
     tl_conv2d_geom attributes = conv2d_attributes(o + 4);
@@ -245,6 +255,7 @@ typedef struct walk {
     int64_t want, seen, parameters;
     tl_var *param;
     tl_tensor *buffer;
+    char name[GRAPH_NAME];
 } walk;
 
 /* Counts on to the end, so that one walk serves net_parameter and net_count. */
@@ -254,6 +265,7 @@ static tl_status visit(void *user, const char *name, tl_var *param, tl_tensor *b
     if (w->seen == w->want) {
         w->param = param;
         w->buffer = buffer;
+        snprintf(w->name, sizeof w->name, "%s", name);
     }
     w->seen++;
     w->parameters += param != NULL;
@@ -278,6 +290,16 @@ static tl_status net_count(graph_machine *m, const int64_t *o) {
     TL_TRY(tl_module_visit(m->net, visit, &w));
     TL_TRY(graph_put(m, (double)w.seen));
     return graph_put(m, (double)w.parameters);
+}
+
+static tl_status net_name(graph_machine *m, const int64_t *o) {
+    walk w = {.want = o[0]};
+    TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");
+    TL_TRY(tl_module_visit(m->net, visit, &w));
+    TL_NEED(w.param || w.buffer, TL_EINVAL, "the net has %lld parameters and buffers, wanted %lld",
+            (long long)w.seen, (long long)o[0]);
+    for (int i = 0; i < GRAPH_NAME; i++) TL_TRY(graph_put(m, (unsigned char)w.name[i]));
+    return TL_OK;
 }
 
 static const graph_row rows[GRAPH_CODES] = {
@@ -306,6 +328,8 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_NET_FORWARD] = {2, net_forward},
     [GRAPH_NET_PARAMETER] = {2, net_parameter},
     [GRAPH_NET_COUNT] = {0, net_count},
+    [GRAPH_NET_NAME] = {1, net_name},
+    [GRAPH_NET_NEST] = {0, net_nest},
 };
 
 graph_row graph_op_row(int64_t code) { return rows[code]; }

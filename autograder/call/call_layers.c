@@ -182,3 +182,11 @@ void call_metrics_add(call_where t, call_report *r, tl_metric_sums *sums, const 
          BUFFERS(BYTES_INOUT(sums, sizeof *sums), IN(row_loss, (size_t)rows),
                  IN(score, (size_t)rows * (size_t)classes), INTS_IN(label, (size_t)rows)));
 }
+
+void call_conv3x3(call_where t, call_report *r, tl_real *y, const tl_real *x, const tl_real *w,
+                  const tl_conv3x3_geom *g) {
+    size_t plane = (size_t)g->h * (size_t)g->w, n = (size_t)g->n, c = (size_t)g->c;
+    size_t k = (size_t)g->k;
+    CALL(conv3x3, INTEGERS(g->n, g->c, g->k, g->h, g->w),
+         BUFFERS(OUT(y, n * k * plane), IN(x, n * c * plane), IN(w, k * c * 9)));
+}

@@ -5,6 +5,15 @@ void call_fill(call_where t, call_report *r, tl_real *y, size_t n, double value)
     CALL(fill, INTEGERS((int64_t)n), NUMBERS(value), BUFFERS(OUT(y, n)));
 }
 
+void call_vector_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
+                     size_t n) {
+    CALL(vector_add, INTEGERS((int64_t)n), BUFFERS(OUT(y, n), IN(a, n), IN(b, n)));
+}
+
+void call_vector_reverse(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n) {
+    CALL(vector_reverse, INTEGERS((int64_t)n), BUFFERS(OUT(y, n), IN(x, n)));
+}
+
 void call_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
               size_t n) {
     CALL(add, INTEGERS((int64_t)n), BUFFERS(OUT(y, n), IN(a, n), IN(b, n)));

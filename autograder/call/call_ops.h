@@ -10,6 +10,11 @@
 
 typedef const call_target *call_where;
 
+/* lab 0 */
+void call_vector_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
+                     size_t n);
+void call_vector_reverse(call_where t, call_report *r, tl_real *y, const tl_real *x, size_t n);
+
 /* lab 1 */
 void call_fill(call_where t, call_report *r, tl_real *y, size_t n, double value);
 void call_add(call_where t, call_report *r, tl_real *y, const tl_real *a, const tl_real *b,
@@ -115,7 +120,28 @@ void call_schedule_lr(call_where t, call_report *r, double *lr, size_t n, uint64
 /* the split's three pointers are host arrays here */
 void call_batch_load(call_where t, call_report *r, tl_real *x, int32_t *label,
                      const tl_device_split *split, const tl_step *step, const tl_batch_geom *g);
+void call_conv3x3(call_where t, call_report *r, tl_real *y, const tl_real *x, const tl_real *w,
+                  const tl_conv3x3_geom *g);
 void call_metrics_add(call_where t, call_report *r, tl_metric_sums *sums, const tl_real *row_loss,
                       const tl_real *score, const int32_t *label, int rows, int classes);
+
+/* fused entries (tl/fused.h): TL_ENOTIMPL where a device has none. code may be NULL in fwd, dx in
+ * bwd, y of a linear layer without ReLU, b of a linear layer, sums. With fresh, dx is poisoned. */
+void call_conv2d_block_fwd(call_where t, call_report *r, tl_real *y, uint8_t *code,
+                           const tl_real *x, const tl_real *w, const tl_real *b,
+                           const tl_conv2d_block *g);
+void call_conv2d_block_bwd(call_where t, call_report *r, tl_real *dx, tl_real *dw, tl_real *db,
+                           const tl_real *dy, const uint8_t *code, const tl_real *x,
+                           const tl_real *w, const tl_conv2d_block *g, bool fresh);
+void call_linear_block_fwd(call_where t, call_report *r, tl_real *y, const tl_real *x,
+                           const tl_real *w, const tl_real *b, const tl_linear_geom *g, bool relu);
+void call_linear_block_bwd(call_where t, call_report *r, tl_real *dx, tl_real *dw, tl_real *db,
+                           const tl_real *dy, const tl_real *y, const tl_real *x, const tl_real *w,
+                           const tl_linear_geom *g, bool fresh);
+void call_xent_head_fwd(call_where t, call_report *r, tl_real *loss, tl_real *row_loss,
+                        tl_real *prob, tl_metric_sums *sums, const tl_real *logits,
+                        const int32_t *label, int rows, int classes);
+void call_xent_head_bwd(call_where t, call_report *r, tl_real *dlogits, const tl_real *dloss,
+                        const tl_real *prob, const int32_t *label, int rows, int classes);
 
 #endif

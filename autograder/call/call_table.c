@@ -1,6 +1,6 @@
 /* call_table.c: one row per operation: which buffer, integer and number becomes which argument. */
 #include "train.h"
-#include "wire.h"
+#include "call_row.h"
 
 #define REAL(i)   ((tl_real *)a->slot[i])
 #define I32(i)    ((int32_t *)a->slot[i])
@@ -104,8 +104,15 @@ static const tl_batch_geom *batch_of(call_arguments *a) {
     return &a->geom.batch;
 }
 
+static const tl_conv3x3_geom *conv3x3_of(call_arguments *a) {
+    a->geom.conv3x3 =
+        (tl_conv3x3_geom){.n = INT(0), .c = INT(1), .k = INT(2), .h = INT(3), .w = INT(4)};
+    return &a->geom.conv3x3;
+}
+
 /* name, integers that it reads, arguments after ctx */
 #define ROWS(X)                                                                                    \
+    X(vector_add, 1, REAL(0), REAL(1), REAL(2), SIZE(0))                                           \
     X(fill, 1, REAL(0), SIZE(0), (tl_real)NUMBER(0))                                               \
     X(add, 1, REAL(0), REAL(1), REAL(2), SIZE(0))                                                  \
     X(mul, 1, REAL(0), REAL(1), REAL(2), SIZE(0))                                                  \
@@ -148,15 +155,37 @@ static const tl_batch_geom *batch_of(call_arguments *a) {
     X(batch_load, 9, REAL(0), I32(1), split_of(a), STEP(2), batch_of(a))                           \
     X(metrics_add, 2, (tl_metric_sums *)RAW(0), REAL(1), REAL(2), I32(3), INT(0), INT(1))
 
+/* The same for entries that a device may lack. */
+#define BLOCK (&(const tl_conv2d_block){*conv2d_of(a), INT(15) != 0})
+#define FUSED_ROWS(X)                                                                              \
+    X(vector_reverse, 1, REAL(0), REAL(1), SIZE(0))                                                \
+    X(conv3x3, 5, REAL(0), REAL(1), REAL(2), conv3x3_of(a))                                        \
+    X(conv2d_block_fwd, 16, REAL(0), RAW(1), REAL(2), REAL(3), REAL(4), BLOCK)                     \
+    X(conv2d_block_bwd, 16, REAL(0), REAL(1), REAL(2), REAL(3), RAW(4), REAL(5), REAL(6), BLOCK,   \
+      NUMBER(0) != 0, RAW(7))                                                                      \
+    X(linear_block_fwd, 4, REAL(0), REAL(1), REAL(2), REAL(3), linear_of(a), INT(3) != 0, RAW(4))  \
+    X(linear_block_bwd, 4, REAL(0), REAL(1), REAL(2), REAL(3), REAL(4), REAL(5), REAL(6),          \
+      linear_of(a), INT(3) != 0)                                                                   \
+    X(xent_head_fwd, 2, REAL(0), REAL(1), REAL(2), (tl_metric_sums *)RAW(3), REAL(4), I32(5),      \
+      INT(0), INT(1))                                                                              \
+    X(xent_head_bwd, 2, REAL(0), REAL(1), REAL(2), I32(3), INT(0), INT(1))
+
 #define RUN(name, integers, ...)                                                                   \
     static tl_status run_##name(tl_ctx *ctx, call_arguments *a) {                                  \
         return ctx->ops->name(ctx, __VA_ARGS__);                                                   \
     }
 ROWS(RUN)
 
+#define RUN_FUSED(op, integers, ...)                                                               \
+    static tl_status run_##op(tl_ctx *ctx, call_arguments *a) {                                    \
+        TL_NEED(ctx->ops->op, TL_ENOTIMPL, "device %s has no " #op, ctx->ops->name);               \
+        return ctx->ops->op(ctx, __VA_ARGS__);                                                     \
+    }
+FUSED_ROWS(RUN_FUSED)
+
 #define ROW(name, integers, ...) [CALL_##name] = {#name, run_##name, integers},
 const call_row call_rows[CALL_OPS] = {
-    ROWS(ROW)[CALL_tensor_new] = {"tensor_new", call_tensor_new_row, 1},
+    ROWS(ROW) FUSED_ROWS(ROW)[CALL_tensor_new] = {"tensor_new", call_tensor_new_row, 1},
     [CALL_tensor_view] = {"tensor_view", call_tensor_view_row, 10},
     [CALL_tensor_offset] = {"tensor_offset", call_tensor_offset_row, 9},
     [CALL_tensor_same_shape] = {"tensor_same_shape", call_tensor_same_shape_row, 10},

@@ -2,9 +2,11 @@
  * schedules.
  *
  * Slots are device pointers, and these functions live on the host: results go through copy_in. */
-#include "wire.h"
+#include "call_row.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tl/init.h"
 #include "tl/tensor.h"
@@ -56,13 +58,26 @@ tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a) {
     tl_status status = tl_tensor_view(&view, t, view_ndim, view_dim);
     if (status == TL_OK) {
         status = give_tensor(ctx, a, view, view->data == t->data);
+        size_t live = tl_alloc_read_stats(ctx->alloc).live_bytes;
         tl_tensor_free(view);
+        if (status == TL_OK && tl_alloc_read_stats(ctx->alloc).live_bytes != live)
+            status = TL_FAIL(TL_EINVAL, "tl_tensor_free of a view gave back the elements, which "
+                                        "belong to the tensor that it views");
     } else if (status != TL_ENOTIMPL) {
         status = judge_failure(status, view);
     }
     tl_tensor_free(t);
     return status;
 }
+
+/* A function without a status that is not written yet leaves a line that says so. */
+static bool is_unwritten(const char *function) {
+    char line[100];
+    snprintf(line, sizeof line, "%s is not implemented yet", function);
+    return strstr(tl_error(), line) != NULL;
+}
+/* So that a line of an earlier call is not taken for this one's. */
+static void forget_error(void) { (void)TL_FAIL(TL_OK, "no error"); }
 
 /* integers: ndim and 4 sizes, 4 indices. Out: one size_t. Offsets are arithmetic alone, so the
  * tensor has no memory here and may be larger than any machine. */
@@ -74,7 +89,9 @@ tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a) {
         t.size *= (size_t)dim[i];
         index[i] = (int)a->integer[5 + i];
     }
+    forget_error();
     size_t offset = tl_tensor_offset(&t, index);
+    if (is_unwritten("tl_tensor_offset")) return TL_ENOTIMPL;
     return give(ctx, a, 0, &offset, sizeof offset);
 }
 
@@ -89,7 +106,9 @@ tl_status call_tensor_same_shape_row(tl_ctx *ctx, call_arguments *a) {
             t[k].size *= (size_t)dim[k][i];
         }
     }
+    forget_error();
     int32_t same = tl_tensor_same_shape(&t[0], &t[1]);
+    if (is_unwritten("tl_tensor_same_shape")) return TL_ENOTIMPL;
     return give(ctx, a, 0, &same, sizeof same);
 }
 
@@ -153,8 +172,10 @@ tl_status call_schedule_row(tl_ctx *ctx, call_arguments *a) {
     size_t bytes = a->slot_bytes[0], n = bytes / sizeof(double);
     double *lr = malloc(bytes);
     TL_NEED(lr, TL_ENOMEM, "no host memory for %zu bytes", bytes);
+    forget_error();
     for (size_t i = 0; i < n; i++) lr[i] = tl_schedule_lr(&schedule, (uint64_t)a->integer[3] + i);
-    tl_status status = give(ctx, a, 0, lr, bytes);
+    bool unwritten = is_unwritten("tl_schedule_lr");
+    tl_status status = unwritten ? TL_ENOTIMPL : give(ctx, a, 0, lr, bytes);
     free(lr);
     return status;
 }

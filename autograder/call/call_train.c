@@ -1,8 +1,9 @@
 /* call_train.c: runs a training program (train.h) on tl/train.h. */
 #include "train.h"
-#include "wire.h"
+#include "call_row.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tl/train.h"
 
@@ -11,7 +12,8 @@ typedef struct machine {
     call_arguments *a;
     tl_trainer tr;
     tl_layer layer[TRAIN_LAYERS + 1];
-    size_t at; /* next integer */
+    int64_t steps, images, stop; /* that on_step was told of; it fails when so many are done */
+    size_t at;                   /* next integer */
     tl_real *in, *out;
     size_t in_count, in_used, out_count, out_used;
 } machine;
@@ -64,6 +66,16 @@ static tl_device_split split_at(const machine *m, int first, int count) {
                              .lut = m->a->slot[4]};
 }
 
+static const char stopped[] = "stopped by on_step";
+
+static tl_status on_step(tl_trainer *tr, int images, void *user) {
+    machine *m = user;
+    (void)tr;
+    m->steps++;
+    m->images += images;
+    return m->steps == m->stop ? TL_FAIL(TL_EINVAL, "%s", stopped) : TL_OK;
+}
+
 /* In the order that tl/train.h asks for; release undoes as much of it as was done. */
 static tl_status build(machine *m) {
     const double *number = m->a->number;
@@ -79,7 +91,9 @@ static tl_status build(machine *m) {
                        .batch = header(m, TRAIN_BATCH),
                        .augment = header(m, TRAIN_AUGMENT),
                        .pad = header(m, TRAIN_PAD),
-                       .seed = (uint64_t)m->a->integer[TRAIN_SEED]};
+                       .seed = (uint64_t)m->a->integer[TRAIN_SEED],
+                       .on_step = on_step,
+                       .user = m};
     tr->optimizer.kind = header(m, TRAIN_ADAM) ? TL_OPTIMIZER_ADAM : TL_OPTIMIZER_SGD;
     tr->optimizer.sgd = (tl_sgd_options){number[2], number[3], header(m, TRAIN_NESTEROV)};
     tr->optimizer.adam = (tl_adam_options){number[4], number[5], number[6], number[3]};
@@ -130,10 +144,19 @@ static tl_status read_position(machine *m) {
     return put(m, (double)m->tr.index);
 }
 
+/* The epoch must end with the failure of on_step, and with no other. */
+static tl_status interrupt(machine *m, int64_t after) {
+    m->stop = m->steps + after;
+    tl_status status = tl_train_epoch(&m->tr);
+    TL_NEED(status != TL_OK, TL_EINVAL, "the epoch went on though on_step had failed");
+    return strstr(tl_error(), stopped) ? TL_OK : status;
+}
+
 /* One instruction; takes its operand, if it has one, from the integers. */
 static tl_status run_next(machine *m) {
     int64_t code = m->a->integer[m->at++];
-    bool operand = code == TRAIN_GRADIENTS || code == TRAIN_STEP || code == TRAIN_EVALUATE;
+    bool operand = code == TRAIN_GRADIENTS || code == TRAIN_STEP || code == TRAIN_EVALUATE ||
+                   code == TRAIN_INTERRUPT;
     TL_NEED(!operand || m->at < m->a->integers, TL_EINVAL, "training program: it is cut off");
     int64_t o = operand ? m->a->integer[m->at++] : 0;
     const tl_params *p = m->tr.params;
@@ -159,6 +182,11 @@ static tl_status run_next(machine *m) {
     case TRAIN_GRAPH:
         m->tr.graph = true;
         return TL_OK;
+    case TRAIN_INTERRUPT:
+        return interrupt(m, o);
+    case TRAIN_READ_CALLS:
+        TL_TRY(put(m, (double)m->steps));
+        return put(m, (double)m->images);
     }
     return TL_FAIL(TL_EINVAL, "training program: no instruction %lld", (long long)code);
 }

@@ -54,7 +54,11 @@ enum call_graph_code {
     GRAPH_NET_PARAMETER,   /* index load -> v: the index-th parameter or buffer in order of visit;
                             * load 1 sets its value from buffer 1 */
     GRAPH_NET_COUNT,       /* two elements: parameters and buffers visited, parameters among them */
+    GRAPH_NET_NAME,        /* index: the name of the index-th, as GRAPH_NAME character codes */
+    GRAPH_NET_NEST,        /* the net so far becomes the first child of a new sequential */
     GRAPH_CODES
 };
+
+enum { GRAPH_NAME = 48 };
 
 #endif

@@ -3,7 +3,7 @@
 #define CALL_GRAPH_MACHINE_H
 
 #include "graph.h"
-#include "wire.h"
+#include "call_row.h"
 
 #include "tl/module.h"
 

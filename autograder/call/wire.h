@@ -1,4 +1,4 @@
-/* wire.h: a call as it crosses to the side that runs it. Known to autograder/call alone.
+/* wire.h: a call as it crosses to the side that runs it. Known to autograder/call and the worker.
  *
  * A frame is fence, data, fence. The running side copies whole frames to the device and back, and
  * looks at nothing: what is in them is the suite's business. */
@@ -22,54 +22,19 @@ typedef struct call_wire {
     size_t frame_bytes[CALL_BUFFERS]; /* with both fences */
     unsigned char *frame[CALL_BUFFERS];
     /* and back: the frames, and */
+    bool reached; /* the operation itself was called: what failed before is not its fault */
     tl_status status;
     char error[CALL_TEXT];
     int64_t live_bytes;
+    int64_t counter[CALL_COUNTERS];
+    /* how the process of the judged code came to its end: a kind and a line; "" while it lives */
+    char kind[CALL_KIND], ended[CALL_TEXT];
 } call_wire;
 
-/* What an operation's row gets: device pointers in the order of the request's buffers. */
-typedef struct call_arguments {
-    void *slot[CALL_BUFFERS];
-    size_t slot_bytes[CALL_BUFFERS];
-    const int64_t *integer;
-    size_t integers;
-    const double *number;
-    union {
-        tl_matmul_geom matmul;
-        tl_conv2d_geom conv2d;
-        tl_pool2d_geom pool2d;
-        tl_linear_geom linear;
-        tl_batchnorm_geom batchnorm;
-        tl_dropout_geom dropout;
-        tl_sgd_options sgd;
-        tl_adam_options adam;
-        tl_batch_geom batch;
-    } geom;
-    tl_device_split split;
-} call_arguments;
+/* Opens the context of a target, if it is not open, as its first call would. call_direct.c */
+tl_status call_open(const call_target *target);
 
-typedef tl_status (*call_run_fn)(tl_ctx *ctx, call_arguments *a);
-
-/* One row per operation; call_rows[op].run is NULL for none, which a test looks for. */
-typedef struct call_row {
-    const char *name;
-    call_run_fn run;
-    size_t integers; /* the least that the row reads */
-} call_row;
-extern const call_row call_rows[CALL_OPS];
-
-/* call_graph.c, call_train.c and call_tensor.c: rows that are more than one call. */
-tl_status call_graph_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_train_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_tensor_new_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_tensor_view_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_tensor_offset_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_tensor_same_shape_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_tensor_copy_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_init_row(tl_ctx *ctx, call_arguments *a);
-tl_status call_schedule_row(tl_ctx *ctx, call_arguments *a);
-
-/* Runs the call in this process; call_direct.c. */
+/* Runs the call: call_direct.c in this process, call_remote.c in a process of its own. */
 void call_execute(call_wire *wire);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 /* GRANTED also keeps the reference below half the bound where there are only two or three terms. */
 enum { EXACT_TERMS = 256, FLOAT_TERMS = 1024, GRANTED = 3 };
@@ -23,6 +24,10 @@ double bound_factor(size_t terms) {
 }
 
 double *bound_of(claim *c, const double *scale, size_t n, size_t terms) {
+    snprintf(c->bound, sizeof c->bound,
+             "what rounding may do to a sum of up to %zu terms in " TL_REAL_NAME
+             ", in any order, given the size of these terms",
+             terms);
     double *bound = doubles(c, n), factor = bound_factor(terms);
     for (size_t i = 0; i < n; i++) bound[i] = factor * scale[i];
     return bound;

@@ -88,11 +88,11 @@ CLAIM(call, every_operation_has_a_row) {
 }
 
 CLAIM(call, a_device_that_is_not_there_is_an_error_in_words) {
-    static const call_target bad[] = {{"toaster", "none", 1, 0},
-                                      {"cpu", "no_such_rung:1", 1, 0},
-                                      {"cpu", "conv2d:99", 1, 0},
-                                      {"cpu", "conv2d:x", 1, 0},
-                                      {"cpu", "none", -1, 0}};
+    static const call_target bad[] = {{.device = "toaster", .rungs = "none", .threads = 1},
+                                      {.device = "cpu", .rungs = "no_such_rung:1", .threads = 1},
+                                      {.device = "cpu", .rungs = "conv2d:99", .threads = 1},
+                                      {.device = "cpu", .rungs = "conv2d:x", .threads = 1},
+                                      {.device = "cpu", .rungs = "none", .threads = -1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         call_report r;
         tl_real y[3];

@@ -1,11 +1,27 @@
-/* claim.c: begin and end of a claim, its arrays and its draws. */
+/* claim.c: begin, cases and end of a claim. */
 #include "claim.h"
 
-#include <math.h>
+#include <criterion/hooks.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "verdict.h"
+
+/* How long the cases after a failed one may take, to tell what failures have in common. */
+static const double more_cases_s = 1;
+
+ReportHook(PRE_ALL)(struct criterion_test_set *tests) {
+    (void)tests;
+    call_run_begin();
+}
+
+ReportHook(POST_ALL)(struct criterion_global_stats *stats) {
+    (void)stats;
+    call_run_end();
+}
 
 const call_target claim_targets[] = {
     {.device = "cpu", .rungs = "none", .threads = 1},
@@ -19,9 +35,15 @@ const call_target claim_targets[] = {
     {.device = NULL},
 };
 
+bool claim_has_rungs(const call_target *t) {
+    const char *rungs = getenv("GRADLAB_RUNGS");
+    return !rungs || strcmp(t->rungs, rungs) == 0;
+}
+
 bool claim_runs_on(const call_target *t) {
     const char *wanted = getenv("GRADLAB_DEVICES");
     if (!wanted || !*wanted) wanted = "cpu";
+    if (!claim_has_rungs(t) || (getenv("GRADLAB_RUNGS") && t->threads != 1)) return false;
     for (size_t length; *wanted; wanted += length + (wanted[length] == ',')) {
         length = strcspn(wanted, ",");
         if (strlen(t->device) == length && strncmp(wanted, t->device, length) == 0) return true;
@@ -29,9 +51,18 @@ bool claim_runs_on(const call_target *t) {
     return false;
 }
 
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 void claim_begin(claim *c, const char *name) {
     memset(c, 0, sizeof *c);
     c->name = name;
+    c->began = now_s();
+    c->verdicts = getenv("GRADLAB_CLAIMS");
+    for (int i = 0; i < CALL_COUNTERS; i++) c->counter[i] = -1;
     snprintf(c->call, sizeof c->call, "(no call yet)");
     const char *seed = getenv("GRADLAB_SEED");
     char *end = NULL;
@@ -42,115 +73,156 @@ void claim_begin(claim *c, const char *name) {
     for (const char *p = name; *p; p++) c->state = (c->state ^ (uint8_t)*p) * 0x100000001B3;
 }
 
+/* ---- cases ---- */
+
+/* Leaves the test with the first failure as its message. */
+__attribute__((noreturn)) static void leave(claim *c, const finding *f) {
+    cr_assert(0, "%s\n  call: %s\n  again: GRADLAB_SEED=%llu, filter %s", f->text, f->call,
+              (unsigned long long)c->seed, c->name);
+    abort(); /* cr_assert has left the test */
+}
+
+/* The claim fails here and now. */
+__attribute__((noreturn)) static void finish(claim *c) {
+    if (!c->finding->last) {
+        call_report r;
+        call_close(&r); /* so that a warning at the end of the process is told too */
+    }
+    verdict_write(c, c->finding);
+    leave(c, c->finding);
+}
+
+static void close_case(claim *c);
+
+void claim_take(claim *c, const finding *f, bool last) {
+    if (!c->verdicts) leave(c, f);
+    if (!c->finding) {
+        c->finding = claim_memory(c, 1, sizeof *f);
+        *c->finding = *f;
+        c->failed_at = now_s();
+    }
+    c->case_failed = true;
+    c->finding->last |= last;
+    c->unwritten[0] = '\0';
+    if (!last) return;
+    close_case(c);
+    finish(c);
+}
+
+void claim_wait_for_array(claim *c, const char *fault) {
+    snprintf(c->unwritten, sizeof c->unwritten, "%s", fault);
+}
+
+/* The running case is over: its traits count for its outcome. */
+static void close_case(claim *c) {
+    finding f;
+    if (c->unwritten[0] && !c->case_failed) {
+        finding_begin(&f, c, "never_written");
+        snprintf(f.text, sizeof f.text, "%s", c->unwritten);
+        claim_take(c, &f, false);
+    }
+    c->unwritten[0] = '\0';
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++) {
+        claim_trait_count *t = &c->trait[i];
+        if (t->now >= 0) (c->case_failed ? t->failed : t->passed)[t->now]++;
+        t->now = -1;
+    }
+}
+
+/* Appends device, rungs and threads to c->call; in grading there are no rungs to speak of. */
+static void say_where(claim *c, const call_target *t, int used) {
+    if (used < 0 || (size_t)used >= sizeof c->call) return;
+    char *at = c->call + used;
+    size_t room = sizeof c->call - (size_t)used;
+    bool rungs = !getenv("GRADLAB_RUNGS");
+    snprintf(at, room, " on %s%s%s, %d thread%s%s", t->device, rungs ? ", rungs " : "",
+             rungs ? t->rungs : "", t->threads, t->threads == 1 ? "" : "s",
+             t->recorded ? ", recorded as part of a step" : "");
+}
+
+void claim_case(claim *c, const call_target *t, const char *format, ...) {
+    close_case(c);
+    if (c->finding && now_s() - c->failed_at > more_cases_s) finish(c);
+    c->cases++;
+    c->case_failed = false;
+    c->target = t;
+    va_list arguments;
+    va_start(arguments, format);
+    int used = vsnprintf(c->call, sizeof c->call, format, arguments);
+    va_end(arguments);
+    if (t) say_where(c, t, used);
+}
+
+void claim_trait(claim *c, const char *name, bool has) {
+    for (int i = 0; i < CLAIM_TRAITS; i++) {
+        claim_trait_count *t = &c->trait[i];
+        if (t->name && strcmp(t->name, name) != 0) continue;
+        t->name = name;
+        t->now = has;
+        return;
+    }
+    cr_assert(0, "%s: more than %d traits", c->name, CLAIM_TRAITS);
+}
+
+void claim_fail(claim *c, const char *format, ...) {
+    finding f;
+    finding_begin(&f, c, "grader");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(f.text, sizeof f.text, format, arguments);
+    va_end(arguments);
+    claim_take(c, &f, true);
+    abort(); /* claim_take has left the test */
+}
+
+/* Keeps the worst ratio of the claim for GRADLAB_BOUNDS. */
+void claim_note(claim *c, double ratio) {
+    c->compared++;
+    if (!(ratio > c->worst)) return;
+    c->worst = ratio;
+    memcpy(c->worst_call, c->call, sizeof c->worst_call);
+}
+
+/* ---- end ---- */
+
+/* What shows only when all is over: memory still out, a warning of a checker. */
+static void judge_end(claim *c) {
+    call_report r;
+    finding f;
+    call_close(&r);
+    snprintf(c->call, sizeof c->call, "(after the last call)");
+    finding_begin(&f, c, r.kind[0] ? r.kind : "leak");
+    if (r.fault[0])
+        snprintf(f.text, sizeof f.text, "%s", r.fault);
+    else if (r.live_blocks)
+        snprintf(f.text, sizeof f.text, "%zu blocks of device memory were still out at the end",
+                 r.live_blocks);
+    else
+        return;
+    claim_take(c, &f, true);
+}
+
 void claim_end(claim *c) {
-    size_t left = call_close();
-    if (left) claim_fail(c, "%zu blocks of device memory were still out at the end", left);
+    close_case(c);
+    if (c->finding) finish(c);
+    judge_end(c);
     /* an assertion that passes too: a test that reports none has left before its end */
     cr_assert_gt(c->compared, 0, "%s compared nothing", c->name);
-    if (c->coarse && !c->sharp)
-        claim_fail(c, "the bounds are blind: inputs rounded to fewer digits pass %d of %d cases",
-                   c->coarse, c->coarse);
+    if (c->coarse && !c->sharp) {
+        finding f;
+        finding_begin(&f, c, "blind");
+        snprintf(f.text, sizeof f.text,
+                 "the bounds are blind: inputs rounded to fewer digits pass %d of %d cases",
+                 c->coarse, c->coarse);
+        claim_take(c, &f, true);
+    }
     if (getenv("GRADLAB_BOUNDS")) {
         fprintf(stderr, "bounds %s %s err/bound %.3f in %d results%s\n", TL_REAL_NAME, c->name,
                 c->worst, c->compared, c->coarse ? "" : " (not tried with coarse inputs)");
         if (!(c->worst <= 0.5))
             claim_fail(c, "err/bound of the reference reached %.3f in %s", c->worst, c->worst_call);
     }
+    if (c->verdicts) verdict_write(c, NULL);
     for (size_t i = 0; i < c->blocks; i++) free(c->block[i]);
     free(c->block);
-}
-
-void claim_case(claim *c, const call_target *t, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int used = vsnprintf(c->call, sizeof c->call, format, arguments);
-    va_end(arguments);
-    if (t && used >= 0 && (size_t)used < sizeof c->call)
-        snprintf(c->call + used, sizeof c->call - (size_t)used, " on %s, rungs %s, %d thread%s",
-                 t->device, t->rungs, t->threads, t->threads == 1 ? "" : "s");
-}
-
-void claim_fail(const claim *c, const char *format, ...) {
-    char text[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    cr_assert(0, "%s\n  call: %s\n  again: GRADLAB_SEED=%llu, filter %s", text, c->call,
-              (unsigned long long)c->seed, c->name);
-    abort(); /* cr_assert has left the test */
-}
-
-void *claim_memory(claim *c, size_t count, size_t size) {
-    void **more = realloc(c->block, (c->blocks + 1) * sizeof *more);
-    void *block = calloc(count ? count : 1, size);
-    if (more) c->block = more;
-    if (!more || !block) claim_fail(c, "no memory for %zu elements", count);
-    return c->block[c->blocks++] = block;
-}
-
-tl_real *copy_reals(claim *c, const tl_real *x, size_t n) {
-    return memcpy(reals(c, n), x, n * sizeof *x);
-}
-
-double *widen(claim *c, const tl_real *x, size_t n) {
-    double *y = doubles(c, n);
-    for (size_t i = 0; i < n; i++) y[i] = x[i];
-    return y;
-}
-
-double *coarsen(claim *c, const double *x, size_t n) {
-    double *y = doubles(c, n);
-    for (size_t i = 0; i < n; i++) {
-#ifdef TL_REAL_DOUBLE
-        y[i] = (float)x[i];
-#else
-        int exponent;
-        double mantissa = frexp(x[i], &exponent); /* in [0.5, 1) */
-        y[i] = ldexp(nearbyint(mantissa * 2048) / 2048, exponent);
-#endif
-    }
-    return y;
-}
-
-/* splitmix64 (Steele, Lea, Flood 2014); not the generator under test */
-uint64_t draw_bits(claim *c) {
-    uint64_t z = c->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-int draw_int(claim *c, int low, int high) {
-    return low + (int)(draw_bits(c) % (uint64_t)(high - low + 1));
-}
-
-double draw_uniform(claim *c, double low, double high) {
-    return low + (high - low) * (double)(draw_bits(c) >> 11) * 0x1p-53;
-}
-
-tl_real *draw_between(claim *c, size_t n, double low, double high) {
-    tl_real *x = reals(c, n);
-    for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_uniform(c, low, high);
-    return x;
-}
-
-tl_real *draw_reals(claim *c, size_t n) { return draw_between(c, n, -1, 1); }
-
-tl_real *draw_distinct(claim *c, size_t n, double gap) {
-    tl_real *x = reals(c, n);
-    for (size_t i = 0; i < n; i++) x[i] = (tl_real)(gap * ((double)i - (double)(n / 2) + 0.5));
-    for (size_t i = n; i > 1; i--) { /* Fisher-Yates */
-        size_t j = draw_bits(c) % i;
-        tl_real swap = x[i - 1];
-        x[i - 1] = x[j];
-        x[j] = swap;
-    }
-    return x;
-}
-
-int32_t *draw_labels(claim *c, size_t n, int classes) {
-    int32_t *label = ints(c, n);
-    for (size_t i = 0; i < n; i++) label[i] = draw_int(c, 0, classes - 1);
-    return label;
 }

@@ -1,11 +1,15 @@
 /* claim.h: a claim is one Criterion test: its name, its random inputs, and what it found so far.
  *
- *   CLAIM(lab2_conv2d, forward_matches_definition) { … uses `claim *c` … }
+ *   CLAIM(lab2_conv2d_fwd, forward_matches_definition) { … uses `claim *c` … }
  *
  * Inputs derive from GRADLAB_SEED (default 1) and the claim's name. A claim that compared nothing
  * fails; so does one whose bounds would let coarse arithmetic pass (expect_sharp). With
  * GRADLAB_BOUNDS set, each claim prints its largest err/bound, and fails above 0.5: for the
- * reference only. */
+ * reference only.
+ *
+ * With GRADLAB_CLAIMS=file the claim leaves one line there (verdict.h). Then the cases after a
+ * failed one still run, so that the line can say which cases have the failure in common; without
+ * it, the first failure ends the test. */
 #ifndef TESTS_CLAIM_H
 #define TESTS_CLAIM_H
 
@@ -16,16 +20,37 @@
 
 #include "autograder/call/call.h"
 
+struct finding;
+
+/* A property of a case ("dilation") and how many cases with and without it failed and passed. */
+enum { CLAIM_TRAITS = 8 };
+typedef struct claim_trait_count {
+    const char *name;
+    int failed[2], passed[2]; /* [0] without, [1] with */
+    int now;                  /* of the running case: 0, 1, -1 not said */
+} claim_trait_count;
+
 typedef struct claim {
     const char *name;
-    uint64_t seed, state; /* of the run; of this claim's draws */
-    char call[512];       /* what is running: operation, device, shapes */
-    double worst;         /* largest err/bound so far */
-    char worst_call[512]; /* and where */
-    int compared;         /* results looked at */
-    int coarse, sharp;    /* coarse results tried, and those that broke their bound */
-    void **block;         /* memory of the claim's arrays */
+    uint64_t seed, state;      /* of the run; of this claim's draws */
+    char call[512];            /* what is running: operation, device, shapes */
+    const call_target *target; /* and where; NULL if the case said nothing of it */
+    char bound[200];           /* where its bound comes from, in words */
+    double worst;              /* largest err/bound so far */
+    char worst_call[512];      /* and where */
+    int compared;              /* results looked at */
+    int coarse, sharp;         /* coarse results tried, and those that broke their bound */
+    void **block;              /* memory of the claim's arrays */
     size_t blocks;
+    /* only with GRADLAB_CLAIMS */
+    const char *verdicts;      /* the file, or NULL */
+    struct finding *finding;   /* what failed first, or NULL */
+    char unwritten[CALL_TEXT]; /* claim_wait_for_array */
+    bool case_failed;          /* nothing more is compared until the next case */
+    int cases;                 /* begun */
+    double failed_at, began;   /* when: seconds */
+    claim_trait_count trait[CLAIM_TRAITS];
+    int64_t counter[CALL_COUNTERS]; /* of the latest call */
 } claim;
 
 #define CLAIM(suite, test)                                                                         \
@@ -43,20 +68,39 @@ void claim_end(claim *c);
 /* Says what is called next, for messages: operation, target and shapes. */
 __attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_target *t,
                                                       const char *format, ...);
-/* Ends the claim with a message that names call and seed. */
-__attribute__((format(printf, 2, 3), noreturn)) void claim_fail(const claim *c, const char *format,
-                                                                ...);
+/* Says of the case just begun whether it has a property that failures may have in common; the names
+ * are those of the patterns in a verdict. */
+void claim_trait(claim *c, const char *name, bool has);
+/* A result was compared; ratio is its err/bound. The worst is kept for GRADLAB_BOUNDS. */
+void claim_note(claim *c, double ratio);
+/* Ends the claim because the test itself is at fault: in grading an error, never a failure. */
+__attribute__((format(printf, 2, 3), noreturn)) void claim_fail(claim *c, const char *format, ...);
+/* Takes a failure (verdict.h): ends the claim without GRADLAB_CLAIMS, with it only if `last`. */
+void claim_take(claim *c, const struct finding *f, bool last);
+
+/* An output of this call holds elements never written: the comparison that follows says where. If
+ * none does, the case fails with this line when it ends. */
+void claim_wait_for_array(claim *c, const char *fault);
 
 /* Devices, rungs and thread counts; ends with device NULL. Plain and rungs, one thread and more
  * threads than images or cores. A claim runs on the rows whose device GRADLAB_DEVICES lists
- * ("cpu,cuda"; default cpu). A device that is listed and not there fails every claim: what was
- * asked for is never skipped. The first four rows are the cpu's. */
+ * ("cpu,cuda"; default cpu) and, if GRADLAB_RUNGS is set, on those of these rungs with one thread:
+ * in grading every call more is paid by every submission. A device that is listed and not there
+ * fails every claim: what was asked for is never skipped. The first four rows are the cpu's. */
 extern const call_target claim_targets[];
 bool claim_runs_on(const call_target *t);
 #define FOR_TARGETS(t)                                                                             \
     for (const call_target *t = claim_targets; t->device; t++)                                     \
         if (!claim_runs_on(t)) {                                                                   \
         } else
+
+/* The cpu's rows with one thread, plain and (unless GRADLAB_RUNGS leaves them out) with rungs,
+ * whatever GRADLAB_DEVICES says: for claims about threads, which are about the cpu. */
+#define FOR_CPU_ROWS(t)                                                                            \
+    for (const call_target *t = claim_targets; t < claim_targets + 4; t += 2)                      \
+        if (!claim_has_rungs(t)) {                                                                 \
+        } else
+bool claim_has_rungs(const call_target *t);
 
 /* ---- arrays that live until the claim ends; zeroed ---- */
 
@@ -70,7 +114,7 @@ double *widen(claim *c, const tl_real *x, size_t n);
 /* The numbers as TF32 holds them (11 significant bits); in the double build, as float does. */
 double *coarsen(claim *c, const double *x, size_t n);
 
-/* ---- draws ---- */
+/* ---- draws: draw.c ---- */
 
 uint64_t draw_bits(claim *c);
 int draw_int(claim *c, int low, int high); /* low <= result <= high */

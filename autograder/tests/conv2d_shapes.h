@@ -28,18 +28,28 @@ static const tl_conv2d_geom conv2d_shapes[] = {
 enum { CONV2D_SHAPES = sizeof conv2d_shapes / sizeof *conv2d_shapes };
 
 /* The s-th geometry, checked. The first `CONV2D_SMALL` are small enough for numeric gradients. */
-enum { CONV2D_SMALL = 12 };
+enum { CONV2D_SMALL = 12, CONV2D_THREADED = 11 }; /* from there on: more images or work */
 static inline tl_conv2d_geom conv2d_shape(claim *c, int s) {
     tl_conv2d_geom g = conv2d_shapes[s];
     if (tl_conv2d_check(&g) != TL_OK) claim_fail(c, "shape %d: %s", s, tl_error());
     return g;
 }
 
+/* A case of a convolution's operation, with the traits that failures may have in common. */
 static inline void conv2d_case(claim *c, const call_target *t, const char *op,
                                const tl_conv2d_geom *g) {
     claim_case(c, t, "%s x[%d,%d,%d,%d] w[%d,%d,%d,%d] stride %d,%d pad %d,%d dilation %d,%d%s", op,
                g->n, g->c, g->h, g->w, g->k, g->c, g->r, g->s, g->stride_h, g->stride_w, g->pad_h,
                g->pad_w, g->dil_h, g->dil_w, t->column_bytes ? ", one image at a time" : "");
+    claim_trait(c, "dilation", g->dil_h > 1 || g->dil_w > 1);
+    claim_trait(c, "stride", g->stride_h > 1 || g->stride_w > 1);
+    claim_trait(c, "padding", g->pad_h > 0 || g->pad_w > 0);
+    claim_trait(c, "nonsquare",
+                g->h != g->w || g->r != g->s || g->stride_h != g->stride_w ||
+                    g->pad_h != g->pad_w || g->dil_h != g->dil_w);
+    claim_trait(c, "batch", g->n > 1 && !t->column_bytes);
+    claim_trait(c, "channels", g->c > 1);
+    claim_trait(c, "chunks", g->n > 1 && t->column_bytes);
 }
 
 #endif

@@ -1,15 +1,19 @@
-/* expect.h: comparisons that end the claim with a message a reader can act on. */
+/* expect.h: comparisons; a failure ends the claim, or in grading its case, with a message that a
+ * reader can act on. */
 #ifndef TESTS_EXPECT_H
 #define TESTS_EXPECT_H
 
 #include "claim.h"
 
-/* Shape of an array, for coordinates in messages: SHAPE(n, c, h, w). */
+/* Shape of an array, for places in messages: SHAPE(3, 4), or with the letters of its axes
+ * AXES("nchw", n, c, h, w), from which patterns in the batch or in a channel are told. */
 typedef struct expect_shape {
     int ndim, dim[4];
+    const char *axes; /* NULL: no names */
 } expect_shape;
-#define SHAPE(...)                                                                                 \
-    ((expect_shape){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+#define AXES(letters, ...)                                                                         \
+    ((expect_shape){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}, (letters)})
+#define SHAPE(...) AXES(NULL, __VA_ARGS__)
 
 /* The call returned TL_OK and touched nothing that it must not touch. */
 void expect_ok(claim *c, const call_report *r);
@@ -19,6 +23,9 @@ void expect_status(claim *c, const call_report *r, tl_status status);
 /* Every |got - want| <= bound, element by element; NaN fails. */
 void expect_close(claim *c, const char *name, const tl_real *got, const double *want,
                   const double *bound, expect_shape shape);
+/* The same of an array that is added to: `before` is what it held when the call started. */
+void expect_added(claim *c, const char *name, const tl_real *got, const tl_real *before,
+                  const double *want, const double *bound, expect_shape shape);
 /* Equal numbers (0 equals -0, NaN equals NaN): copies, and what is rounded once. */
 void expect_equal(claim *c, const char *name, const tl_real *got, const double *want,
                   expect_shape shape);

@@ -4,29 +4,37 @@
 #include "bound.h"
 #include "expect.h"
 
-static const int shapes[][2] = {{1, 1},   {1, 9},   {9, 1},    {3, 5},    {7, 64},
+static const int shapes[][2] = {{3, 5},   {1, 1},   {1, 9},    {9, 1},    {7, 64},
                                 {65, 10}, {33, 17}, {257, 31}, {31, 257}, {2, 1000}};
 #define FOR_SHAPES(rows, cols)                                                                     \
     for (size_t at_ = 0; at_ < sizeof shapes / sizeof *shapes; at_++)                              \
         for (int rows = shapes[at_][0], cols = shapes[at_][1]; rows; rows = 0)
 
-CLAIM(lab1_reduce, sum_matches_definition) {
-    static const int sizes[] = {1, 2, 7, 64, 255, 1000, 1024, 70001};
+static void reduce_case(claim *c, const call_target *t, const char *op, int rows, int cols) {
+    claim_case(c, t, "%s of x[%d,%d]", op, rows, cols);
+    claim_trait(c, "large", rows > 32 || cols > 32);
+    claim_trait(c, "nonsquare", rows != cols);
+}
+
+static void expect_sum(claim *c, const call_target *t, size_t n) {
+    if (!bound_judges(n)) return;
     call_report r;
+    tl_real *x = draw_reals(c, n), y = 0;
+    double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
+    double rough = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
+    claim_case(c, t, "sum of x[%zu]", n);
+    claim_trait(c, "large", n > 64);
+    double *bound = bound_of(c, &scale, 1, n);
+    call_sum(t, &r, &y, x, n);
+    expect_ok(c, &r);
+    expect_close(c, "y", &y, &want, bound, SHAPE(1));
+    expect_sharp(c, &rough, &want, bound, 1);
+}
+
+CLAIM(lab1_reduce, sum_matches_definition) {
+    static const size_t sizes[] = {7, 1, 2, 64, 255, 1000, 1024, 70001};
     FOR_TARGETS (t)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            size_t n = (size_t)sizes[s];
-            if (!bound_judges(n)) continue;
-            tl_real *x = draw_reals(c, n), y = 0;
-            double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
-            double bound = bound_factor(n) * scale;
-            double coarse = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
-            claim_case(c, t, "sum of x[%zu]", n);
-            call_sum(t, &r, &y, x, n);
-            expect_ok(c, &r);
-            expect_close(c, "y", &y, &want, &bound, SHAPE(1));
-            expect_sharp(c, &coarse, &want, &bound, 1);
-        }
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) expect_sum(c, t, sizes[s]);
 }
 
 /* One after the other, n equal numbers lose a digit with every factor of ten (in float 0.1 added a
@@ -63,8 +71,8 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
     double *want = doubles(c, outs), *scale = doubles(c, outs), *coarse = doubles(c, outs);
     oracle(want, scale, widen(c, x, n), rows, cols);
     oracle(coarse, NULL, coarsen(c, widen(c, x, n), n), rows, cols);
+    reduce_case(c, t, name, rows, cols);
     double *bound = bound_of(c, scale, outs, terms);
-    claim_case(c, t, "%s of x[%d,%d]", name, rows, cols);
     call(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_close(c, "y", y, want, bound, SHAPE((int)outs));
@@ -84,28 +92,58 @@ CLAIM(lab1_reduce, sum_cols_matches_definition) {
 }
 
 /* Maxima of negative numbers, and argmax of the first of equal ones. */
-CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
+static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_report r;
+    size_t n = (size_t)rows * (size_t)cols;
+    tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
+    for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
+    double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
+    int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
+    for (int i = 0; i < rows; i++) {
+        where[i] = oracle_argmax(wide + (size_t)i * (size_t)cols, cols);
+        want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
+    }
+    reduce_case(c, t, "max_cols", rows, cols);
+    call_max_cols(t, &r, y, x, rows, cols);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, SHAPE(rows));
+    reduce_case(c, t, "argmax_cols", rows, cols);
+    call_argmax_cols(t, &r, got, x, rows, cols);
+    expect_ok(c, &r);
+    expect_ints(c, "y", got, where, SHAPE(rows));
+}
+
+CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
     FOR_TARGETS (t)
-        FOR_SHAPES (rows, cols) {
-            size_t n = (size_t)rows * (size_t)cols;
-            tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
-            for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
-            double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
-            int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
-            for (int i = 0; i < rows; i++) {
-                where[i] = oracle_argmax(wide + (size_t)i * (size_t)cols, cols);
-                want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
-            }
-            claim_case(c, t, "max_cols of x[%d,%d]", rows, cols);
-            call_max_cols(t, &r, y, x, rows, cols);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, want, SHAPE(rows));
-            claim_case(c, t, "argmax_cols of x[%d,%d]", rows, cols);
-            call_argmax_cols(t, &r, got, x, rows, cols);
-            expect_ok(c, &r);
-            expect_ints(c, "y", got, where, SHAPE(rows));
+        FOR_SHAPES (rows, cols) expect_winners(c, t, rows, cols);
+}
+
+/* A net that has diverged must show: nothing is larger than a NaN, and of several the first counts.
+ */
+CLAIM(lab1_reduce, nan_wins_over_numbers) {
+    enum { ROWS = 5, COLS = 300 };
+    static const int first[ROWS] = {0, COLS - 1, 129, 31, -1}; /* in each row; -1: none */
+    call_report r;
+    FOR_TARGETS (t) {
+        tl_real *x = draw_reals(c, ROWS * COLS), y[ROWS];
+        int32_t got[ROWS], where[ROWS];
+        double want[ROWS], *wide = widen(c, x, ROWS * COLS);
+        for (int i = 0; i < ROWS; i++) {
+            where[i] = first[i] < 0 ? oracle_argmax(wide + i * COLS, COLS) : first[i];
+            want[i] = first[i] < 0 ? wide[i * COLS + where[i]] : (double)NAN;
+            if (first[i] >= 0) x[i * COLS + first[i]] = (tl_real)NAN;
         }
+        x[2 * COLS + 200] = x[3 * COLS + 32] = (tl_real)NAN;
+        x[0 * COLS + 7] = x[3 * COLS + 7] = (tl_real)INFINITY;
+        claim_case(c, t, "max_cols of x[%d,%d] with NaN in four rows", ROWS, COLS);
+        call_max_cols(t, &r, y, x, ROWS, COLS);
+        expect_ok(c, &r);
+        expect_equal(c, "y", y, want, SHAPE(ROWS));
+        claim_case(c, t, "argmax_cols of x[%d,%d] with NaN in four rows", ROWS, COLS);
+        call_argmax_cols(t, &r, got, x, ROWS, COLS);
+        expect_ok(c, &r);
+        expect_ints(c, "y", got, where, SHAPE(ROWS));
+    }
 }
 
 /* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2.
@@ -118,7 +156,7 @@ CLAIM(lab1_reduce, bits_do_not_depend_on_threads) {
     tl_real *x = draw_reals(c, n), *first = reals(c, 1 + (size_t)rows + (size_t)cols);
     tl_real *again = reals(c, 1 + (size_t)rows + (size_t)cols);
     for (size_t k = 0; k <= sizeof threads / sizeof *threads; k++) {
-        call_target t = claim_targets[0];
+        call_target t = claim_targets[0]; /* of the cpu */
         if (k) t.threads = threads[k - 1];
         tl_real *y = k ? again : first;
         claim_case(c, &t, "sum, sum_rows, sum_cols of x[%d,%d]", rows, cols);
@@ -129,5 +167,16 @@ CLAIM(lab1_reduce, bits_do_not_depend_on_threads) {
         call_sum_cols(&t, &r, y + 1 + cols, x, rows, cols);
         expect_ok(c, &r);
         if (k) expect_same_bits(c, "all sums", again, first, SHAPE(1 + rows + cols));
+    }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab1_reduce, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        expect_sum(c, t, 700);
+        expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, 37, 41, t);
+        expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, 37, 41, t);
+        expect_winners(c, t, 5, 300);
     }
 }

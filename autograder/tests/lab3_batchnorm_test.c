@@ -58,6 +58,8 @@ static bn_data draw_data(claim *c, const tl_batchnorm_geom *g, double center, do
 static void bn_case(claim *c, const call_target *t, const char *op, const tl_batchnorm_geom *g) {
     claim_case(c, t, "%s x[%d,%d,%d] eps %g momentum %g", op, g->n, g->c, g->hw, g->eps,
                g->momentum);
+    claim_trait(c, "batch", g->n > 1);
+    claim_trait(c, "channels", g->c > 1);
 }
 
 /* y = gamma (x - mean) inv_std + beta: errors of mean and inv_std, and five roundings. */
@@ -99,7 +101,7 @@ static void expect_forward(claim *c, const call_target *t, const bn_data *d, tl_
     expect_close(c, "inv_std", inv_std, d->inv_std, d->inv_bound, SHAPE(d->g.c));
     oracle_normalise(want, scale, d->x_d, d->gamma_d, d->beta_d, d->mean, d->inv_std, d->g.n,
                      d->g.c, d->g.hw);
-    expect_close(c, "y", y, want, output_bound(c, d, scale), SHAPE(d->g.n, d->g.c, d->g.hw));
+    expect_close(c, "y", y, want, output_bound(c, d, scale), AXES("ncp", d->g.n, d->g.c, d->g.hw));
     double *var = doubles(c, ch), *var_bound = doubles(c, ch);
     double unbias = (double)d->m / ((double)d->m - 1);
     for (size_t k = 0; k < ch; k++) {
@@ -223,12 +225,12 @@ CLAIM(lab3_batchnorm, backward_matches_definition_and_accumulates) {
             bn_case(c, t, "batchnorm_bwd", &d.g);
             call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, d.dy, d.x, d.gamma, mean, inv_std, &d.g);
             expect_ok(c, &r);
-            expect_close(c, "dbeta", dbeta, want.dbeta,
-                         bound_of(c, want.dbeta_scale, d.ch, d.m + 1), SHAPE(d.g.c));
-            expect_close(c, "dgamma", dgamma, want.dgamma,
-                         bound_of(c, want.dgamma_scale, d.ch, d.m + 4), SHAPE(d.g.c));
-            expect_close(c, "dx", dx, want.dx, bound_of(c, want.dx_scale, d.n, d.m + 8),
-                         SHAPE(d.g.n, d.g.c, d.g.hw));
+            expect_added(c, "dbeta", dbeta, dbeta0, want.dbeta,
+                         bound_of(c, want.dbeta_scale, d.ch, d.m + 1), AXES("c", d.g.c));
+            expect_added(c, "dgamma", dgamma, dgamma0, want.dgamma,
+                         bound_of(c, want.dgamma_scale, d.ch, d.m + 4), AXES("c", d.g.c));
+            expect_added(c, "dx", dx, dx0, want.dx, bound_of(c, want.dx_scale, d.n, d.m + 8),
+                         AXES("ncp", d.g.n, d.g.c, d.g.hw));
         }
 }
 

@@ -3,6 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
+#include "launches.h"
 #include "numeric.h"
 
 /* n, in, out: the last is judged forward in float, and its weight gradient too. */
@@ -19,8 +20,8 @@ typedef struct linear_data {
     double *x_d, *w_d, *b_d, *dy_d;
 } linear_data;
 
-static linear_data draw_data(claim *c, int s) {
-    linear_data d = {.g = shapes[s]};
+static linear_data draw_shape(claim *c, tl_linear_geom g) {
+    linear_data d = {.g = g};
     d.xs = (size_t)d.g.n * (size_t)d.g.in;
     d.ws = (size_t)d.g.in * (size_t)d.g.out;
     d.ys = (size_t)d.g.n * (size_t)d.g.out;
@@ -31,6 +32,8 @@ static linear_data draw_data(claim *c, int s) {
     d.dy_d = widen(c, d.dy = draw_reals(c, d.ys), d.ys);
     return d;
 }
+
+static linear_data draw_data(claim *c, int s) { return draw_shape(c, shapes[s]); }
 
 static linear_data coarse_data(claim *c, const linear_data *d) {
     linear_data coarse = *d;
@@ -48,6 +51,8 @@ static linear_data coarse_data(claim *c, const linear_data *d) {
 
 static void linear_case(claim *c, const call_target *t, const char *op, const tl_linear_geom *g) {
     claim_case(c, t, "%s x[%d,%d] w[%d,%d]", op, g->n, g->in, g->out, g->in);
+    claim_trait(c, "batch", g->n > 1);
+    claim_trait(c, "nonsquare", g->in != g->out);
 }
 
 /* `in` products and a bias per output: a forgotten b fails, and b[0] added everywhere. */
@@ -65,7 +70,7 @@ static void expect_forward(claim *c, const call_target *t, const linear_data *d,
     linear_case(c, t, bias ? "linear_fwd" : "linear_fwd without bias", g);
     call_linear_fwd(t, &r, y, d->x, d->w, bias ? d->b : NULL, g);
     expect_ok(c, &r);
-    expect_close(c, "y", y, want, bound, SHAPE(g->n, g->out));
+    expect_close(c, "y", y, want, bound, AXES("nk", g->n, g->out));
     expect_sharp(c, rough, want, bound, d->ys);
 }
 
@@ -91,8 +96,8 @@ static size_t gradient_terms(const linear_data *d, gradient of) {
 }
 
 static expect_shape gradient_shape(const linear_data *d, gradient of) {
-    if (of == OF_INPUT) return SHAPE(d->g.n, d->g.in);
-    return of == OF_WEIGHT ? SHAPE(d->g.out, d->g.in) : SHAPE(d->g.out);
+    if (of == OF_INPUT) return AXES("nc", d->g.n, d->g.in);
+    return of == OF_WEIGHT ? AXES("ki", d->g.out, d->g.in) : AXES("k", d->g.out);
 }
 
 static void define_gradient(double *grad, double *scale, const linear_data *d, gradient of) {
@@ -126,7 +131,7 @@ static void expect_gradient(claim *c, const call_target *t, const linear_data *d
     }
     double *bound = bound_of(c, scale, n, terms);
     call_gradient(c, t, grad, d, of);
-    expect_close(c, gradient_name[of], grad, want, bound, gradient_shape(d, of));
+    expect_added(c, gradient_name[of], grad, before, want, bound, gradient_shape(d, of));
     expect_sharp(c, rough, want, bound, n);
 }
 
@@ -175,4 +180,35 @@ CLAIM(lab3_linear, all_gradients_match_numeric) {
                 call_gradient(c, t, grad, &d, of);
                 expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
             }
+}
+
+/* One of the four operations on a batch; -1: forward. */
+static void expect_one(claim *c, const call_target *t, int images, int of) {
+    linear_data d = draw_shape(c, (tl_linear_geom){images, 12, 5});
+    if (of < 0)
+        expect_forward(c, t, &d, true);
+    else
+        expect_gradient(c, t, &d, (gradient)of);
+}
+
+/* The batch is a dimension of the product: no launch belongs to one image. */
+CLAIM(lab3_linear, launches_do_not_grow_with_the_batch) {
+    FOR_TARGETS (t)
+        for (int of = -1; of <= (int)OF_BIAS; of++) {
+            launches seen = launches_none();
+            for (int images = 2; images <= 9; images += 7) {
+                expect_one(c, t, images, of);
+                expect_launches(c, &seen);
+            }
+        }
+}
+
+/* An operation only queues work. */
+CLAIM(lab3_linear, nothing_waits_for_the_device) {
+    FOR_TARGETS (t)
+        for (int of = -1; of <= (int)OF_BIAS; of++) {
+            call_target recorded = launches_recorded(t);
+            expect_one(c, t, 2, of); /* what is set up once is set up now */
+            expect_one(c, &recorded, 2, of);
+        }
 }

@@ -3,6 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
+#include "launches.h"
 #include "numeric.h"
 
 /* n, c, h, w, r, s, stride, pad */
@@ -34,6 +35,10 @@ static tl_pool2d_geom shape(claim *c, int s) {
 static void pool_case(claim *c, const call_target *t, const char *op, const tl_pool2d_geom *g) {
     claim_case(c, t, "%s x[%d,%d,%d,%d] window %d,%d stride %d,%d pad %d,%d", op, g->n, g->c, g->h,
                g->w, g->r, g->s, g->stride_h, g->stride_w, g->pad_h, g->pad_w);
+    claim_trait(c, "padding", g->pad_h + g->pad_w > 0);
+    claim_trait(c, "overlap", g->stride_h < g->r || g->stride_w < g->s);
+    claim_trait(c, "nonsquare",
+                g->h != g->w || g->r != g->s || g->stride_h != g->stride_w || g->pad_h != g->pad_w);
 }
 
 /* Values and winners are copies and indices: there is one right answer. */
@@ -48,8 +53,8 @@ static void expect_forward(claim *c, const call_target *t, const tl_pool2d_geom 
     pool_case(c, t, "maxpool2d_fwd", g);
     call_maxpool2d_fwd(t, &r, y, argmax, x, g);
     expect_ok(c, &r);
-    expect_equal(c, "y", y, want, SHAPE(g->n, g->c, g->p, g->q));
-    expect_ints(c, "argmax", argmax, winner, SHAPE(g->n, g->c, g->p, g->q));
+    expect_equal(c, "y", y, want, AXES("ncpq", g->n, g->c, g->p, g->q));
+    expect_ints(c, "argmax", argmax, winner, AXES("ncpq", g->n, g->c, g->p, g->q));
 }
 
 CLAIM(lab3_maxpool2d, forward_takes_the_largest) {
@@ -119,7 +124,7 @@ CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
             pool_case(c, t, "maxpool2d_bwd", &g);
             call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
             expect_ok(c, &r);
-            expect_close(c, "dx", dx, want, bound, SHAPE(g.n, g.c, g.h, g.w));
+            expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g.n, g.c, g.h, g.w));
             expect_sharp(c, rough, want, bound, n);
         }
 }
@@ -166,6 +171,48 @@ CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
                              weighted_output, &f);
             double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s);
             for (size_t i = 0; i < n; i++) bound[i] += error[i];
-            expect_close(c, "dx", dx, numeric, bound, SHAPE(g.n, g.c, g.h, g.w));
+            expect_close(c, "dx", dx, numeric, bound, AXES("nchw", g.n, g.c, g.h, g.w));
         }
+}
+
+static tl_pool2d_geom batch_of(claim *c, int images) {
+    tl_pool2d_geom g = {images, 3, 7, 6, 3, 2, 2, 2, 1, 0, 0, 0};
+    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+    return g;
+}
+
+/* dx of drawn winners: its values are other claims' business. */
+static void run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
+    call_report r;
+    size_t n = tl_pool2d_x_size(g), outs = tl_pool2d_y_size(g);
+    double *x = widen(c, draw_reals(c, n), n), *y = doubles(c, outs);
+    int32_t *argmax = ints(c, outs);
+    oracle_maxpool2d_fwd(y, argmax, x, g);
+    pool_case(c, t, "maxpool2d_bwd", g);
+    call_maxpool2d_bwd(t, &r, reals(c, n), draw_reals(c, outs), argmax, g);
+    expect_ok(c, &r);
+}
+
+/* The batch belongs into the grid: a loop over images on the host pays its launches n times. */
+CLAIM(lab3_maxpool2d, launches_do_not_grow_with_the_batch) {
+    FOR_TARGETS (t) {
+        launches forward = launches_none(), backward = launches_none();
+        for (int images = 2; images <= 9; images += 7) {
+            tl_pool2d_geom g = batch_of(c, images);
+            expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+            expect_launches(c, &forward);
+            run_backward(c, t, &g);
+            expect_launches(c, &backward);
+        }
+    }
+}
+
+/* An operation only queues work. */
+CLAIM(lab3_maxpool2d, nothing_waits_for_the_device) {
+    FOR_TARGETS (t) {
+        call_target recorded = launches_recorded(t);
+        tl_pool2d_geom g = batch_of(c, 2);
+        expect_forward(c, &recorded, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+        run_backward(c, &recorded, &g);
+    }
 }

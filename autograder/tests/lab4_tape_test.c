@@ -274,6 +274,11 @@ CLAIM(lab4_tape, backward_of_what_is_no_loss_is_refused) {
         call_report r;
         graph g = graph_new(c, 10, 20);
         int x = graph_parameter(&g, SHAPE(2, 3), 3);
+        DO(&g, GRAPH_BACKWARD, graph_sum(&g, x));
+        graph_run(&g, t, &r, "backward of a sum");
+        expect_ok(c, &r);
+        g = graph_new(c, 10, 20);
+        x = graph_parameter(&g, SHAPE(2, 3), 3);
         DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(2, 3), GRAPH_SCALE, x, 2, 1));
         graph_run(&g, t, &r, "backward of six elements");
         expect_status(c, &r, TL_ESHAPE);

@@ -6,12 +6,13 @@
 #include "autograder/call/train.h"
 #include "expect.h"
 #include "graph_build.h"
+#include "training.h"
 
 #include <string.h>
 
 #include "tl/nets.h"
 
-enum { C = 2, H = 3, W = 4, PIXELS = C * H * W, CLASSES = 5, WEIGHTS = CLASSES * PIXELS };
+enum { C = 2, H = 3, W = 4, PIXELS = C * H * W, KINDS = 5, WEIGHTS = KINDS * PIXELS };
 enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the last of 3 images */
 /* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
 enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
@@ -31,23 +32,23 @@ typedef struct course {
 
 static course draw_course(claim *c) {
     course k = {.seed = draw_bits(c) >> 1};
-    k.both = (tl_device_split){.count = COUNT + TESTS, .c = C, .h = H, .w = W, .classes = CLASSES};
+    k.both = (tl_device_split){.count = COUNT + TESTS, .c = C, .h = H, .w = W, .classes = KINDS};
     k.both.images = claim_memory(c, (COUNT + TESTS) * PIXELS, 1);
     k.both.labels = claim_memory(c, COUNT + TESTS, 1);
     k.both.lut = draw_reals(c, C * 256);
     for (int i = 0; i < (COUNT + TESTS) * PIXELS; i++) k.both.images[i] = (uint8_t)draw_bits(c);
-    for (int i = 0; i < COUNT + TESTS; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, CLASSES - 1);
+    for (int i = 0; i < COUNT + TESTS; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, KINDS - 1);
     k.train = k.test = k.both;
     k.train.count = COUNT;
     k.test.count = TESTS;
     k.test.images += COUNT * PIXELS;
     k.test.labels += COUNT;
-    k.start = draw_reals(c, WEIGHTS + CLASSES);
+    k.start = draw_reals(c, WEIGHTS + KINDS);
     k.flat = reals(c, FLAT);
     k.velocity = reals(c, FLAT);
     k.grad = reals(c, FLAT);
     memcpy(k.flat, k.start, WEIGHTS * sizeof *k.flat);
-    memcpy(k.flat + BIAS, k.start + WEIGHTS, CLASSES * sizeof *k.flat);
+    memcpy(k.flat + BIAS, k.start + WEIGHTS, KINDS * sizeof *k.flat);
     return k;
 }
 
@@ -57,7 +58,7 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
     int64_t program[64] = {[TRAIN_C] = C,
                            [TRAIN_H] = H,
                            [TRAIN_W] = W,
-                           [TRAIN_CLASSES] = CLASSES,
+                           [TRAIN_CLASSES] = KINDS,
                            [TRAIN_COUNT] = COUNT,
                            [TRAIN_TEST_COUNT] = TESTS,
                            [TRAIN_BATCH] = BATCH,
@@ -67,8 +68,8 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
                            [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
                            [TRAIN_TURN] = 2,
                            [TRAIN_TOTAL] = 6};
-    const int64_t layers[] = {TL_LAYER_FLATTEN, 0,       0, 0, TL_LAYER_DROPOUT, 0, 0, 500,
-                              TL_LAYER_LINEAR,  CLASSES, 0, 0, TL_LAYER_END,     0, 0, 0,
+    const int64_t layers[] = {TL_LAYER_FLATTEN, 0,     0, 0, TL_LAYER_DROPOUT, 0, 0, 500,
+                              TL_LAYER_LINEAR,  KINDS, 0, 0, TL_LAYER_END,     0, 0, 0,
                               TRAIN_LOAD};
     size_t used = TRAIN_HEADER;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
@@ -77,7 +78,7 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
     call_report r;
     tl_real *out = reals(c, results);
     claim_case(c, t, "training a linear layer: %s", what);
-    call_train(t, &r, out, results, k->start, WEIGHTS + CLASSES, &k->both, number, program,
+    call_train(t, &r, out, results, k->start, WEIGHTS + KINDS, &k->both, number, program,
                used + length);
     expect_ok(c, &r);
     return out;
@@ -95,14 +96,14 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
     claim_case(c, t, "the replay of a batch");
     call_batch_load(t, &r, x, label, split, step, b);
     expect_ok(c, &r);
-    graph g = graph_new(c, 20, (size_t)b->n * PIXELS + WEIGHTS + CLASSES);
+    graph g = graph_new(c, 20, (size_t)b->n * PIXELS + WEIGHTS + KINDS);
     memcpy(g.label, label, (size_t)b->n * sizeof *label);
     g.labels = (size_t)b->n;
     int in = graph_input_of(&g, SHAPE(b->n, C, H, W), x, false);
-    int w = graph_parameter_of(&g, SHAPE(CLASSES, PIXELS), k->flat);
-    int bias = graph_parameter_of(&g, SHAPE(CLASSES), k->flat + BIAS);
+    int w = graph_parameter_of(&g, SHAPE(KINDS, PIXELS), k->flat);
+    int bias = graph_parameter_of(&g, SHAPE(KINDS), k->flat + BIAS);
     int flat = GRAPH(&g, SHAPE(b->n, PIXELS), GRAPH_RESHAPE, in, 2, b->n, PIXELS, 1, 1);
-    int logits = GRAPH(&g, SHAPE(b->n, CLASSES), GRAPH_LINEAR, flat, w, bias);
+    int logits = GRAPH(&g, SHAPE(b->n, KINDS), GRAPH_LINEAR, flat, w, bias);
     DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, logits));
     graph_read(&g, GRAPH_READ_VALUE, logits);
     graph_read(&g, GRAPH_READ_GRAD, w);
@@ -110,10 +111,10 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
     graph_run(&g, t, &r, "the replay of a batch");
     expect_ok(c, &r);
     memcpy(k->grad, graph_result(&g, w), WEIGHTS * sizeof *k->grad);
-    memcpy(k->grad + BIAS, graph_result(&g, bias), CLASSES * sizeof *k->grad);
-    tl_real loss, row_loss[BATCH], prob[BATCH * CLASSES];
+    memcpy(k->grad + BIAS, graph_result(&g, bias), KINDS * sizeof *k->grad);
+    tl_real loss, row_loss[BATCH], prob[BATCH * KINDS];
     call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, graph_result(&g, logits), label, b->n,
-                          CLASSES);
+                          KINDS);
     expect_ok(c, &r);
     for (int i = 0; i < b->n; i++) k->loss += row_loss[i];
     k->count += (uint64_t)b->n;
@@ -262,4 +263,33 @@ CLAIM(lab5_train, evaluation_drops_nothing) {
         for (int i = 3; i < 3 + FLAT; i++) differ += drop[i] != plain[i];
         expect_true(c, differ > WEIGHTS / 2, "only %d gradients notice the dropout", differ);
     }
+}
+
+/* A program's progress, logs and checkpoints hang on on_step: called after every step with the
+ * number of its images, and its failure ends the epoch there. */
+CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "an epoch that on_step ends after 2 steps, and its rest",
+                           FLAT + 10, TRAIN_INTERRUPT, 2, TRAIN_READ_POSITION, TRAIN_READ_CALLS,
+                           TRAIN_EPOCH, TRAIN_READ_CALLS, TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS);
+        const double broken_off[] = {0, 2 * BATCH, 2}, calls[] = {2, 2 * BATCH};
+        const double rest[] = {STEPS, COUNT};
+        expect_equal(c, "epoch, image, step where it ended", out, broken_off, SHAPE(3));
+        expect_equal(c, "calls and images until then", out + 3, calls, SHAPE(2));
+        expect_equal(c, "calls and images of the whole epoch", out + 5, rest, SHAPE(2));
+        replay_steps(c, t, &k, 1);
+        expect_same_bits(c, "weights", out + 7, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + 7 + FLAT, &k);
+    }
+}
+
+/* A loop that learns: a convolution net with SGD, and with Adam. */
+CLAIM(lab5_train, returned_weights_know_images_never_sent) {
+    static const training_plan plans[] = {
+        {"SGD with momentum", {8}, 600, 4, 20, 0, false, TL_SCHEDULE_COSINE, 0.05, 0.9, 0.75},
+        {"Adam with crops", {8}, 600, 4, 20, 1, true, TL_SCHEDULE_TRIANGULAR, 0.01, 0, 0.75},
+    };
+    FOR_TARGETS (t)
+        for (int i = 0; i < 2; i++) expect_training(c, t, &plans[i]);
 }

@@ -41,8 +41,8 @@ static run open_run(claim *c, const char *net, const char *rungs, int threads, s
     run r = {0};
     const tl_net_spec *spec = tl_net_find(net);
     expect_true(c, spec != NULL, "there is no net %s", net);
-    claim_case(c, &(call_target){"cpu", rungs, threads, 0}, "training net %s, batch %d of %zu", net,
-               batch, images);
+    claim_case(c, &(call_target){.device = "cpu", .rungs = rungs, .threads = threads},
+               "training net %s, batch %d of %zu", net, batch, images);
     ok(c, tl_device_open(&r.ctx, "cpu", rungs, threads));
     r.tr = (tl_trainer){.ctx = r.ctx, .batch = batch, .seed = c->seed};
     upload(c, &r, spec, images);

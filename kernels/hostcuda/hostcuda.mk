@@ -1,70 +1,142 @@
 # hostcuda.mk: the rules of kernels/hostcuda, for a Makefile that includes them.
 #
-# Given: HOSTCUDA (this folder), HOSTCUDA_BUILD (where things go), HOSTCUDA_CXX (g++ or clang++),
-# HOSTCUDA_CC. Made: $(HOSTCUDA_REWRITE), $(HOSTCUDA_OBJECTS), $(HOSTCUDA_BUILD)/corpus.
-# An object of a .cu file:  $(eval $(call hostcuda_rules,MODE,FLAGS))  gives
-# $(HOSTCUDA_BUILD)/MODE/%.o from %.cu through %.hc.cpp.
+#   $(HOSTCUDA_REWRITE)                                       the rewriter
+#   $(eval $(call hostcuda_library,FOLDER,CC,FLAGS))          FOLDER/{runtime,cublas}/*.o
+#   $(call hostcuda_library_objects,FOLDER)                   ... their names
+#   $(eval $(call hostcuda_objects,FOLDER,CXX,FLAGS,FILES))   FOLDER/x.cu.o of each x.cu of FILES
+#   $(call hostcuda_plugin,CXX,FLAGS,OUT.so,OBJECTS)          the command that links a plug-in
+#
+# FLAGS are further ones, such as -O3, $(HOSTCUDA_SAN) or -DNAME. A change of compilers or flags
+# rebuilds what they made. HOSTCUDA_INCLUDES are -I flags for .cu files; it may use $*, a file's
+# path without .cu. V=1 shows every command.
 
 HOSTCUDA ?= kernels/hostcuda
 HOSTCUDA_BUILD ?= build/hostcuda
-HOSTCUDA_CXX ?= g++
-HOSTCUDA_CC ?= gcc
 HOSTCUDA_INCLUDES ?=
 
 HOSTCUDA_REWRITE := $(HOSTCUDA_BUILD)/hostcuda-rewrite
 HOSTCUDA_SOURCES := $(wildcard $(HOSTCUDA)/runtime/*.c $(HOSTCUDA)/cublas/*.c)
-HOSTCUDA_OBJECTS := $(HOSTCUDA_SOURCES:$(HOSTCUDA)/%.c=$(HOSTCUDA_BUILD)/%.o)
-HOSTCUDA_HEADERS := $(wildcard $(HOSTCUDA)/include/*.h $(HOSTCUDA)/include/hostcuda/*.h \
-	$(HOSTCUDA)/include/cassert $(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc)
+HOSTCUDA_HEADERS := $(wildcard $(HOSTCUDA)/include/*.h $(HOSTCUDA)/include/cassert \
+	$(HOSTCUDA)/include/hostcuda/*.h \
+	$(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc $(HOSTCUDA)/check/*.h)
 HOSTCUDA_LIBS := -lopenblas -lpthread -ldl -lm
 HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 
 # Hidden symbols and a few bytes of thread-local data: so a plug-in loads and captures nothing.
 # Line tables name the fault's line (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5);
-# clash protection makes a large frame touch the guard page of its stack.
+# without tail calls the kernel stands in a backtrace, and not only what it called last; clash
+# protection makes a large frame touch the guard page of its stack.
 HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
-# SAN=1: ASan + UBSan; the runtime tells them of its fibers. Build into a folder of its own.
-HOSTCUDA_SAN := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer)
-HOSTCUDA_CFLAGS ?= -std=gnu11 -O2 -g $(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) \
+HOSTCUDA_CFLAGS := -std=gnu11 -O2 -g $(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_WARNINGS) \
 	-Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
-HOSTCUDA_CXXFLAGS ?= -std=c++17 -O2 -march=native -g1 -gdwarf-4 -fstack-clash-protection \
-	$(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) -I$(HOSTCUDA)/include
+# A host compiler knows no `#pragma unroll`; gcc cannot see that a load and its use a loop later stand
+# under equal conditions, which is how kernels hide the latency of memory.
+# A static member that is only declared has no section yet. clang lacks some of these warnings.
+HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-warning-option -Wno-unknown-pragmas \
+	-Wno-sign-compare -Wno-maybe-uninitialized -Wno-ignored-attributes
+HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
+	-fstack-clash-protection $(HOSTCUDA_LINK_SAFE) \
+	$(HOSTCUDA_CU_WARNINGS) -I$(HOSTCUDA)/include
+# ASan + UBSan; the runtime tells them of its fibers.
+HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
+	-fno-omit-frame-pointer
+
+# CHECK=1: a student's file calls a hook before each access, and no optimisation takes one away; the
+# hooks are ours (check/), libtsan is not linked. -O1 overrides what stands before it.
+HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
+HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -fno-builtin -fsanitize=thread
+HOSTCUDA_HOOKS_g++ := -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
+	--param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0
+HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
+	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile \
+	-tsan-instrument-func-entry-exit=0)
+# $(1): a C++ compiler by any name
+hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
+HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_$f)
+
+hostcuda_q := $(if $(V),,@)
+hostcuda_say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
+# Writes stdin to $(1), but leaves an equal file (and its time) alone.
+hostcuda_replace = cat >$(1).part; cmp -s $(1).part $(1) && rm $(1).part || mv $(1).part $(1)
 
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)
-	$(HOSTCUDA_CC) -std=gnu11 -O2 $(HOSTCUDA_WARNINGS) -o $@ $(filter %.c,$^)
+	$(call hostcuda_say,CC,$@)
+	$(hostcuda_q)$(or $(HOSTCUDA_CC),$(CC)) -std=gnu11 -O2 $(HOSTCUDA_WARNINGS) -o $@ $(filter %.c,$^)
 
-$(HOSTCUDA_BUILD)/%.o: $(HOSTCUDA)/%.c $(HOSTCUDA_HEADERS)
-	@mkdir -p $(@D)
-	$(HOSTCUDA_CC) $(HOSTCUDA_CFLAGS) -c -o $@ $<
-
-# $(1): folder below HOSTCUDA_BUILD, $(2): further flags, such as -DTL_REAL_DOUBLE
-define hostcuda_rules
-$$(HOSTCUDA_BUILD)/$(1)/%.hc.cpp: %.cu $$(HOSTCUDA_REWRITE)
+define hostcuda_library
+$(1)/%.o: $(HOSTCUDA)/%.c $$(HOSTCUDA_HEADERS) $(1)/library-flags
 	@mkdir -p $$(@D)
-	$$(HOSTCUDA_REWRITE) $$(HOSTCUDA_INCLUDES) $$< >$$@.part && mv $$@.part $$@
+	$$(call hostcuda_say,CC,$$@)
+	$$(hostcuda_q)$(2) $$(HOSTCUDA_CFLAGS) $(3) -c -o $$@ $$<
 
-$$(HOSTCUDA_BUILD)/$(1)/%.o: $$(HOSTCUDA_BUILD)/$(1)/%.hc.cpp $$(HOSTCUDA_HEADERS)
-	$$(HOSTCUDA_CXX) $$(HOSTCUDA_CXXFLAGS) $(2) $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$*) -MMD -MP -c -o $$@ $$<
+$(1)/library-flags: hostcuda-always
+	@mkdir -p $$(@D)
+	@{ $(2) --version; echo '$$(HOSTCUDA_CFLAGS) $(3)'; } | { $$(call hostcuda_replace,$$@); }
 endef
-$(eval $(call hostcuda_rules,cu,))
-.PRECIOUS: $(HOSTCUDA_BUILD)/cu/%.hc.cpp
 
-# A plug-in: $(call hostcuda_plugin,OUT.so,OBJECTS) links .cu objects with the runtime.
-hostcuda_plugin = $(HOSTCUDA_CXX) $(HOSTCUDA_SAN) -shared -Wl,-Bsymbolic -Wl,--no-undefined -o $(1) $(2) \
-	$(HOSTCUDA_OBJECTS) $(HOSTCUDA_LIBS)
+hostcuda_library_objects = $(HOSTCUDA_SOURCES:$(HOSTCUDA)/%.c=$(1)/%.o)
+# ... of a library that was made with $(HOSTCUDA_CHECK)
+hostcuda_check_objects = $(call hostcuda_library_objects,$(1)) \
+	$(patsubst $(HOSTCUDA)/%.c,$(1)/%.o,$(wildcard $(HOSTCUDA)/check/*.c))
 
-# ---- the corpus ----
+# The rewriter puts headers that hold CUDA syntax into its output and names them in x.hc.d.
+define hostcuda_objects
+$(1)/%.hc.cpp: %.cu $$(HOSTCUDA_REWRITE)
+	@mkdir -p $$(@D)
+	$$(hostcuda_q)$$(HOSTCUDA_REWRITE) $$(HOSTCUDA_INCLUDES) -d $$(@:.cpp=.d) -o $$@ $$<
 
-HOSTCUDA_CASES := $(wildcard $(HOSTCUDA)/tests/*.cu)
-HOSTCUDA_CASE_OBJECTS := $(HOSTCUDA_CASES:%.cu=$(HOSTCUDA_BUILD)/cu/%.o)
+$(1)/%.cu.o: $(1)/%.hc.cpp $$(HOSTCUDA_HEADERS) $(1)/cu-flags
+	$$(call hostcuda_say,CUCC,$$@)
+	$$(hostcuda_q)$(2) $$(HOSTCUDA_CXXFLAGS) $(3) $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$*) \
+	    -MMD -MP -c -o $$@ $$<
+	$(if $(findstring $(HOSTCUDA_CHECK),$(3)),$$(hostcuda_q)objcopy $$(HOSTCUDA_RENAME) $$@)
 
-$(HOSTCUDA_CASE_OBJECTS): $(HOSTCUDA)/tests/cases.h
+$(1)/cu-flags: hostcuda-always
+	@mkdir -p $$(@D)
+	@{ $(2) --version; printf '%s\n' '$$(HOSTCUDA_CXXFLAGS)' $$(call hostcuda_quote,$(3)); } | \
+	    { $$(call hostcuda_replace,$$@); }
 
-$(HOSTCUDA_BUILD)/corpus: $(HOSTCUDA)/tests/runner.cpp $(HOSTCUDA_CASE_OBJECTS) $(HOSTCUDA_OBJECTS)
-	$(HOSTCUDA_CXX) -std=c++17 -O1 $(HOSTCUDA_SAN) $(HOSTCUDA_WARNINGS) -o $@ $(filter %.cpp %.o,$^) $(HOSTCUDA_LIBS)
+-include $(4:%.cu=$(1)/%.hc.d) $(4:%=$(1)/%.d)
+endef
+hostcuda_quote = '$(subst ','\'',$(1))'
 
-.PHONY: hostcuda-test
-hostcuda-test: $(HOSTCUDA_BUILD)/corpus $(HOSTCUDA_REWRITE)
-	$(HOSTCUDA)/tests/refusals.sh $(HOSTCUDA_REWRITE)
-	$(HOSTCUDA_BUILD)/corpus
+hostcuda_plugin = $(1) $(2) -shared -Wl,-Bsymbolic -Wl,--exclude-libs=ALL \
+	$(if $(findstring -fsanitize=address,$(2)),,-Wl$(hostcuda_comma)--no-undefined) -o $(3) $(4) $(HOSTCUDA_LIBS)
+hostcuda_comma := ,
+
+.PHONY: hostcuda-always
+hostcuda-always:
+
+# ---- the corpus: hostcuda-test with this compiler, and FOLDER/corpus for any ----
+
+# $(1) folder, $(2) C compiler, $(3) C++ compiler, $(4) flags of both: FOLDER/corpus, a program.
+# With $(HOSTCUDA_CHECK) in the flags it is the CHECK=1 build, which has cases of its own.
+HOSTCUDA_CASES := $(filter-out $(HOSTCUDA)/tests/check_%,$(wildcard $(HOSTCUDA)/tests/*.cu))
+HOSTCUDA_CHECK_CASES := $(wildcard $(HOSTCUDA)/tests/*.cu)
+hostcuda_if_check = $(if $(findstring $(HOSTCUDA_CHECK),$(1)),$(2),$(3))
+define hostcuda_corpus
+$(call hostcuda_library,$(1),$(2),$(4))
+$(call hostcuda_objects,$(1),$(3),-O3 $(4) $(call hostcuda_if_check,$(4),$(call hostcuda_hooks,$(3))),$\
+	$(call hostcuda_if_check,$(4),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES)))
+
+$(1)/corpus: $(HOSTCUDA)/tests/runner.cpp $(1)/cu-flags \
+		$(patsubst %,$(1)/%.o,$(call hostcuda_if_check,$(4),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES))) \
+		$(call hostcuda_if_check,$(4),$(call hostcuda_check_objects,$(1)),$\
+		$(call hostcuda_library_objects,$(1))) | $$(HOSTCUDA_REWRITE)
+	$$(call hostcuda_say,LINK,$$@)
+	$$(hostcuda_q)$(3) -std=c++17 -O1 $(4) $$(HOSTCUDA_WARNINGS) -o $$@ $$(filter %.cpp %.o,$$^) \
+	    $$(HOSTCUDA_LIBS)
+endef
+
+# ---- the benchmark: FOLDER/bench, with what hostcuda_corpus has made there ----
+
+# $(1) folder, $(2) C++ compiler, $(3) flags
+HOSTCUDA_BENCH := $(HOSTCUDA)/bench/bench.cu
+define hostcuda_bench
+$(1)/bench: $(HOSTCUDA_BENCH:%=$(1)/%.o) $(call hostcuda_library_objects,$(1))
+	$$(call hostcuda_say,LINK,$$@)
+	$$(hostcuda_q)$(2) $(3) -o $$@ $$^ $$(HOSTCUDA_LIBS)
+
+-include $(HOSTCUDA_BENCH:%.cu=$(1)/%.hc.d) $(HOSTCUDA_BENCH:%=$(1)/%.d)
+endef

@@ -1,17 +1,21 @@
-/* conv2d_bwd.c: gradients of a convolution by input, weight and bias (tl/conv2d.h).
- *
- * Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
+/* conv2d_bwd.c: gradients of a convolution by input, weight and bias (tl/conv2d.h). */
+//@lab 2:
+/* Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
  * back to pixels, and dW = dY·Xᵀ summed over chunks. Columns are made anew: keeping those of the
  * forward pass would cost R*S times the memory of x. */
+//@end
 #include "tl/backend.h"
 #include "tl/conv2d.h"
 #include "tl/matmul.h"
 
+//@lab 2:
 enum {
     LANES = 16,              /* independent partial sums: kept in vector registers */
     PARALLEL_FROM = 1 << 15, /* elements below which waking the threads costs more than it saves */
 };
+//@end
 
+//@lab 2:
 /* rows[k,i,:] = dy[i,k,:]: the output gradients in the order in which the matrix product takes
  * them. */
 static void images_to_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int images,
@@ -27,6 +31,7 @@ static void images_to_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int im
         }
     }
 }
+//@end
 
 tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                               const tl_conv2d_geom *g, void *work) {
@@ -40,6 +45,12 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
     size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    //@lab 2: Forward is Y = W·X on the columns X of a chunk. What is the gradient of X, given that
+    //@  of Y? Chunk by chunk: lay dy of its images out as rows[K, images*P*Q], as the matrix
+    //@  product takes them (channel outside, image inside: the reverse of what forward did at its
+    //@  end); one tl_gemm into dcol, which is scratch and overwritten; tl_col2im carries dcol to
+    //@  the pixels of these images and adds. Write down the sizes of all three matrices before you
+    //@  fill in a tl_matmul_geom. One product for a chunk, none for a single image.
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
         images_to_rows(ctx, rows, dy + (size_t)done * y_image, images, g);
@@ -50,6 +61,10 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
         TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
     }
     return TL_OK;
+    //@skeleton
+    // (void)dcol, (void)rows, (void)x_image, (void)y_image, (void)chunk;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
@@ -63,6 +78,10 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
     size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    //@lab 2: From Y = W·X: what is the gradient of W, given that of Y? It is a sum over all
+    //@  outputs of all images, so every chunk adds its part to dw, in order. The columns of x are
+    //@  made anew for each chunk: keeping those of forward would cost R*S times the memory of x.
+    //@  Trap: dw holds a gradient already; the product must add to it.
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
         TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
@@ -77,8 +96,13 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
         TL_TRY(tl_gemm(ctx, dw, rows, col, &product));
     }
     return TL_OK;
+    //@skeleton
+    // (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 2:
 /* Sum of one plane in LANES interleaved parts: vectorises, and errs less than one long sum. */
 static tl_real sum_plane(const tl_real *x, size_t n) {
     tl_real lane[LANES] = {0}, sum = 0;
@@ -89,11 +113,15 @@ static tl_real sum_plane(const tl_real *x, size_t n) {
     for (int l = 0; l < LANES; l++) sum += lane[l];
     return sum;
 }
+//@end
 
 tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
     TL_NEED(ctx && db && dy && g, TL_EINVAL,
             "tl_conv2d_bwd_bias: ctx, db, dy or the geometry is NULL");
 
+    //@lab 2: db[k] += the gradient of the bias of channel k. It is used at every place (p, q) of
+    //@  every image: so what is its gradient, a sum or a mean? Each channel has its own. Long sums
+    //@  are best added in parts (lab 1).
     size_t n = (size_t)g->n, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
     /* A channel has one bias, used at every place of every image, so its gradient is the sum over
      * all of them, not the mean. One thread sums a channel, images in order. */
@@ -104,4 +132,7 @@ tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const 
         db[k] += sum;
     }
     return TL_OK;
+    //@skeleton
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

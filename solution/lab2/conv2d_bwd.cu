@@ -1,13 +1,15 @@
-/* conv2d_bwd.cu: gradients of a convolution by input, weight and bias, on a GPU (tl/conv2d.h).
- *
- * Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
+/* conv2d_bwd.cu: gradients of a convolution by input, weight and bias, on a GPU (tl/conv2d.h). */
+//@lab 2:
+/* Forward is Y = W·X on the columns X of each chunk of images. So dX = Wᵀ·dY, which col2im carries
  * back to pixels, and dW = dY·Xᵀ summed over chunks. Columns are made anew: keeping those of the
  * forward pass would cost R*S times the memory of x. */
+//@end
 #include "tl/backend.h"
 #include "tl/conv2d.h"
 #include "tl/cuda.h"
 #include "tl/matmul.h"
 
+//@lab 2:
 /* rows[k,i,:] = dy[i,k,:]: the output gradients in the order in which the matrix product takes
  * them. */
 static __global__ void images_to_rows(tl_real *rows, const tl_real *dy, size_t images,
@@ -17,7 +19,9 @@ static __global__ void images_to_rows(tl_real *rows, const tl_real *dy, size_t i
         rows[t] = dy[(i * channels + k) * outputs + j];
     }
 }
+//@end
 
+//@lab 2:
 static tl_status make_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int images,
                            const tl_conv2d_geom *g) {
     size_t n = (size_t)images, channels = (size_t)g->k, outputs = tl_conv2d_col_cols(g);
@@ -26,6 +30,7 @@ static tl_status make_rows(tl_ctx *ctx, tl_real *rows, const tl_real *dy, int im
     TL_LAUNCHED();
     return TL_OK;
 }
+//@end
 
 tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                               const tl_conv2d_geom *g, void *work) {
@@ -33,12 +38,18 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
             "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
     size_t column_bytes = ctx->ops->column_bytes;
     /* work holds the gradients of the columns, and behind them dy of the chunk as rows. */
-    tl_real *dcol = (tl_real *)work;
-    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+    tl_real *const dcol = (tl_real *)work;
+    tl_real *const rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
     size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    //@lab 2: Forward is Y = W·X on the columns X of a chunk. What is the gradient of X, given that
+    //@  of Y? Chunk by chunk: lay dy of its images out as rows[K, images*P*Q], as the matrix
+    //@  product takes them (channel outside, image inside: the reverse of what forward did at its
+    //@  end); one tl_gemm into dcol, which is scratch and overwritten; tl_col2im carries dcol to
+    //@  the pixels of these images and adds. Write down the sizes of all three matrices before you
+    //@  fill in a tl_matmul_geom. One product for a chunk, none for a single image.
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
         TL_TRY(make_rows(ctx, rows, dy + (size_t)done * y_image, images, g));
@@ -52,6 +63,10 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
         TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
     }
     return TL_OK;
+    //@skeleton
+    // (void)dcol, (void)rows, (void)x_image, (void)y_image, (void)chunk;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
@@ -59,12 +74,16 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
             "tl_conv2d_bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
     size_t column_bytes = ctx->ops->column_bytes;
-    tl_real *col = (tl_real *)work;
-    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
+    tl_real *const col = (tl_real *)work;
+    tl_real *const rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
     size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    //@lab 2: From Y = W·X: what is the gradient of W, given that of Y? It is a sum over all
+    //@  outputs of all images, so every chunk adds its part to dw, in order. The columns of x are
+    //@  made anew for each chunk: keeping those of forward would cost R*S times the memory of x.
+    //@  Trap: dw holds a gradient already; the product must add to it.
     for (int done = 0, images; done < g->n; done += images) {
         images = g->n - done < chunk ? g->n - done : chunk;
         TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
@@ -80,8 +99,13 @@ tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
         TL_TRY(tl_gemm(ctx, dw, rows, col, &product));
     }
     return TL_OK;
+    //@skeleton
+    // (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 2:
 /* A channel has one bias, used at every place of every image, so its gradient is the sum over all
  * of them, not the mean. One block per channel: each thread adds every TL_BLOCK-th place, then the
  * block adds its threads up as a tree, always in the same order. */
@@ -100,13 +124,20 @@ static __global__ void bias_gradient(tl_real *db, const tl_real *dy, size_t imag
     }
     if (threadIdx.x == 0) db[k] += part[0];
 }
+//@end
 
 tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
     TL_NEED(ctx && db && dy && g, TL_EINVAL,
             "tl_conv2d_bwd_bias: ctx, db, dy or the geometry is NULL");
 
+    //@lab 2: db[k] += the gradient of the bias of channel k: a kernel above, its launch here. The
+    //@  bias is used at every place (p, q) of every image: so what is its gradient, a sum or a
+    //@  mean? A block per channel, its threads combined as in lab 1, always in the same order.
     bias_gradient<<<(unsigned)g->k, TL_BLOCK, 0, tl_stream(ctx)>>>(
         db, dy, (size_t)g->n, (size_t)g->k, tl_conv2d_col_cols(g));
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

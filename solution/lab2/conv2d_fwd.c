@@ -3,9 +3,12 @@
 #include "tl/conv2d.h"
 #include "tl/matmul.h"
 
+//@lab 2:
 /* Elements of y below which waking the threads costs more than it saves. */
 enum { PARALLEL_FROM = 1 << 15 };
+//@end
 
+//@lab 2:
 /* y[i,k,:] = rows[k,i,:] + b[k]. The matrix product has the channel outside and the image inside,
  * the tensor the other way round; both keep the P*Q outputs of a plane together. b may be NULL. */
 static void rows_to_images(tl_ctx *ctx, tl_real *y, const tl_real *rows, const tl_real *b,
@@ -22,6 +25,7 @@ static void rows_to_images(tl_ctx *ctx, tl_real *y, const tl_real *rows, const t
         }
     }
 }
+//@end
 
 tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                         const tl_real *b, const tl_conv2d_geom *g, void *work) {
@@ -35,6 +39,14 @@ tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
     size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
     size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    //@lab 2: For each chunk of images (`chunk` of them, the last one may have fewer): the columns
+    //@  of the chunk by tl_im2col; rows[K, images*P*Q] = w · col by one tl_gemm, with w read as a
+    //@  matrix [K, C*R*S]; then y of these images from rows, plus b[k] for channel k where b is
+    //@  not NULL. rows has the channel outside and the image inside; y has it the other way round,
+    //@  so each plane of P*Q outputs is moved. Calls and launches may grow with the number of
+    //@  chunks, never with the number of images. Traps: the rows of a smaller last chunk lie
+    //@  closer together; y is overwritten, whatever was in it; one bias per channel, not one for
+    //@  all.
     /* All images of a chunk go through one matrix product: the number of calls grows with chunks,
      * not with images. The last chunk may be smaller; its rows and columns then lie closer
      * together. */
@@ -47,4 +59,8 @@ tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
         rows_to_images(ctx, y + (size_t)done * y_image, rows, b, images, g);
     }
     return TL_OK;
+    //@skeleton
+    // (void)b, (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

@@ -2,6 +2,7 @@
 #include "tl/cuda.h"
 #include "tl/layers.h"
 
+//@lab 3:
 /* Adds one number of each thread of the block as a tree; all threads get the sum. */
 static __device__ double block_sum(double value) {
     __shared__ double part[TL_BLOCK];
@@ -14,11 +15,15 @@ static __device__ double block_sum(double value) {
     }
     return part[0];
 }
+//@end
 
+//@lab 3:
 typedef struct sums {
     double plain, product;
 } sums;
+//@end
 
+//@lab 3:
 /* Sums of d - d_shift and of (d - d_shift) * (x - x_shift) over channel `c`, for all threads of the
  * block. Kept in double: a channel has n*hw values, often 100,000, and a float would lose the last
  * digits of numbers that enter every output. Which thread adds what depends on the sizes alone. */
@@ -37,7 +42,9 @@ static __device__ sums sums_of(const tl_real *d, double d_shift, const tl_real *
     total.product = block_sum(product);
     return total;
 }
+//@end
 
+//@lab 3:
 /* The variance takes a second pass over x - mean: E[x²] - E[x]² in one pass would cancel where the
  * mean is large beside the deviation. */
 static __global__ void statistics(tl_real *mean, tl_real *inv_std, tl_real *running_mean,
@@ -52,13 +59,17 @@ static __global__ void statistics(tl_real *mean, tl_real *inv_std, tl_real *runn
     running_mean[c] = TL_R(keep * running_mean[c] + g.momentum * average);
     running_var[c] = TL_R(keep * running_var[c] + g.momentum * squares / (m - 1));
 }
+//@end
 
+//@lab 3:
 /* y = (x - mean) * scale + shift over one plane: three numbers carry the whole formula. */
 static __device__ void transform(tl_real *y, const tl_real *x, size_t hw, tl_real mean,
                                  tl_real scale, tl_real shift) {
     for (size_t j = threadIdx.x; j < hw; j += TL_BLOCK) y[j] = (x[j] - mean) * scale + shift;
 }
+//@end
 
+//@lab 3:
 /* A block per plane of the batch: far more blocks than channels. */
 static __global__ void normalise(tl_real *y, const tl_real *x, const tl_real *gamma,
                                  const tl_real *beta, const tl_real *mean, const tl_real *inv_std,
@@ -68,12 +79,18 @@ static __global__ void normalise(tl_real *y, const tl_real *x, const tl_real *ga
         transform(y + at, x + at, hw, mean[c], gamma[c] * inv_std[c], beta[c]);
     }
 }
+//@end
 
 tl_status tl_batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_std,
                            tl_real *running_mean, tl_real *running_var, const tl_real *x,
                            const tl_real *gamma, const tl_real *beta, const tl_batchnorm_geom *g) {
     TL_NEED((double)g->n * g->hw >= 2, TL_EINVAL,
             "batch norm of one value per channel (n %d, hw %d): training needs 2", g->n, g->hw);
+    //@lab 3: Extra credit. A kernel with a block per channel for mean, inv_std and the running
+    //@  statistics, and one that normalises. Biased variance for y, unbiased (m - 1) for
+    //@  running_var. Traps: E[x²] - E[x]² cancels, so go over x - mean a second time; sums in
+    //@  double; shared memory that a second sum overwrites while some threads still read the
+    //@  first; who may write running_mean[c]?
     size_t channels = (size_t)g->c, planes = (size_t)g->n * channels;
     statistics<<<(unsigned)g->c, TL_BLOCK, 0, tl_stream(ctx)>>>(mean, inv_std, running_mean,
                                                                 running_var, x, *g);
@@ -82,8 +99,14 @@ tl_status tl_batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_
         y, x, gamma, beta, mean, inv_std, planes, channels, (size_t)g->hw);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)mean, (void)inv_std, (void)running_mean, (void)running_var;
+    // (void)x, (void)gamma, (void)beta;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 3:
 static __global__ void evaluate(tl_real *y, const tl_real *x, const tl_real *gamma,
                                 const tl_real *beta, const tl_real *running_mean,
                                 const tl_real *running_var, size_t planes, tl_batchnorm_geom g) {
@@ -93,17 +116,26 @@ static __global__ void evaluate(tl_real *y, const tl_real *x, const tl_real *gam
         transform(y + at, x + at, g.hw, running_mean[c], TL_R(gamma[c] * inv_std), beta[c]);
     }
 }
+//@end
 
 tl_status tl_batchnorm_eval(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *gamma,
                             const tl_real *beta, const tl_real *running_mean,
                             const tl_real *running_var, const tl_batchnorm_geom *g) {
+    //@lab 3: Extra credit. y = gamma * (x - running_mean) / sqrt(running_var + eps) + beta, for
+    //@  all planes.
     size_t planes = (size_t)g->n * (size_t)g->c;
     evaluate<<<tl_blocks(planes, 1), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, gamma, beta, running_mean,
                                                                     running_var, planes, *g);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)x, (void)gamma, (void)beta, (void)running_mean, (void)running_var;
+    // (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 3:
 /* Every x moves mean and variance too, and so every other output: that is what the two subtracted
  * terms account for. One kernel, because the sums of a channel are needed by its own block only. */
 static __global__ void backward(tl_real *dx, tl_real *dgamma, tl_real *dbeta, const tl_real *dy,
@@ -125,13 +157,22 @@ static __global__ void backward(tl_real *dx, tl_real *dgamma, tl_real *dbeta, co
         dx[at] += scale * (dy[at] - mean_dy - xhat * mean_dy_xhat);
     }
 }
+//@end
 
 tl_status tl_batchnorm_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dgamma, tl_real *dbeta,
                            const tl_real *dy, const tl_real *x, const tl_real *gamma,
                            const tl_real *mean, const tl_real *inv_std,
                            const tl_batchnorm_geom *g) {
+    //@lab 3: Extra credit. With xhat = (x - mean) * inv_std, made again: dgamma += sum of dy*xhat,
+    //@  dbeta += sum of dy, and dx by the formula of tl/layers.h; a block per channel can do all
+    //@  of it, for the two sums of a channel are needed by its own x alone.
     backward<<<(unsigned)g->c, TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dgamma, dbeta, dy, x, gamma, mean,
                                                               inv_std, *g);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)dx, (void)dgamma, (void)dbeta, (void)dy, (void)x, (void)gamma, (void)mean;
+    // (void)inv_std, (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

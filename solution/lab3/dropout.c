@@ -2,9 +2,11 @@
 #include "tl/layers.h"
 #include "tl/rng.h"
 
+//@lab 3:
 /* Elements drawn and applied at a time: small enough for the first-level cache, divisible by the
  * four words of a draw. Below a few blocks a call is over before other threads have started. */
 enum { BLOCK = 1024, PARALLEL_FROM = 4 * BLOCK };
+//@end
 
 static tl_status check(const tl_dropout_geom *g) {
     TL_NEED(g->p >= 0 && g->p < 1, TL_EINVAL, "dropout p is %g: needs 0 <= p < 1", g->p);
@@ -13,6 +15,7 @@ static tl_status check(const tl_dropout_geom *g) {
     return TL_OK;
 }
 
+//@lab 3:
 /* The words that tl_rng_keep compares for elements from .. from+BLOCK-1, from divisible by 4. One
  * call of Philox gives the words of four elements; tl_rng_keep would make that call four times. */
 static void draw(uint32_t word[BLOCK], size_t from, const tl_step *step, uint32_t layer) {
@@ -23,10 +26,15 @@ static void draw(uint32_t word[BLOCK], size_t from, const tl_step *step, uint32_
         for (int lane = 0; lane < 4; lane++) word[4 * i + lane] = r.v[lane];
     }
 }
+//@end
 
 tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_step *step,
                          const tl_dropout_geom *g) {
     TL_TRY(check(g));
+    //@lab 3: Extra credit. y[i] = x[i] / (1-p) where tl_rng_keep(step->seed, step->index, layer,
+    //@  i, threshold) says so (tl/rng.h), else 0. The draw belongs to the element, so any thread
+    //@  may make it. Trap: infinity times 0 is NaN: a dropped element is 0, whatever it was. One
+    //@  call of Philox gives the words of four elements; tl_rng_keep makes that call for each.
     uint32_t threshold = tl_dropout_threshold(g->p);
     tl_real scale = TL_R(1 / (1 - g->p));
 
@@ -41,12 +49,18 @@ tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_ste
         }
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)x, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 /* The same draws again: no mask has to live from forward to backward. */
 tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_step *step,
                          const tl_dropout_geom *g) {
     TL_TRY(check(g));
+    //@lab 3: Extra credit. dx[i] += dy[i] / (1-p) where element i was kept, by the same draws
+    //@  again.
     uint32_t threshold = tl_dropout_threshold(g->p);
     tl_real scale = TL_R(1 / (1 - g->p));
 
@@ -61,4 +75,8 @@ tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_s
         }
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)dx, (void)dy, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

@@ -4,10 +4,13 @@
 /* Below this many outputs a call is over before other threads have started. */
 enum { PARALLEL_FROM = 1 << 13 };
 
+//@lab 3:
 /* Whether v takes the place of best: of equal values the first stays, and so does the first NaN,
  * which wins over every number because !(NaN <= best) holds. */
 static inline int beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
+//@end
 
+//@lab 3:
 /* One row of outputs for windows of 2x2 pixels side by side, the usual case: the four candidates
  * a b / c d have fixed places, so that no branch is left and the compiler vectorises the loop. */
 static void row_2x2(tl_real *restrict y, int32_t *restrict argmax, const tl_real *restrict x,
@@ -25,7 +28,9 @@ static void row_2x2(tl_real *restrict y, int32_t *restrict argmax, const tl_real
         argmax[j] = best_at;
     }
 }
+//@end
 
+//@lab 3:
 /* One output of any window: rows h0..h1-1, columns w0..w1-1 of the plane, no padding. */
 static void window(tl_real *y, int32_t *argmax, const tl_real *x, int h0, int h1, int w0, int w1,
                    int w) {
@@ -38,7 +43,9 @@ static void window(tl_real *y, int32_t *argmax, const tl_real *x, int h0, int h1
     *y = x[at];
     *argmax = at;
 }
+//@end
 
+//@lab 3:
 /* Output row p of one plane; the window is cut to the image, so that padding cannot win. */
 static void row(tl_real *y, int32_t *argmax, const tl_real *x, int p, const tl_pool2d_geom *g) {
     int top = p * g->stride_h - g->pad_h;
@@ -49,9 +56,16 @@ static void row(tl_real *y, int32_t *argmax, const tl_real *x, int p, const tl_p
         window(y + q, argmax + q, x, h0, h1, w0, w1, g->w);
     }
 }
+//@end
 
 tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
                            const tl_pool2d_geom *g) {
+    //@lab 3: For each output (p, q) of each plane: y is the largest x in the window of r x s
+    //@  pixels whose corner is (p*stride_h - pad_h, q*stride_w - pad_w), argmax its offset h*W + w
+    //@  within the plane. Of equal values the first in row-major order wins; a NaN wins over
+    //@  numbers. Traps: padding is not a zero that could win: think of a window of negative
+    //@  numbers; a maximum that starts at 0; windows overlap where the stride is smaller than the
+    //@  window. Planes may be shared among threads.
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
     int side_by_side = g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 &&
                        g->pad_h == 0 && g->pad_w == 0;
@@ -69,12 +83,21 @@ tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_re
         }
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)argmax, (void)x, (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 3:
 /* Windows of one plane may share a winner, windows of two planes never do: with a plane per thread
  * the additions need no atomics, and the order is that of the outputs at any number of threads. */
+//@end
 tl_status tl_maxpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const int32_t *argmax,
                            const tl_pool2d_geom *g) {
+    //@lab 3: Each dy goes to the one pixel that argmax names, and is added there. Nothing is
+    //@  searched again: of two equal maxima only the saved one is paid. Where windows overlap, two
+    //@  outputs may have the same winner: so which parts of dx may different threads work on?
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
     size_t out = (size_t)g->p * (size_t)g->q;
 
@@ -84,4 +107,8 @@ tl_status tl_maxpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const in
         for (size_t i = plane * out; i < (plane + 1) * out; i++) image[argmax[i]] += dy[i];
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)dx, (void)dy, (void)argmax, (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

@@ -2,10 +2,13 @@
 #include "tl/cuda.h"
 #include "tl/layers.h"
 
+//@lab 3:
 /* Whether v takes the place of best: of equal values the first stays, and so does the first NaN,
  * which wins over every number because !(NaN <= best) holds. */
 static __device__ bool beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
+//@end
 
+//@lab 3:
 /* One thread per output. The window is cut to the image, so that padding cannot win. */
 static __global__ void pool(tl_real *y, int32_t *argmax, const tl_real *x, size_t size,
                             tl_pool2d_geom g) {
@@ -24,27 +27,41 @@ static __global__ void pool(tl_real *y, int32_t *argmax, const tl_real *x, size_
         argmax[t] = at;
     }
 }
+//@end
 
 tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
                            const tl_pool2d_geom *g) {
+    //@lab 3: A kernel with one thread per output, and its launch: y is the largest x in the window
+    //@  of r x s pixels whose corner is (p*stride_h - pad_h, q*stride_w - pad_w), argmax its
+    //@  offset h*W + w within the plane. Of equal values the first in row-major order wins; a NaN
+    //@  wins over numbers. Trap: padding must never win, not even over negative numbers.
     size_t size = tl_pool2d_y_size(g);
     pool<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, argmax, x, size, *g);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)argmax, (void)x, (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 3:
 /* The windows first .. last-1 along one axis that cover the pixel `at`: window p covers
  * p*stride - pad .. p*stride - pad + length - 1. May be none, where the stride skips pixels. */
 typedef struct range {
     int first, end;
 } range;
+//@end
 
+//@lab 3:
 static __device__ range covering(int at, int length, int stride, int pad, int windows) {
     int before = at + pad - length; /* a window that starts here ends just before the pixel */
     int first = before < 0 ? 0 : before / stride + 1, end = (at + pad) / stride + 1;
     return range{first, end < windows ? end : windows};
 }
+//@end
 
+//@lab 3:
 /* One thread per pixel: it asks each window over it whether this pixel was the winner. A thread per
  * output would be less work, but windows that overlap may share a winner, and its additions would
  * need atomics, whose order changes from run to run. */
@@ -66,12 +83,22 @@ static __global__ void pool_backward(tl_real *dx, const tl_real *dy, const int32
         dx[t] = sum;
     }
 }
+//@end
 
 tl_status tl_maxpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const int32_t *argmax,
                            const tl_pool2d_geom *g) {
+    //@lab 3: dx[argmax] += dy, by a kernel. With a thread per output, windows that overlap may
+    //@  share a winner, and their additions would need atomics, whose order changes from run to
+    //@  run. With a thread per pixel, each asks the windows over it whether it was their winner.
+    //@  Which windows p cover row h: p*stride_h - pad_h <= h < p*stride_h - pad_h + r? There may
+    //@  be none. Trap: whole-number division of a negative number rounds towards zero.
     size_t size = tl_pool2d_x_size(g);
     pool_backward<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dy, argmax, size,
                                                                               *g);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)dx, (void)dy, (void)argmax, (void)g;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

@@ -26,6 +26,10 @@ static tl_status finish(tl_module **m, tl_status status) {
 
 /* A parameter with value `fill` everywhere and gradient zero. */
 static tl_status new_param(tl_var **param, tl_ctx *ctx, int ndim, const int dim[], tl_real fill) {
+    //@lab 4: A parameter: a tl_var of the heap that needs a gradient, its value a new tensor
+    //@  filled with `fill`, its gradient one of the same shape filled with zeros. Everything that
+    //@  was made must hang on *param at once, so that tl_module_free finds it whatever fails
+    //@  later.
     tl_var *v = *param = calloc(1, sizeof *v); /* the module frees it, whatever fails below */
     TL_NEED(v, TL_ENOMEM, "no memory for a parameter");
     v->needs_grad = true;
@@ -33,16 +37,28 @@ static tl_status new_param(tl_var **param, tl_ctx *ctx, int ndim, const int dim[
     TL_TRY(tl_tensor_new(&v->grad, ctx, ndim, dim));
     TL_TRY(ctx->ops->fill(ctx, v->value->data, v->value->size, fill));
     return ctx->ops->zero(ctx, v->grad->data, v->grad->size * sizeof(tl_real));
+    //@skeleton
+    // (void)ctx, (void)ndim, (void)dim, (void)fill;
+    // *param = NULL;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 /* Overwrites a parameter by He-normal numbers of the seed's next stream. */
 static tl_status draw_weights(tl_tensor *w, int fan_in, tl_module_seed *seed) {
+    //@lab 4: He-normal numbers (tl/init.h) for all of w: draw them on the host, copy them to the
+    //@  device, free what you took, on failure too. Each tensor of weights takes a stream number
+    //@  of its own from `seed`: two layers of one shape must not be equal.
     tl_real *host = malloc(w->size * sizeof *host);
     TL_NEED(host, TL_ENOMEM, "no memory for %zu initial weights", w->size);
     tl_status status = tl_init_he_normal(host, w->size, fan_in, seed->seed, seed->next_stream++);
     if (status == TL_OK) status = tl_tensor_from_host(w, host);
     free(host);
     return status;
+    //@skeleton
+    // (void)w, (void)fan_in, (void)seed;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 /* weight and bias of a layer: He-normal and zero. */
@@ -54,8 +70,14 @@ static tl_status new_weight_and_bias(tl_module *m, int ndim, const int dim[], in
 }
 
 static tl_status conv2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: The operation of tl/ops.h with the weight, the bias and the attributes of this
+    //@  module.
     (void)training;
     return tl_op_conv2d(t, y, x, m->param[0], m->param[1], &m->u.conv2d);
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *attributes,
@@ -68,8 +90,13 @@ tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *att
 }
 
 static tl_status linear_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: The operation of tl/ops.h with the weight and the bias of this module.
     (void)training;
     return tl_op_linear(t, y, x, m->param[0], m->param[1]);
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_linear(tl_module **m, tl_ctx *ctx, int in, int out, tl_module_seed *seed) {
@@ -78,8 +105,13 @@ tl_status tl_module_linear(tl_module **m, tl_ctx *ctx, int in, int out, tl_modul
 }
 
 static tl_status maxpool2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: The operation of tl/ops.h with the attributes of this module.
     (void)training;
     return tl_op_maxpool2d(t, y, x, &m->u.pool2d);
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_maxpool2d(tl_module **m, tl_ctx *ctx, const tl_pool2d_geom *attributes) {
@@ -89,9 +121,14 @@ tl_status tl_module_maxpool2d(tl_module **m, tl_ctx *ctx, const tl_pool2d_geom *
 }
 
 static tl_status relu_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: The operation of tl/ops.h.
     (void)m;
     (void)training;
     return tl_op_relu(t, y, x);
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_relu(tl_module **m, tl_ctx *ctx) {
@@ -99,10 +136,15 @@ tl_status tl_module_relu(tl_module **m, tl_ctx *ctx) {
 }
 
 static tl_status flatten_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: [n,c,h,w] becomes [n, c*h*w]; no element moves.
     (void)m;
     (void)training;
     const tl_tensor *X = x->value;
     return tl_op_reshape(t, y, x, 2, (int[]){X->dim[0], X->dim[1] * X->dim[2] * X->dim[3]});
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_flatten(tl_module **m, tl_ctx *ctx) {
@@ -110,9 +152,14 @@ tl_status tl_module_flatten(tl_module **m, tl_ctx *ctx) {
 }
 
 static tl_status dropout_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: In training the operation of tl/ops.h; in evaluation y is x itself.
     if (training) return tl_op_dropout(t, y, x, m->u.dropout.p, m->u.dropout.layer);
     *y = x;
     return TL_OK;
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_dropout(tl_module **m, tl_ctx *ctx, double p, uint32_t layer) {
@@ -124,18 +171,30 @@ tl_status tl_module_dropout(tl_module **m, tl_ctx *ctx, double p, uint32_t layer
 }
 
 static tl_status batchnorm_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    //@lab 4: The operation of tl/ops.h: gamma and beta are parameters, the running statistics are
+    //@  buffers. Who decides between batch and running statistics?
     return tl_op_batchnorm(t, y, x, m->param[0], m->param[1], m->buffer[0], m->buffer[1],
                            m->u.batchnorm.eps, m->u.batchnorm.momentum, training);
+    //@skeleton
+    // (void)m, (void)t, (void)y, (void)x, (void)training;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 static tl_status new_batchnorm_state(tl_module *m, int channels) {
     const int dim[] = {channels};
+    //@lab 4: gamma, beta, running mean and running variance: tl/module.h says how each of them
+    //@  starts.
     TL_TRY(new_param(&m->param[0], m->ctx, 1, dim, TL_R(1)));
     TL_TRY(new_param(&m->param[1], m->ctx, 1, dim, TL_R(0)));
     TL_TRY(tl_tensor_new(&m->buffer[0], m->ctx, 1, dim));
     TL_TRY(tl_tensor_new(&m->buffer[1], m->ctx, 1, dim));
     TL_TRY(m->ctx->ops->fill(m->ctx, m->buffer[0]->data, (size_t)channels, TL_R(0)));
     return m->ctx->ops->fill(m->ctx, m->buffer[1]->data, (size_t)channels, TL_R(1));
+    //@skeleton
+    // (void)m, (void)dim;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_module_batchnorm2d(tl_module **m, tl_ctx *ctx, int channels) {

@@ -2,22 +2,35 @@
 #include "tl/ops.h"
 
 static tl_status relu_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: The backward rule of ReLU: the gradient of the input by tl_tape_grad, then one call
+    //@  of ctx->ops. tl/layers.h says which of x and y it reads.
     tl_ctx *ctx = tl_tape_ctx(t);
     const tl_var *y = node->output;
     tl_tensor *dx;
     TL_TRY(tl_tape_grad(t, node->input[0], &dx));
     return ctx->ops->relu_bwd(ctx, dx->data, y->grad->data, y->value->data, dx->size);
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_relu(tl_tape *t, tl_var **y, tl_var *x) {
     tl_ctx *ctx = tl_tape_ctx(t);
     TL_TRY(tl_tape_value(t, y, x->value->ndim, x->value->dim));
+    //@lab 4: y = relu(x), through ctx->ops.
     TL_TRY(ctx->ops->relu_fwd(ctx, (*y)->value->data, x->value->data, x->value->size));
+    //@skeleton
+    // (void)ctx;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     return tl_tape_record(t, NULL, "relu", relu_backward, *y, &x, 1, NULL, 0);
 }
 
 static tl_status linear_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: The backward rule of y = x·wᵀ + b: up to three gradients, each only if its variable
+    //@  wants one (needs_grad); there may be no bias. The geometry was saved by forward.
     tl_ctx *ctx = tl_tape_ctx(t);
     const tl_linear_geom *g = node->saved;
     tl_var *x = node->input[0], *w = node->input[1], *b = node->input[2];
@@ -36,6 +49,10 @@ static tl_status linear_backward(tl_tape *t, tl_node *node) {
         TL_TRY(ctx->ops->linear_bwd_bias(ctx, grad->data, dy, g));
     }
     return TL_OK;
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_linear(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b) {
@@ -51,13 +68,21 @@ tl_status tl_op_linear(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b) 
             g.out, b ? b->value->size : 0);
     TL_TRY(tl_linear_check(&g));
     TL_TRY(tl_tape_value(t, y, 2, (int[]){g.n, g.out}));
+    //@lab 4: y = x·wᵀ + b, through ctx->ops; b may be NULL.
     TL_TRY(ctx->ops->linear_fwd(ctx, (*y)->value->data, X->data, W->data, b ? b->value->data : NULL,
                                 &g));
+    //@skeleton
+    // (void)ctx;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, input, 3)) return TL_OK;
     return tl_tape_record(t, NULL, "linear", linear_backward, *y, input, 3, &g, sizeof g);
 }
 
 static tl_status conv2d_gradients(tl_tape *t, tl_node *node, void *work) {
+    //@lab 4: The backward rule of the convolution: up to three gradients, each only if its
+    //@  variable wants one (needs_grad); there may be no bias. `work` is scratch for ctx->ops; who
+    //@  takes it and gives it back stands below.
     tl_ctx *ctx = tl_tape_ctx(t);
     const tl_conv2d_geom *g = node->saved;
     tl_var *x = node->input[0], *w = node->input[1], *b = node->input[2];
@@ -76,6 +101,10 @@ static tl_status conv2d_gradients(tl_tape *t, tl_node *node, void *work) {
         TL_TRY(ctx->ops->conv2d_bwd_bias(ctx, grad->data, dy, g));
     }
     return TL_OK;
+    //@skeleton
+    // (void)t, (void)node, (void)work;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 /* Columns are scratch of one call, far larger than the tensors: taken and given back around it, so
@@ -113,8 +142,13 @@ tl_status tl_op_conv2d(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b,
     TL_TRY(conv2d_geometry(&g, x->value, w->value, b));
     TL_TRY(tl_tape_value(t, y, 4, (int[]){g.n, g.k, g.p, g.q}));
     TL_TRY(tl_alloc_get(ctx->alloc, &work, tl_conv2d_work_bytes(&g, ctx->ops->column_bytes)));
+    //@lab 4: y = conv(x, w) + b, through ctx->ops, with its status kept: work is given back
+    //@  whatever happens.
     tl_status status = ctx->ops->conv2d_fwd(ctx, (*y)->value->data, x->value->data, w->value->data,
                                             b ? b->value->data : NULL, &g, work);
+    //@skeleton
+    // tl_status status = TL_NOT_IMPLEMENTED();
+    //@end
     tl_alloc_put(ctx->alloc, work);
     TL_TRY(status);
     if (!tl_tape_wants(t, input, 3)) return TL_OK;
@@ -122,11 +156,17 @@ tl_status tl_op_conv2d(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b,
 }
 
 static tl_status maxpool2d_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: The backward rule of max pooling: forward left the winners in node->scratch[0], and
+    //@  the geometry in node->saved.
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_tensor *dx;
     TL_TRY(tl_tape_grad(t, node->input[0], &dx));
     return ctx->ops->maxpool2d_bwd(ctx, dx->data, node->output->grad->data, node->scratch[0],
                                    node->saved);
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_maxpool2d(tl_tape *t, tl_var **y, tl_var *x, const tl_pool2d_geom *attributes) {
@@ -140,8 +180,16 @@ tl_status tl_op_maxpool2d(tl_tape *t, tl_var **y, tl_var *x, const tl_pool2d_geo
     TL_TRY(tl_pool2d_check(&g));
     TL_TRY(tl_tape_value(t, y, 4, (int[]){g.n, g.c, g.p, g.q}));
     void *argmax;
+    //@lab 4: y and the winners, through ctx->ops. The winners are needed again in backward, so
+    //@  they must live as long as the tape's nodes: which memory of the tape does? One int32_t for
+    //@  each element of y.
     TL_TRY(tl_tape_scratch(t, &argmax, tl_pool2d_y_size(&g) * sizeof(int32_t)));
     TL_TRY(ctx->ops->maxpool2d_fwd(ctx, (*y)->value->data, argmax, X->data, &g));
+    //@skeleton
+    // (void)ctx;
+    // argmax = NULL;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     tl_node *node;
     TL_TRY(tl_tape_record(t, &node, "maxpool2d", maxpool2d_backward, *y, &x, 1, &g, sizeof g));
@@ -156,6 +204,8 @@ typedef struct xent_saved {
 } xent_saved;
 
 static tl_status softmax_xent_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: The backward rule of the loss. dy is one number in device memory, the gradient of the
+    //@  loss itself: it need not be 1. label and prob were saved by forward.
     tl_ctx *ctx = tl_tape_ctx(t);
     const xent_saved *saved = node->saved;
     const tl_tensor *logits = node->input[0]->value;
@@ -163,6 +213,10 @@ static tl_status softmax_xent_backward(tl_tape *t, tl_node *node) {
     TL_TRY(tl_tape_grad(t, node->input[0], &dx));
     return ctx->ops->softmax_xent_bwd(ctx, dx->data, node->output->grad->data, saved->prob,
                                       saved->label, logits->dim[0], logits->dim[1]);
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_softmax_xent(tl_tape *t, tl_var **loss, tl_var *x, const int32_t *label,
@@ -173,8 +227,13 @@ tl_status tl_op_softmax_xent(tl_tape *t, tl_var **loss, tl_var *x, const int32_t
     TL_NEED(X->ndim == 2, TL_ESHAPE, "softmax_xent needs logits [n,classes], not %s",
             tl_shape_text(shape, X->ndim, X->dim));
     TL_TRY(tl_tape_value(t, loss, 1, (int[]){1}));
+    //@lab 4: The mean loss, through ctx->ops; row_loss and prob are the caller's.
     TL_TRY(ctx->ops->softmax_xent_fwd(ctx, (*loss)->value->data, row_loss, prob, X->data, label,
                                       X->dim[0], X->dim[1]));
+    //@skeleton
+    // (void)ctx, (void)row_loss;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     xent_saved saved = {label, prob};
     return tl_tape_record(t, NULL, "softmax_xent", softmax_xent_backward, *loss, &x, 1, &saved,

@@ -2,6 +2,9 @@
 #include "tl/ops.h"
 
 static tl_status batchnorm_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: Extra credit. The backward rule of batch norm: one call of ctx->ops forms all three
+    //@  gradients from the same two sums, so each of them needs a place, wanted or not. mean and
+    //@  inv_std of forward lie in node->scratch.
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_var *x = node->input[0], *gamma = node->input[1], *beta = node->input[2];
     /* the kernel forms all three gradients from the same two sums, so each needs a place */
@@ -12,6 +15,10 @@ static tl_status batchnorm_backward(tl_tape *t, tl_node *node) {
     return ctx->ops->batchnorm_bwd(ctx, dx->data, dgamma->data, dbeta->data,
                                    node->output->grad->data, x->value->data, gamma->value->data,
                                    node->scratch[0], node->scratch[1], node->saved);
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 static tl_status batchnorm_training(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_var *beta,
@@ -22,9 +29,14 @@ static tl_status batchnorm_training(tl_tape *t, tl_var **y, tl_var *x, tl_var *g
     void *mean, *inv_std;
     TL_TRY(tl_tape_scratch(t, &mean, (size_t)g->c * sizeof(tl_real)));
     TL_TRY(tl_tape_scratch(t, &inv_std, (size_t)g->c * sizeof(tl_real)));
+    //@lab 4: Extra credit. y, and mean and inv_std for backward, through ctx->ops.
     TL_TRY(ctx->ops->batchnorm_fwd(ctx, (*y)->value->data, mean, inv_std, running_mean->data,
                                    running_var->data, x->value->data, gamma->value->data,
                                    beta->value->data, g));
+    //@skeleton
+    // (void)ctx, (void)y, (void)running_mean, (void)running_var;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, input, 3)) return TL_OK;
     tl_node *node;
     TL_TRY(tl_tape_record(t, &node, "batchnorm", batchnorm_backward, *y, input, 3, g, sizeof *g));
@@ -51,23 +63,41 @@ tl_status tl_op_batchnorm(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_v
     if (training) return batchnorm_training(t, y, x, gamma, beta, running_mean, running_var, &g);
     TL_NEED(!tl_tape_wants(t, input, 3), TL_EINVAL,
             "batchnorm with running statistics has no backward rule: turn recording off, or train");
+    //@lab 4: Extra credit. y from the running statistics, through ctx->ops.
     return ctx->ops->batchnorm_eval(ctx, (*y)->value->data, X->data, gamma->value->data,
                                     beta->value->data, running_mean->data, running_var->data, &g);
+    //@skeleton
+    // (void)ctx;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 4:
 /* Backward draws again what forward drew, so ctx->step must not change in between. */
+//@end
 static tl_status dropout_backward(tl_tape *t, tl_node *node) {
+    //@lab 4: Extra credit. The backward rule of dropout: the same draws again. From which step
+    //@  number do they come, and may it have changed since forward?
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_tensor *dx;
     TL_TRY(tl_tape_grad(t, node->input[0], &dx));
     return ctx->ops->dropout_bwd(ctx, dx->data, node->output->grad->data, ctx->step, node->saved);
+    //@skeleton
+    // (void)t, (void)node;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_dropout(tl_tape *t, tl_var **y, tl_var *x, double p, uint32_t layer) {
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_dropout_geom g = {.n = x->value->size, .p = p, .layer = layer};
     TL_TRY(tl_tape_value(t, y, x->value->ndim, x->value->dim));
+    //@lab 4: Extra credit. y = dropout(x) for the step in ctx->step, through ctx->ops.
     TL_TRY(ctx->ops->dropout_fwd(ctx, (*y)->value->data, x->value->data, ctx->step, &g));
+    //@skeleton
+    // (void)ctx;
+    // TL_TRY(TL_NOT_IMPLEMENTED());
+    //@end
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     return tl_tape_record(t, NULL, "dropout", dropout_backward, *y, &x, 1, &g, sizeof g);
 }

@@ -142,14 +142,27 @@ tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int nd
 }
 
 bool tl_tape_wants(const tl_tape *tape, tl_var *const input[], int inputs) {
+    //@lab 4: true if the tape is recording and at least one input needs a gradient. An input may
+    //@  be NULL (a layer without bias). What would it cost to record an operation whose result
+    //@  nobody differentiates?
     bool any = false;
     for (int i = 0; i < inputs; i++) any = any || (input[i] && input[i]->needs_grad);
     return any && tape->recording;
+    //@skeleton
+    // (void)tape, (void)input, (void)inputs;
+    // (void)TL_NOT_IMPLEMENTED();
+    // return true;
+    //@end
 }
 
 tl_status tl_tape_record(tl_tape *tape, tl_node **node, const char *op, tl_backward_fn backward,
                          tl_var *output, tl_var *const input[], int inputs, const void *saved,
                          size_t saved_bytes) {
+    //@lab 4: A node for the operation that made `output`: memory for it, and for a copy of the
+    //@  saved_bytes, from take(), which gives zeroed memory or NULL. Fill in op, backward, output,
+    //@  the inputs and the copy; put the node before tape->latest, and tell `output` that this
+    //@  node made it and that it needs a gradient now. *node is for the caller, who may pass NULL.
+    //@  Why must what is saved be copied?
     tl_node *n = take(tape, sizeof *n);
     void *copy = saved_bytes ? take(tape, saved_bytes) : NULL;
     TL_NEED(n && (copy || !saved_bytes), TL_ENOMEM, "no host memory for the tape");
@@ -162,17 +175,30 @@ tl_status tl_tape_record(tl_tape *tape, tl_node **node, const char *op, tl_backw
     output->needs_grad = true;
     if (node) *node = n;
     return TL_OK;
+    //@skeleton
+    // (void)tape, (void)node, (void)op, (void)backward, (void)output, (void)input, (void)inputs;
+    // (void)saved, (void)saved_bytes;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_tape_grad(tl_tape *tape, tl_var *v, tl_tensor **grad) {
+    //@lab 4: The gradient of v, for whoever adds to it. If there is none yet, make one of v's
+    //@  shape (tape_tensor) and set it to zeros; if there is one, leave what is in it.
     if (!v->grad) {
         TL_TRY(tape_tensor(tape, &v->grad, NULL, v->value->ndim, v->value->dim));
         TL_TRY(tape->ctx->ops->zero(tape->ctx, v->grad->data, v->grad->size * sizeof(tl_real)));
     }
     *grad = v->grad;
     return TL_OK;
+    //@skeleton
+    // (void)tape, (void)v;
+    // *grad = NULL;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
+//@lab 4:
 /* Marks the nodes that `loss` depends on with this pass's number and clears the gradients of their
  * outputs, which may be left from an earlier pass. An operation can only use what was there before
  * it, so the tape read from its latest node is a topological order: when the walk comes to a node,
@@ -188,6 +214,7 @@ static tl_status mark_reachable(tl_tape *tape, tl_var *loss) {
     }
     return TL_OK;
 }
+//@end
 
 tl_status tl_tape_backward(tl_tape *tape, tl_var *loss) {
     char shape[TL_SHAPE_TEXT];
@@ -196,6 +223,15 @@ tl_status tl_tape_backward(tl_tape *tape, tl_var *loss) {
             tl_shape_text(shape, loss->value->ndim, loss->value->dim));
     TL_NEED(loss->node, TL_EINVAL,
             "the loss depends on nothing that needs a gradient, or recording was off");
+    //@lab 4: Carry the gradient from the loss to all that it depends on. (1) Find the nodes that
+    //@  the loss depends on; `visit` can hold the number of the pass that saw a node, so that
+    //@  nothing has to be cleared. (2) Gradients of their outputs may be left from an earlier
+    //@  pass: set them to zero. Gradients of inputs and parameters are left alone, they
+    //@  accumulate. (3) The derivative of the loss by itself is 1. (4) Call backward of each of
+    //@  these nodes, each after all nodes that use its output: in which order did the tape come
+    //@  about, and what does that say? Traps: a node that two others use is visited once; a result
+    //@  that the loss does not use sends nothing; a chain of 10,000 nodes must not need a stack as
+    //@  deep.
     TL_TRY(mark_reachable(tape, loss));
     tl_tensor *grad;
     TL_TRY(tl_tape_grad(tape, loss, &grad));
@@ -203,4 +239,8 @@ tl_status tl_tape_backward(tl_tape *tape, tl_var *loss) {
     for (tl_node *n = tape->latest; n; n = n->next)
         if (n->visit == tape->visits) TL_TRY(n->backward(tape, n));
     return TL_OK;
+    //@skeleton
+    // (void)tape;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

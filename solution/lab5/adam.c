@@ -1,11 +1,14 @@
 /* adam.c: Adam with weight decay added to the gradient. (tl/optim.h) */
 #include "tl/optim.h"
 
+//@lab 5:
 /* Parameters that one thread updates at a time. The blocks depend on n alone: where a compiler
  * rounds the vector part of a loop otherwise than its tail, each element still meets the same code
  * at any number of threads. */
 enum { BLOCK = 1 << 12 };
+//@end
 
+//@lab 5:
 /* What one step needs, computed once in double and rounded. */
 typedef struct rates {
     tl_real decay;            /* lambda */
@@ -13,7 +16,9 @@ typedef struct rates {
     tl_real keep2, take2;     /* beta2, 1 - beta2 */
     tl_real step, root2, eps; /* lr / (1 - beta1^t), sqrt(1 - beta2^t) */
 } rates;
+//@end
 
+//@lab 5:
 /* The order of operations is that of torch.optim.Adam, so that two runs stay together for long:
  * m moves towards g, and sqrt(v / c) is sqrt(v) / sqrt(c). */
 static void update(tl_real *restrict w, tl_real *restrict m, tl_real *restrict v,
@@ -27,11 +32,17 @@ static void update(tl_real *restrict w, tl_real *restrict m, tl_real *restrict v
         w[i] -= step * m[i] / (tl_sqrt(v[i]) / root2 + eps);
     }
 }
+//@end
 
 tl_status tl_adam_step(tl_ctx *ctx, tl_real *w, tl_real *m, tl_real *v, const tl_real *dw, size_t n,
                        const tl_step *step, const tl_adam_options *o) {
     TL_NEED(o->beta1 >= 0 && o->beta1 < 1, TL_EINVAL, "beta1 is %g: needs 0 <= beta < 1", o->beta1);
     TL_NEED(o->beta2 >= 0 && o->beta2 < 1, TL_EINVAL, "beta2 is %g: needs 0 <= beta < 1", o->beta2);
+    //@lab 5: For every parameter the formula of tl/optim.h, with t = step->index + 1. m and v
+    //@  start at zero and are too small at first: the factors 1 - beta^t correct for that. They
+    //@  are the same for all parameters, so form them once, in double. Traps: t starts at 1, or
+    //@  there is a division by zero; eps is added to the root, not put under it; the bits must not
+    //@  depend on the number of threads.
     /* m and v start at zero, and are too small by these factors after t steps. */
     double t = (double)step->index + 1;
     double correction1 = 1 - pow(o->beta1, t), correction2 = 1 - pow(o->beta2, t);
@@ -49,4 +60,8 @@ tl_status tl_adam_step(tl_ctx *ctx, tl_real *w, tl_real *m, tl_real *v, const tl
         update(w + from, m + from, v + from, dw + from, count, &r);
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)w, (void)m, (void)v, (void)dw, (void)n, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

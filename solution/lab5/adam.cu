@@ -2,6 +2,7 @@
 #include "tl/cuda.h"
 #include "tl/optim.h"
 
+//@lab 5:
 /* What one step needs, computed in double and rounded. */
 typedef struct rates {
     tl_real decay;            /* lambda */
@@ -9,7 +10,9 @@ typedef struct rates {
     tl_real keep2, take2;     /* beta2, 1 - beta2 */
     tl_real step, root2, eps; /* lr / (1 - beta1^t), sqrt(1 - beta2^t) */
 } rates;
+//@end
 
+//@lab 5:
 /* Learning rate and step number change from step to step, and a captured step is replayed: so the
  * rates are made from *step when the kernel runs. m and v start at zero, and are too small by
  * 1 - beta^t after t steps. */
@@ -26,7 +29,9 @@ static __device__ rates make_rates(const tl_step *step, tl_adam_options o) {
     r.eps = TL_R(o.eps);
     return r;
 }
+//@end
 
+//@lab 5:
 /* One thread of each block makes the rates for all: most GPUs are slow in double. The order of
  * operations is that of torch.optim.Adam, so that two runs stay together for long: m moves towards
  * g, and sqrt(v / c) is sqrt(v) / sqrt(c). */
@@ -44,12 +49,21 @@ static __global__ void adam(tl_real *w, tl_real *m, tl_real *v, const tl_real *d
         w[i] -= r.step * first / (tl_sqrt(second) / r.root2 + r.eps);
     }
 }
+//@end
 
 tl_status tl_adam_step(tl_ctx *ctx, tl_real *w, tl_real *m, tl_real *v, const tl_real *dw, size_t n,
                        const tl_step *step, const tl_adam_options *o) {
     TL_NEED(o->beta1 >= 0 && o->beta1 < 1, TL_EINVAL, "beta1 is %g: needs 0 <= beta < 1", o->beta1);
     TL_NEED(o->beta2 >= 0 && o->beta2 < 1, TL_EINVAL, "beta2 is %g: needs 0 <= beta < 1", o->beta2);
+    //@lab 5: A kernel and its launch for the formula of tl/optim.h, with t = step->index + 1. step
+    //@  lies in device memory, and a captured step is replayed with other numbers in it: so
+    //@  everything that follows from it is made in the kernel. pow in double is slow on most GPUs:
+    //@  how often must a block compute it?
     adam<<<tl_blocks(n, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(w, m, v, dw, n, step, *o);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)w, (void)m, (void)v, (void)dw, (void)n, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

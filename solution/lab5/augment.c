@@ -5,6 +5,7 @@
 /* Below this many pixels a call is over before other threads have started. */
 enum { PARALLEL_FROM = 1 << 14 };
 
+//@lab 5:
 /* One image as it is: byte by byte through the table of its channel. */
 static void copy_image(tl_real *x, const uint8_t *image, const tl_device_split *split) {
     size_t plane = (size_t)split->h * (size_t)split->w;
@@ -15,7 +16,9 @@ static void copy_image(tl_real *x, const uint8_t *image, const tl_device_split *
         image += plane;
     }
 }
+//@end
 
+//@lab 5:
 /* One row of a cropped image: x[i] is column i + shift of `row`, or lut[0] beyond its ends. The
  * padding is black before standardising, as if the picture had been larger: lut[0], not 0. */
 static void crop_row(tl_real *x, const uint8_t *row, const tl_real *lut, int w, int shift,
@@ -26,7 +29,9 @@ static void crop_row(tl_real *x, const uint8_t *row, const tl_real *lut, int w, 
         x[flip ? w - 1 - i : i] = lut[byte];
     }
 }
+//@end
 
+//@lab 5:
 /* One image, cropped from its padded self and then mirrored if crop.flip says so. */
 static void crop_image(tl_real *x, const uint8_t *image, const tl_device_split *split, tl_crop crop,
                        int pad) {
@@ -45,14 +50,24 @@ static void crop_image(tl_real *x, const uint8_t *image, const tl_device_split *
         }
     }
 }
+//@end
 
+//@lab 5:
 /* Every image is found, cropped and flipped from its position in the epoch alone, so threads share
  * nothing and any number of them gives the same batch. */
+//@end
 tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                         const tl_step *step, const tl_batch_geom *g) {
     TL_NEED(g->n >= 1 && (uint64_t)step->first + (uint64_t)g->n <= split->count, TL_EINVAL,
             "batch of %d images at position %u: the split has %zu", g->n, step->first,
             split->count);
+    //@lab 5: Images step->first .. step->first + n - 1 of the epoch, as x[n,c,h,w], and their
+    //@  labels. Position p of the epoch shows image p of the split, or with g->shuffle image
+    //@  tl_rng_permute(seed, epoch, count, p). Every byte goes through the table of its channel:
+    //@  split->lut[channel*256 + byte]. With g->augment, tl_rng_crop(seed, epoch, p, g->pad) says
+    //@  what is cut out of the picture when it has g->pad black pixels on every side, and whether
+    //@  it is then mirrored. Traps: black is byte 0 through the table, not the number 0; the draws
+    //@  belong to the position p, not to the image; pad counts in both directions.
     size_t size = (size_t)split->c * (size_t)split->h * (size_t)split->w;
     uint32_t count = (uint32_t)split->count;
 
@@ -71,4 +86,8 @@ tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device
         label[i] = split->labels[from];
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)x, (void)label;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

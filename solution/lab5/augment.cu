@@ -9,13 +9,16 @@
 #include "tl/data.h"
 #include "tl/rng.h"
 
+//@lab 5:
 /* Which image goes where, and how: the same draws from the same position as on every device. */
 typedef struct choice {
     bool exists;
     size_t image;
     tl_crop crop;
 } choice;
+//@end
 
+//@lab 5:
 static __device__ choice choose(size_t position, size_t count, const tl_step *step,
                                 tl_batch_geom g) {
     uint32_t at = (uint32_t)position;                           /* of 2^32 images at most */
@@ -25,7 +28,9 @@ static __device__ choice choose(size_t position, size_t count, const tl_step *st
     if (g.augment) c.crop = tl_rng_crop(step->seed, step->epoch, at, g.pad);
     return c;
 }
+//@end
 
+//@lab 5:
 /* One block per image: one thread draws, all copy pixels. The padding is black before
  * standardising, as if the picture had been larger: lut[0], not 0. */
 static __global__ void load_batch(tl_real *x, int32_t *label, tl_device_split split,
@@ -49,12 +54,21 @@ static __global__ void load_batch(tl_real *x, int32_t *label, tl_device_split sp
         x[blockIdx.x * size + t] = split.lut[channel * 256 + byte];
     }
 }
+//@end
 
 tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                         const tl_step *step, const tl_batch_geom *g) {
     TL_NEED(g->n >= 1 && (size_t)g->n <= split->count, TL_EINVAL,
             "batch of %d images: the split has %zu", g->n, split->count);
+    //@lab 5: A kernel and its launch: images step->first .. step->first + n - 1 of the epoch, as
+    //@  x[n,c,h,w], and their labels; see augment.c for the rules, and tl/rng.h: its functions run
+    //@  in kernels, too. step lies in device memory. A block per image draws once, and all its
+    //@  threads copy pixels. Positions beyond the last image: see above.
     load_batch<<<(unsigned)g->n, TL_BLOCK, 0, tl_stream(ctx)>>>(x, label, *split, step, *g);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)x, (void)label, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

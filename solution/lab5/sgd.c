@@ -4,6 +4,7 @@
 /* Below this many parameters a call is over before other threads have started. */
 enum { PARALLEL_FROM = 1 << 14 };
 
+//@lab 5:
 /* Without momentum there is no state, and velocity may be NULL. Each line is one multiply-add,
  * which rounds alike in the vector part of a loop and in its tail: threads may cut the array
  * anywhere. */
@@ -15,7 +16,9 @@ static void step_plain(tl_ctx *ctx, tl_real *w, const tl_real *dw, size_t n, tl_
         w[i] -= lr * g;
     }
 }
+//@end
 
+//@lab 5:
 /* The velocity starts as zeros, so the first step sets it to the gradient, as PyTorch does.
  * Nesterov looks ahead: it moves by where the velocity will be after one more decay. */
 static void step_momentum(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
@@ -28,6 +31,7 @@ static void step_momentum(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_r
         w[i] -= lr * (nesterov ? g + mu * v : v);
     }
 }
+//@end
 
 tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
                       const tl_step *step, const tl_sgd_options *o) {
@@ -37,6 +41,10 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
     TL_NEED(o->momentum == 0 || velocity, TL_EINVAL, "momentum %g needs a velocity array",
             o->momentum);
 
+    //@lab 5: For every parameter the formula of tl/optim.h: g = dw + lambda*w; v = mu*v + g; w -=
+    //@  lr * (nesterov ? g + mu*v : v). step->lr is the learning rate. Traps: without momentum
+    //@  velocity may be NULL, and stays untouched; g is needed twice, and w changes in between;
+    //@  weight decay enters the velocity, too.
     if (o->momentum == 0) {
         step_plain(ctx, w, dw, n, TL_R(step->lr), TL_R(o->weight_decay));
     } else {
@@ -44,4 +52,8 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
                       TL_R(o->momentum), o->nesterov);
     }
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)w, (void)dw, (void)n, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

@@ -5,6 +5,7 @@
 #include "tl/cuda.h"
 #include "tl/optim.h"
 
+//@lab 5:
 /* Without momentum there is no state, and velocity may be NULL. */
 static __global__ void step_plain(tl_real *w, const tl_real *dw, size_t n, const tl_step *step,
                                   tl_real decay) {
@@ -14,7 +15,9 @@ static __global__ void step_plain(tl_real *w, const tl_real *dw, size_t n, const
         w[i] -= lr * g;
     }
 }
+//@end
 
+//@lab 5:
 /* The velocity starts as zeros, so the first step sets it to the gradient, as PyTorch does.
  * Nesterov looks ahead: it moves by where the velocity will be after one more decay. */
 static __global__ void step_momentum(tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
@@ -27,6 +30,7 @@ static __global__ void step_momentum(tl_real *w, tl_real *velocity, const tl_rea
         w[i] -= lr * (nesterov ? g + mu * v : v);
     }
 }
+//@end
 
 tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
                       const tl_step *step, const tl_sgd_options *o) {
@@ -36,6 +40,9 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
     TL_NEED(o->momentum == 0 || velocity, TL_EINVAL, "momentum %g needs a velocity array",
             o->momentum);
 
+    //@lab 5: Kernels and their launches for the formula of tl/optim.h: g = dw + lambda*w; v = mu*v
+    //@  + g; w -= lr * (nesterov ? g + mu*v : v). Traps: step lies in device memory, so only a
+    //@  kernel may read step->lr; without momentum velocity may be NULL.
     unsigned blocks = tl_blocks(n, TL_BLOCK);
     tl_real decay = TL_R(o->weight_decay), mu = TL_R(o->momentum);
     if (o->momentum == 0)
@@ -45,4 +52,8 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
                                                                o->nesterov);
     TL_LAUNCHED();
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)w, (void)dw, (void)n, (void)step;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }

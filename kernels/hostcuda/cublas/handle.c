@@ -20,8 +20,12 @@ bool hc_blas_valid(cublasHandle_t handle) { return handle && handle->alive == AL
 
 cublasStatus_t hc_blas_Destroy(cublasHandle_t handle) {
     NEED(handle);
+    static cublasHandle_t destroyed;
+    hc_enter();
     handle->alive = 0;
-    free(handle);
+    handle->destroyed_before = destroyed;
+    destroyed = handle;
+    hc_leave();
     return CUBLAS_STATUS_SUCCESS;
 }
 

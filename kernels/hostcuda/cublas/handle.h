@@ -7,6 +7,7 @@
 
 struct cublasContext {
     int alive;
+    struct cublasContext *destroyed_before; /* kept, so that a later use of the handle is seen */
     cudaStream_t stream;
     cublasPointerMode_t mode;
     cublasMath_t math;

@@ -155,6 +155,19 @@ static size_t declaration_start(const source *s, size_t i) {
     return i;
 }
 
+/* True within the braces of a function, whether or not a macro hides its __global__. */
+static bool in_function(const source *s, size_t i) {
+    int depth = 0;
+    while (i-- > 0) {
+        if (token_is(s, i, "}")) depth++;
+        if (token_is(s, i, "{") && depth-- == 0) {
+            if (i > 0 && token_is(s, i - 1, ")")) return true;
+            depth = 0;
+        }
+    }
+    return false;
+}
+
 void rewrite_shared(source *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (!token_is(s, i, "__shared__")) continue;
@@ -168,7 +181,7 @@ void rewrite_shared(source *s) {
             refuse(s, i, "this __shared__ declaration", "write __shared__ type name[size];");
         } else if (dynamic) {
             rewrite_dynamic(s, first, declarator, end);
-        } else if (!s->tokens[i].in_device && !s->tokens[i].in_define) {
+        } else if (!in_function(s, i) && !s->tokens[i].in_define) {
             refuse(s, i, "a __shared__ variable outside of a function",
                    "declare it in the kernel that uses it");
         } else {

@@ -5,7 +5,8 @@
  *                                      axpy(hc_a...); }, g, b)(2.f, x)        (a template)
  *
  * The first form takes a function pointer, so that arguments are converted to the parameters' types
- * at the launch, as in CUDA. The second serves templates whose arguments are deduced. */
+ * at the launch, as in CUDA. The second serves templates whose arguments are deduced, overloaded
+ * kernels, and parameters with default values, which no pointer carries. */
 #include "rewriter.h"
 
 #include <stdlib.h>
@@ -93,11 +94,14 @@ static int template_parameters(const source *s, size_t open, size_t *close) {
     return -1;
 }
 
-/* True if the file's kernel of this name cannot be named as one function: it is a template that is
- * given too few arguments, or it is overloaded. */
-bool kernel_needs_deduction(const source *s, size_t name, int given) {
-    char *wanted = token_text(s, name);
-    int parameters = 0, bodies = 0;
+/* What a file says of the kernels of one name. */
+typedef struct kernel_facts {
+    int parameters; /* of the template, -1 for a pack, 0 if it is none */
+    int bodies;     /* more than one: overloaded */
+    bool defaults;  /* a parameter has a default value */
+} kernel_facts;
+
+static void look_for_kernel(const source *s, const char *wanted, kernel_facts *k) {
     for (size_t i = 0; i < s->count; i++) {
         bool is_template = token_is(s, i, "template") && token_is(s, i + 1, "<");
         if (!is_template && !token_is(s, i, "__global__")) continue;
@@ -110,14 +114,25 @@ bool kernel_needs_deduction(const source *s, size_t name, int given) {
             bool named = token_is(s, j, wanted) && token_is(s, j + 1, "(");
             if (!named || !global) continue;
             size_t end = match_forward(s, j + 1);
-            bodies += token_is(s, end + 1, "{");
-            if (is_template) parameters = count;
+            k->bodies += token_is(s, end + 1, "{");
+            for (size_t p = j + 2; p < end; p++) k->defaults |= token_is(s, p, "=");
+            if (is_template) k->parameters = count;
             break;
         }
         i = j > i ? j : i;
     }
+}
+
+/* True if the kernel of this name cannot be named as one function. A file's own kernels come before
+ * those of the headers that were put into it. */
+static bool needs_deduction(const source *s, const source *const *headers, size_t header_count,
+                            size_t name, int given) {
+    char *wanted = token_text(s, name);
+    kernel_facts k = {0};
+    look_for_kernel(s, wanted, &k);
+    for (size_t i = 0; i < header_count; i++) look_for_kernel(headers[i], wanted, &k);
     free(wanted);
-    return bodies > 1 || (parameters != 0 && parameters != given);
+    return k.bodies > 1 || k.defaults || (k.parameters != 0 && k.parameters != given);
 }
 
 static char *quoted_source(const source *s, size_t first, size_t last) {
@@ -136,7 +151,8 @@ static char *quoted_source(const source *s, size_t first, size_t last) {
     return text;
 }
 
-static void rewrite_launch(source *s, size_t open) {
+static void rewrite_launch(source *s, const source *const *headers, size_t header_count,
+                           size_t open) {
     size_t first = kernel_start(s, open), close = launch_close(s, open);
     if (first >= open || close >= s->count || !token_is(s, close + 3, "(")) {
         refuse(s, open, "this form of <<< >>>", "write kernel<<<grid, block>>>(arguments)");
@@ -160,7 +176,7 @@ static void rewrite_launch(source *s, size_t open) {
         name--;
     }
     bool named = s->tokens[name].kind == TOKEN_NAME;
-    bool deduced = named && kernel_needs_deduction(s, name, given);
+    bool deduced = named && needs_deduction(s, headers, header_count, name, given);
     char *spelling = quoted_source(s, first, open - 1);
     size_t start = s->tokens[first].start;
     edit_insert(s, start,
@@ -172,10 +188,10 @@ static void rewrite_launch(source *s, size_t open) {
     free(spelling);
 }
 
-void rewrite_launches(source *s) {
+void rewrite_launches(source *s, const source *const *headers, size_t header_count) {
     for (size_t i = 0; i < s->count; i++) {
         if (s->tokens[i].kind != TOKEN_LAUNCH) continue;
         if (i > 0 && token_is(s, i - 1, "operator")) continue; /* operator<<<T>(…) */
-        rewrite_launch(s, i);
+        rewrite_launch(s, headers, header_count, i);
     }
 }

@@ -1,8 +1,9 @@
-/* main.c: hostcuda-rewrite [-I dir]… FILE.cu >FILE.hc.cpp
+/* main.c: hostcuda-rewrite [-I dir]… [-o FILE.hc.cpp] [-d FILE.hc.d] FILE.cu
  *
- * CUDA C++ in, C++17 out. Exit status 1: something is not supported, and was named on stderr.
- * An included file that holds CUDA syntax (a .cuh, or a header with a kernel) is rewritten in
- * place, between #line directives; every other #include is left to the compiler. */
+ * CUDA C++ in, C++17 out (to stdout without -o). Exit status 1: something is not supported, and was
+ * named on stderr; then nothing is written. An included file that holds CUDA syntax (a .cuh, or a
+ * header with a kernel) is rewritten in place, between #line directives, and named in the -d file
+ * as make wants it; every other #include is left to the compiler. */
 #define _GNU_SOURCE
 #include "rewriter.h"
 
@@ -18,6 +19,14 @@ static char **include_dirs;
 static size_t include_count;
 static char **once_paths; /* files with #pragma once that have been put in */
 static size_t once_count;
+static source **put_in; /* every header that has been put in, in order */
+static size_t put_in_count;
+typedef struct known_file {
+    char *path;
+    bool cuda;
+} known_file;
+static known_file *known; /* headers that needs_rewriting has looked at */
+static size_t known_count;
 static int depth;
 static bool failed;
 
@@ -63,22 +72,37 @@ static bool is_pragma_once(const source *s, size_t i) {
            strcmp(word[0], "pragma") == 0 && strcmp(word[1], "once") == 0;
 }
 
-/* True if the directive includes a file with CUDA syntax: then that file is to be put here. */
-static char *cuda_include(const source *s, size_t i, source *included) {
+/* The file that a directive #include "…" names, or NULL. */
+static char *included_path(const source *s, size_t i) {
     const token *t = &s->tokens[i];
+    if (t->kind != TOKEN_DIRECTIVE) return NULL;
     const char *text = s->text + t->start + 1;
     text += strspn(text, " \t");
     if (strncmp(text, "include", 7) != 0) return NULL;
     text += 7 + strspn(text + 7, " \t");
-    if (*text != '"') return NULL;
-    char *path = find_include(s->path, text + 1, strcspn(text + 1, "\""));
-    if (!path) return NULL;
-    source_open(included, path);
-    source_lex(included);
-    if (holds_cuda(included)) return path;
-    source_free(included);
-    free(path);
-    return NULL;
+    return *text == '"' ? find_include(s->path, text + 1, strcspn(text + 1, "\"")) : NULL;
+}
+
+/* True if the file, or one that it includes, holds CUDA syntax. Each is looked at once; one that is
+ * being looked at counts as plain, for headers may include each other. */
+static bool needs_rewriting(const char *path) {
+    for (size_t i = 0; i < known_count; i++)
+        if (strcmp(known[i].path, path) == 0) return known[i].cuda;
+    known = grow(known, known_count, sizeof *known);
+    size_t self = known_count++;
+    known[self] = (known_file){strdup(path), false};
+    source s;
+    source_open(&s, path);
+    source_lex(&s);
+    bool cuda = holds_cuda(&s);
+    for (size_t i = 0; i < s.count && !cuda; i++) {
+        char *inner = included_path(&s, i);
+        cuda = inner && needs_rewriting(inner);
+        free(inner);
+    }
+    source_free(&s);
+    known[self].cuda = cuda;
+    return cuda;
 }
 
 static bool seen_once(source *s) {
@@ -122,52 +146,100 @@ static void put_include(source *s, size_t i, source *included) {
     free(text);
 }
 
+/* The header, lexed; kept to the end, for a launch may name a kernel of it. */
+static source *header_of(const char *path) {
+    source *included = NULL;
+    for (size_t i = 0; i < put_in_count && !included; i++)
+        if (strcmp(put_in[i]->path, path) == 0) included = put_in[i];
+    if (!included) {
+        included = malloc(sizeof *included);
+        if (!included) exit(2);
+        put_in = grow(put_in, put_in_count, sizeof *put_in);
+        put_in[put_in_count++] = included;
+    }
+    source_open(included, strdup(path));
+    source_lex(included);
+    return included;
+}
+
 static void rewrite(source *s) {
     for (size_t i = 0; i < s->count; i++) {
-        source included;
-        if (s->tokens[i].kind != TOKEN_DIRECTIVE) continue;
-        char *path = cuda_include(s, i, &included);
-        if (!path) continue;
-        put_include(s, i, &included);
-        source_free(&included);
+        char *path = included_path(s, i);
+        if (path && needs_rewriting(path)) put_include(s, i, header_of(path));
         free(path);
     }
     mark_scopes(s);
     refuse_unsupported(s);
     rewrite_shared(s);
     rewrite_device_variables(s);
-    rewrite_launches(s);
+    rewrite_launches(s, (const source *const *)put_in, put_in_count);
     edit_write(s);
     failed |= s->failed;
 }
 
-int main(int count, char **arguments) {
-    const char *path = NULL;
-    for (int i = 1; i < count; i++) {
-        char *dir = NULL;
-        if (strncmp(arguments[i], "-I", 2) == 0) {
-            dir = arguments[i][2] ? arguments[i] + 2 : i + 1 < count ? arguments[++i] : NULL;
-            if (!dir) break;
-            include_dirs = grow(include_dirs, include_count, sizeof *include_dirs);
-            include_dirs[include_count++] = dir;
-        } else if (path || arguments[i][0] == '-') {
-            path = NULL;
-            break;
-        } else {
-            path = arguments[i];
-        }
-    }
-    if (!path) {
-        fprintf(stderr, "usage: hostcuda-rewrite [-I dir]... FILE.cu >FILE.hc.cpp\n");
-        return 2;
-    }
+/* A header that is gone must not stop make: hence a rule without a recipe for each. */
+static bool write_dependencies(const char *path, const char *target) {
+    FILE *out = fopen(path, "w");
+    if (!out) return false;
+    fprintf(out, "%s:", target);
+    for (size_t i = 0; i < put_in_count; i++) fprintf(out, " %s", put_in[i]->path);
+    for (size_t i = 0; i < put_in_count; i++) fprintf(out, "\n%s:", put_in[i]->path);
+    fprintf(out, "\n");
+    return fclose(out) == 0;
+}
+
+static bool write_output(const char *path, const char *text, size_t size) {
+    FILE *out = path ? fopen(path, "w") : stdout;
+    if (!out) return false;
+    bool written = fwrite(text, 1, size, out) == size;
+    return (path ? fclose(out) : fflush(out)) == 0 && written;
+}
+
+/* The whole text is made first, so that a refusal leaves no half a file. */
+static int run(const char *path, const char *output, const char *dependencies) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = stdout, *memory = open_memstream(&text, &size);
+    if (!memory) return 2;
     source s;
     source_open(&s, path);
     source_lex(&s);
+    stdout = memory;
     printf("#include <hostcuda/hostcuda.h>\n#line 1 \"");
     put_path(path);
     printf("\"\n");
     rewrite(&s);
+    stdout = out;
+    bool whole = fclose(memory) == 0;
     source_free(&s);
-    return failed || fflush(stdout) != 0 || ferror(stdout) ? 1 : 0;
+    if (failed) return 1;
+    if (whole && write_output(output, text, size) &&
+        (!dependencies || write_dependencies(dependencies, output ? output : path)))
+        return 0;
+    fprintf(stderr, "hostcuda-rewrite: cannot write %s\n", output ? output : "the output");
+    return 2;
+}
+
+int main(int count, char **arguments) {
+    const char *path = NULL, *output = NULL, *dependencies = NULL;
+    bool understood = true;
+    for (int i = 1; i < count; i++) {
+        char letter = arguments[i][0] == '-' ? arguments[i][1] : '\0';
+        if (!letter) {
+            understood &= !path;
+            path = arguments[i];
+            continue;
+        }
+        char *value = arguments[i][2] ? arguments[i] + 2 : i + 1 < count ? arguments[++i] : NULL;
+        understood &= value && strchr("Iod", letter);
+        if (letter == 'o') output = value;
+        if (letter == 'd') dependencies = value;
+        if (letter != 'I' || !value) continue;
+        include_dirs = grow(include_dirs, include_count, sizeof *include_dirs);
+        include_dirs[include_count++] = value;
+    }
+    if (path && understood) return run(path, output, dependencies);
+    fprintf(stderr,
+            "usage: hostcuda-rewrite [-I dir]... [-o FILE.hc.cpp] [-d FILE.hc.d] FILE.cu\n");
+    return 2;
 }

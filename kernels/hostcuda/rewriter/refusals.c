@@ -14,6 +14,8 @@ static const char use_two_launches[] = "end the kernel and launch a second one: 
                                        "is the barrier between blocks";
 static const char use_plain_c[] = "write plain C";
 static const char use_float[] = "use float";
+static const char use_capture[] = "record the calls of a stream: cudaStreamBeginCapture, "
+                                  "cudaStreamEndCapture";
 
 static const refusal names[] = {
     {"texture", "a texture", use_arrays},
@@ -35,11 +37,14 @@ static const refusal names[] = {
     {"wmma", "wmma (tensor cores)", "use a kernel without tensor cores"},
     {"nvcuda", "nvcuda (tensor cores)", "use a kernel without tensor cores"},
     {"__cluster_dims__", "a thread-block cluster", use_two_launches},
-    {"__grid_constant__", "__grid_constant__", "pass the argument by value"},
     {"__half", "half precision", use_float},
     {"__half2", "half precision", use_float},
     {"__nv_bfloat16", "bfloat16", use_float},
     {"__pipeline_memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cudaGraphCreate", "a graph built node by node", use_capture},
+    {"cudaGraphAdd*", "a graph built node by node", use_capture},
+    {"cudaGraphExecKernelNodeSetParams*", "changing a node of a graph", use_capture},
+    {"cudaGraphExecUpdate", "updating a graph", "instantiate the newly captured graph"},
     {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
 };
 

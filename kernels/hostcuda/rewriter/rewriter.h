@@ -62,8 +62,7 @@ size_t match_forward(const source *s, size_t open);   /* index of the closing br
 size_t match_backward(const source *s, size_t close); /* index of the opening bracket, or count */
 
 /* kernels.c */
-bool kernel_needs_deduction(const source *s, size_t name, int given_arguments);
-void rewrite_launches(source *s);
+void rewrite_launches(source *s, const source *const *headers, size_t header_count);
 
 /* declarations.c */
 void rewrite_shared(source *s);

@@ -20,7 +20,13 @@ enum {
     PAGE = 4096,
     GUARD = 64 * 1024,
     HUGE = 2 << 20,
+#ifdef HOSTCUDA_CHECK
+    ALIGN = 256, /* as cudaMalloc: sectors are counted as on a GPU, and bounds need no guard */
+    SHADOW = 6,  /* shadow memory takes five times as many addresses */
+#else
     ALIGN = 16,
+    SHADOW = 1,
+#endif
     FRESH = 0xff,
     CANARY = 0xc5,
     EDGE = 64
@@ -71,9 +77,9 @@ static void guard(char *from, size_t bytes) {
 
 static void reserve(void) {
     struct rlimit limit;
-    reserved = (size_t)64 << 30;
+    reserved = ((size_t)64 << 30) / SHADOW / HUGE * HUGE;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        reserved = limit.rlim_cur / 2 / HUGE * HUGE;
+        reserved = limit.rlim_cur / 2 / SHADOW / HUGE * HUGE;
     empty_file = make_empty_file();
     /* One huge page more than is used, so that base can be a multiple of its size. */
     char *p = empty_file < 0 ? MAP_FAILED
@@ -86,6 +92,7 @@ static void reserve(void) {
     }
     base = (char *)round_up((size_t)p, HUGE);
     guard(base, reserved);
+    hc_check_arena(base, reserved);
     top = GUARD; /* the first buffer has one before it too */
 }
 
@@ -220,9 +227,11 @@ cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p
     memset(b.start, FRESH, bytes);
     hc_fill_edges(&b);
     insert(&b);
+    hc_check_allocated(&b);
     live_bytes += pages;
     live_count++;
-    if (!open_depth && space == HC_DEVICE) mprotect(from, pages, PROT_NONE);
+    if (!open_depth && space == HC_DEVICE && hc_options_get()->checks)
+        mprotect(from, pages, PROT_NONE);
     *p = b.start;
     return cudaSuccess;
 }
@@ -239,6 +248,7 @@ void hc_arena_release(hc_buffer *b, hc_site at) {
     live_bytes -= b->page_bytes;
     live_count--;
     guard(b->pages, b->page_bytes);
+    hc_check_freed(b);
 }
 
 size_t hc_arena_live(size_t *count) {
@@ -262,11 +272,11 @@ static void protect(int protection) {
 void hc_arena_protect(bool closed) { protect(closed ? PROT_NONE : PROT_READ | PROT_WRITE); }
 
 void hc_arena_open(void) {
-    if (open_depth++ == 0) protect(PROT_READ | PROT_WRITE);
+    if (open_depth++ == 0 && hc_options_get()->checks) protect(PROT_READ | PROT_WRITE);
 }
 
 void hc_arena_close(void) {
-    if (--open_depth == 0) protect(PROT_NONE);
+    if (--open_depth == 0 && hc_options_get()->checks) protect(PROT_NONE);
 }
 
 /* One buffer alone, whatever the others are: opening all costs time with every buffer there is. */
@@ -275,7 +285,8 @@ void hc_arena_open_one(const hc_buffer *b) {
 }
 
 void hc_arena_close_one(const hc_buffer *b) {
-    if (!open_depth && b->space == HC_DEVICE) mprotect(b->pages, b->page_bytes, PROT_NONE);
+    bool closes = !open_depth && b->space == HC_DEVICE && hc_options_get()->checks;
+    if (closes) mprotect(b->pages, b->page_bytes, PROT_NONE);
 }
 
 bool hc_arena_is_open(void) { return open_depth > 0; }

@@ -14,6 +14,7 @@
 #include "fiber.h"
 
 #ifdef HC_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -25,6 +26,7 @@ void hc_switch_position(hc_worker *w, int thread) {
     w->current = thread;
     w->current_stack = t->stack;
     hc_now.thread = (uint3){t->x, t->y, t->z};
+    hc_check_thread_runs(w);
 }
 
 void hc_make_ready(hc_worker *w, int thread) {
@@ -79,6 +81,11 @@ static void *next_context(hc_worker *w, int me, int *stack) {
         return thread == me ? NULL : w->threads[thread].context;
     }
     *stack = w->current_stack = hc_stack_take(&w->stacks);
+#ifdef HC_ASAN
+    /* The runner that had it never returned from its last frames: their borders are still marked.
+     */
+    __asan_unpoison_memory_region(w->stacks.all[*stack].low, STACK_BYTES);
+#endif
     return hc_context(w->stacks.all[*stack].low, STACK_BYTES, *stack, runner);
 }
 
@@ -106,6 +113,7 @@ static void start_thread(hc_worker *w, int thread) {
     t->x = (uint16_t)x, t->y = (uint16_t)y, t->z = (uint16_t)z;
     w->current = thread;
     hc_now.thread = (uint3){x, y, z};
+    hc_check_thread_runs(w);
 }
 
 static void divergent_exit(hc_worker *w) {
@@ -124,6 +132,7 @@ static void divergent_exit(hc_worker *w) {
 
 static void end_thread(hc_worker *w) {
     hc_warp_state *warp = &w->warps[w->current / WARP];
+    hc_check_thread_arrives(w, true);
     warp->exited |= 1u << w->current % WARP;
     w->exited++;
     w->progress++;
@@ -180,6 +189,7 @@ static void release(hc_worker *w) {
     w->ready_first = 0;
     w->ready_count = w->waiting_count;
     w->waiting_count = 0;
+    hc_check_barrier(w);
 }
 
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
@@ -190,6 +200,7 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
         w->barrier = (hc_site){file, line};
     else if (w->barrier.line != line || (w->barrier.file != file && strcmp(w->barrier.file, file)))
         divergent_place(w, file, line);
+    hc_check_thread_arrives(w, false);
     w->barrier_sum += kind == HC_AND ? !predicate : predicate;
     if (w->waiting_count + 1 == w->count) {
         release(w);
@@ -239,11 +250,13 @@ static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
 cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block) {
     begin(w, launch, block);
     hc_shared_fill(w);
+    hc_check_block_begins(w);
     int stack;
     void *to = next_context(w, -1, &stack);
     w->in_kernel = 1;
     go(&w->main_context, to, stack, false);
     if (w->exited < w->count) hc_report_stuck(w);
+    hc_check_block_ends();
     if (!hc_shared_check(w)) hc_kernel_fail(cudaErrorIllegalAddress);
     w->in_kernel = 0;
     w->blocks_done++;

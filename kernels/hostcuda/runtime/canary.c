@@ -39,6 +39,7 @@ void hc_check_canaries(hc_buffer *b, const char *when) {
 }
 
 void hc_check_all_canaries(const char *when) {
+    if (!hc_options_get()->checks) return;
     hc_arena_open();
     int count;
     hc_buffer *buffers = hc_arena_buffers(&count);

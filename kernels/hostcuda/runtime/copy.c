@@ -64,7 +64,11 @@ static cudaError_t check_side(const void *p, size_t bytes, bool device, const ch
 
 cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
                             int line) {
-    return bytes ? check_side(p, bytes, true, what, (hc_site){file, line}) : cudaSuccess;
+    hc_site at = {file, line};
+    if (p && bytes && hc_space_of(p, NULL) == HC_HOST)
+        return complain("host-pointer", at, NULL, "pass the pointer that cudaMalloc gave",
+                        "host memory where device memory is needed", what, bytes);
+    return bytes ? check_side(p, bytes, true, what, at) : cudaSuccess;
 }
 
 static cudaError_t check(const void *to, const void *from, size_t to_bytes, size_t from_bytes,
@@ -94,9 +98,12 @@ static cudaError_t run_copy(hc_op *op) {
     bool whole =
         op->u.copy.height == 1 || (op->u.copy.to_pitch == width && op->u.copy.from_pitch == width);
     hc_arena_open();
-    if (whole) memmove(to, from, width * op->u.copy.height);
-    for (size_t y = 0; !whole && y < op->u.copy.height; y++)
-        memmove(to + y * op->u.copy.to_pitch, from + y * op->u.copy.from_pitch, width);
+    size_t rows = whole ? 1 : op->u.copy.height, bytes = whole ? width * op->u.copy.height : width;
+    for (size_t y = 0; y < rows; y++) {
+        memmove(to + y * op->u.copy.to_pitch, from + y * op->u.copy.from_pitch, bytes);
+        hc_check_copied(to + y * op->u.copy.to_pitch, op->u.copy.from + y * op->u.copy.from_pitch,
+                        bytes);
+    }
     hc_arena_close();
     return cudaSuccess;
 }
@@ -188,6 +195,7 @@ cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset
 static cudaError_t run_set(hc_op *op) {
     hc_arena_open();
     memset(op->u.set.p, op->u.set.value, op->u.set.bytes);
+    hc_check_written(op->u.set.p, op->u.set.bytes);
     hc_arena_close();
     return cudaSuccess;
 }
@@ -206,6 +214,21 @@ cudaError_t hc_MemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream
     if (error) hc_fail(error);
     hc_leave();
     return error;
+}
+
+/* Row by row, each checked like a memset of its own. */
+cudaError_t hc_Memset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
+                             cudaStream_t stream, const char *file, int line) {
+    if (height > 1 && pitch < width) return hc_fail(cudaErrorInvalidPitchValue);
+    cudaError_t error = cudaSuccess;
+    for (size_t y = 0; y < height && !error; y++)
+        error = hc_MemsetAsync((char *)p + y * pitch, value, width, stream, file, line);
+    return error;
+}
+
+cudaError_t hc_Memset2D(void *p, size_t pitch, int value, size_t width, size_t height,
+                        const char *file, int line) {
+    return hc_Memset2DAsync(p, pitch, value, width, height, NULL, file, line);
 }
 
 cudaError_t hc_Memset(void *p, int value, size_t bytes, const char *file, int line) {

@@ -41,7 +41,10 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
                           .unifiedAddressing = 1,
                           .managedMemory = 1,
                           .integrated = 1,
-                          .canMapHostMemory = 1};
+                          .canMapHostMemory = 1,
+                          .deviceOverlap = 1,
+                          .globalL1CacheSupported = 1,
+                          .localL1CacheSupported = 1};
     snprintf(p->name, sizeof p->name, "hostcuda (%d CPU workers)", hc_options_get()->workers);
     return cudaSuccess;
 }
@@ -99,6 +102,21 @@ cudaError_t hc_SetDevice(int device, const char *file, int line) {
 cudaError_t hc_SetDeviceFlags(unsigned flags, const char *file, int line) {
     UNUSED_SITE;
     (void)flags;
+    return cudaSuccess;
+}
+
+/* A thread's stack has one size; the other limits are of no consequence here. */
+cudaError_t hc_DeviceSetLimit(enum cudaLimit limit, size_t value, const char *file, int line) {
+    if (limit != cudaLimitStackSize || value <= STACK_BYTES) return cudaSuccess;
+    hc_complain("stack-overflow", file, line, "recursion that deep wants a loop",
+                "a stack of %zu bytes asked for; a thread has %d", value, STACK_BYTES);
+    return hc_fail(cudaErrorInvalidValue);
+}
+
+cudaError_t hc_DeviceGetLimit(size_t *value, enum cudaLimit limit, const char *file, int line) {
+    UNUSED_SITE;
+    if (!value) return hc_fail(cudaErrorInvalidValue);
+    *value = limit == cudaLimitStackSize ? STACK_BYTES : 8 << 20;
     return cudaSuccess;
 }
 

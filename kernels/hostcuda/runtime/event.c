@@ -6,9 +6,11 @@
 
 enum { ALIVE = 0x45764e74 };
 
+/* A destroyed event's few bytes are kept: so a handle that is used later is seen for certain, and
+ * an operation that is still queued may hold it. */
 struct CUevent_st {
-    int alive;         /* ALIVE, so that a destroyed handle is seen */
-    int users;         /* queued operations that hold it; it is freed with the last */
+    int alive; /* ALIVE until it is destroyed */
+    struct CUevent_st *destroyed_before;
     uint64_t recorded; /* versions: of the last record queued ... */
     uint64_t reached;  /* ... and of the last that has run */
     cudaStream_t stream;
@@ -23,6 +25,8 @@ static cudaError_t bad(const char *file, int line) {
                 "this is not an event");
     return hc_fail(cudaErrorInvalidResourceHandle);
 }
+
+static cudaEvent_t destroyed; /* the last one */
 
 static bool valid(cudaEvent_t event) { return event && event->alive == ALIVE; }
 
@@ -47,20 +51,10 @@ cudaError_t hc_EventDestroy(cudaEvent_t event, const char *file, int line) {
     if (event->reached < event->recorded && !event->capture)
         hc_run_until(event->stream, event->number + 1);
     event->alive = 0;
-    if (event->users == 0) free(event);
+    event->destroyed_before = destroyed;
+    destroyed = event;
     hc_leave();
     return cudaSuccess;
-}
-
-static void drop_user(hc_op *op) {
-    cudaEvent_t event = op->u.event.event;
-    if (--event->users == 0 && event->alive != ALIVE) free(event);
-}
-
-static void hold(hc_op *op, cudaEvent_t event) {
-    op->u.event.event = event;
-    op->drop = drop_user;
-    event->users++;
 }
 
 static cudaError_t run_record(hc_op *op) {
@@ -78,7 +72,7 @@ cudaError_t hc_EventRecord(cudaEvent_t event, cudaStream_t stream, const char *f
     hc_op *op = hc_op_new("cudaEventRecord", run_record, file, line);
     event->capture = hc_stream_capture(stream);
     event->stream = stream;
-    hold(op, event);
+    op->u.event.event = event;
     op->u.event.version = ++event->recorded;
     event->number = hc_next_number();
     cudaError_t error = hc_queue(stream, op);
@@ -103,7 +97,7 @@ cudaError_t hc_StreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned 
         if (!hc_stream_capture(stream)) hc_capture_set(stream, event->capture);
     } else {
         hc_op *op = hc_op_new("cudaStreamWaitEvent", run_wait, file, line);
-        hold(op, event);
+        op->u.event.event = event;
         op->u.event.version = event->recorded;
         error = hc_queue(stream, op);
     }

@@ -63,7 +63,7 @@ static void add_buffer(hc_text *t, const hc_buffer *b) {
 }
 
 /* Where in or beside which buffer, in words; and what usually leads there. */
-static void device_fault(hc_text *t, const char *p, const char *verb, void *pc) {
+void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc) {
     hc_buffer *b = hc_arena_find(p);
     if (b && b->freed && p < b->pages + b->page_bytes) {
         begin(t, "use-after-free", pc);
@@ -127,7 +127,7 @@ static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info,
         hc_report_likely(
             t, "the third launch argument is the array's size in bytes: n * sizeof(float)");
     } else if (hc_arena_holds(p)) {
-        device_fault(t, p, verb, pc);
+        hc_fault_device(t, p, verb, pc);
     } else if ((size_t)p == 0 && info->si_code > 0 && info->si_code == SI_KERNEL) {
         begin(t, "misaligned-address", pc);
         hc_add(

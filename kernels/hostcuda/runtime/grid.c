@@ -136,6 +136,8 @@ cudaError_t hc_grid_run(hc_launch *launch) {
     if (!workers) make_workers();
     hc_watchdog_start();
     running = launch;
+    hc_counts_launch(launch);
+    hc_check_launch_begins();
     launch_number++;
     block_count = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     next_block = 0;

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include "../check/counts.h"
 #include "hostcuda/api.h"
 
 enum {
@@ -27,6 +28,7 @@ typedef struct hc_options {
     uint64_t seed;
     int workers;
     bool eager;      /* run each operation when it is queued: for gdb */
+    bool checks;     /* what costs time: closed memory, fresh bytes, canaries */
     double timeout;  /* seconds that a thread may run without progress; 0: for ever */
     size_t memory;   /* bytes of device memory */
     const char *log; /* file that gets one line per report */
@@ -45,6 +47,7 @@ void hc_report_begin(hc_text *t, const char *kind, const char *file, int line);
 void hc_report_thread(hc_text *t); /* kernel, block and thread of the caller, if in a kernel */
 void hc_report_likely(hc_text *t, const char *mistake);
 void hc_report_end(hc_text *t);
+const char *hc_report_shorten(const char *file); /* a path below the working directory */
 /* A whole report outside of kernels. */
 void hc_complain(const char *kind, const char *file, int line, const char *likely,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -57,6 +60,7 @@ typedef struct hc_source {
 /* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction.
  */
 bool hc_source_of(void *const *pcs, int count, hc_source *source);
+bool hc_source_is_students(const char *file);
 
 /* ---- arena.c: device memory ---- */
 typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC_GUARD } hc_space;
@@ -172,6 +176,15 @@ void hc_shared_fill(hc_worker *w);
 bool hc_shared_check(hc_worker *w);
 bool hc_shared_guard_hit(const hc_worker *w, const void *address);
 cudaError_t hc_shared_limit(const hc_launch *launch);
+#define HC_DYNAMIC_NAME "(dynamic)"
+typedef struct hc_shared_array {
+    size_t start, end; /* of the data, offsets in the arena */
+    const char *name;  /* NULL: the block has no shared memory */
+} hc_shared_array;
+/* The array at this offset; false, and the nearest array before it, if there is none. */
+bool hc_shared_array_at(size_t offset, hc_shared_array *array);
+/* A block's shared memory is [0, static_end) and the arena from dynamic_start on. */
+void hc_shared_extent(size_t *static_end, size_t *dynamic_start);
 
 /* ---- grid.c, watchdog.c, fault.c ---- */
 cudaError_t hc_grid_run(hc_launch *launch);
@@ -183,6 +196,19 @@ void hc_watchdog_signal(void *pc);
 enum { HC_WATCHDOG_SIGNAL = SIGURG };
 void hc_fault_install(void);
 void hc_fault_thread(void); /* gives the calling thread a signal stack */
+/* Begins the report of an access to device memory at `p` where no buffer is. */
+void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc);
+
+/* ---- counts.c ---- */
+typedef struct hc_kernel_counts {
+    struct hc_kernel_counts *next; /* in the order of their first launch */
+    const void *entry;
+    hostcuda_kernel_counts counts;
+} hc_kernel_counts;
+hc_kernel_counts *hc_counts_of(const hc_launch *launch);
+hc_kernel_counts *hc_counts_first(void);
+void hc_counts_launch(const hc_launch *launch);
+void hc_counts_call(void); /* of a library: on a GPU it launches a kernel of its own */
 
 /* ---- error.c ---- */
 cudaError_t hc_fail(cudaError_t error); /* remembers it for cudaGetLastError */
@@ -266,5 +292,37 @@ cudaError_t hc_finish(cudaStream_t stream);
 /* Checks that [p, p + bytes) is device memory; reports and returns an error if not. */
 cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
                             int line);
+
+/* ---- check/: the CHECK=1 build is told of all that decides about memory ---- */
+#ifdef HOSTCUDA_CHECK
+void hc_check_arena(const char *base, size_t bytes);
+void hc_check_shared_arena(const char *base);
+void hc_check_allocated(const hc_buffer *b);
+void hc_check_freed(const hc_buffer *b);
+void hc_check_written(const void *p, size_t bytes); /* by a memset or a library */
+void hc_check_copied(const void *to, const void *from, size_t bytes);
+void hc_check_launch_begins(void);
+void hc_check_block_begins(hc_worker *w);
+void hc_check_block_ends(void);
+void hc_check_thread_runs(hc_worker *w); /* w->current, on w->current_stack */
+void hc_check_thread_arrives(hc_worker *w, bool ends);
+void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
+void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
+void hc_check_count(bool on);
+#else
+#define hc_check_arena(base, bytes)      ((void)0)
+#define hc_check_shared_arena(base)      ((void)0)
+#define hc_check_allocated(b)            ((void)0)
+#define hc_check_freed(b)                ((void)0)
+#define hc_check_written(p, bytes)       ((void)0)
+#define hc_check_copied(to, from, bytes) ((void)0)
+#define hc_check_launch_begins()         ((void)0)
+#define hc_check_block_begins(w)         ((void)0)
+#define hc_check_block_ends()            ((void)0)
+#define hc_check_thread_runs(w)          ((void)0)
+#define hc_check_thread_arrives(w, ends) ((void)0)
+#define hc_check_barrier(w)              ((void)0)
+#define hc_check_syncwarp(w, warp, mask) ((void)0)
+#endif
 
 #endif

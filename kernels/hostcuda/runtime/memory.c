@@ -111,6 +111,21 @@ cudaError_t hc_HostUnregister(void *p, const char *file, int line) {
     return p ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
 }
 
+/* cudaMemAdvise and cudaMemPrefetchAsync: only managed memory can be advised on. */
+cudaError_t hc_MemAdvised(const void *p, size_t bytes, const char *file, int line) {
+    hc_enter();
+    hc_buffer *b;
+    bool managed = hc_space_of(p, &b) == HC_MANAGED && b && !b->freed &&
+                   (const char *)p + bytes <= b->start + b->bytes;
+    cudaError_t error = managed ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
+    if (!managed)
+        hc_complain("copy-direction", file, line,
+                    "only memory of cudaMallocManaged moves by itself",
+                    "%zu bytes at %p are not managed memory", bytes, p);
+    hc_leave();
+    return error;
+}
+
 cudaError_t hc_MemGetInfo(size_t *free_bytes, size_t *total, const char *file, int line) {
     (void)file, (void)line;
     hc_enter();

@@ -55,8 +55,12 @@ static void read_options(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     double workers = number("HOSTCUDA_WORKERS", cores > 0 ? (double)cores : 1, 1);
     options.workers = workers > WORKERS_MAX ? WORKERS_MAX : (int)workers;
+#ifdef HOSTCUDA_CHECK
+    options.workers = 1; /* the hooks rely on it */
+#endif
     options.seed = (uint64_t)number("HOSTCUDA_SEED", 1, 0);
     options.eager = number("HOSTCUDA_EAGER", 0, 0) != 0;
+    options.checks = number("HOSTCUDA_CHECKS", 1, 0) != 0;
     options.timeout = number("HOSTCUDA_TIMEOUT", is_traced() ? 0 : 20, 0);
     options.memory = device_memory();
     options.log = getenv("HOSTCUDA_LOG");

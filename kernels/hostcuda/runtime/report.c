@@ -30,7 +30,7 @@ void hc_add(hc_text *t, const char *format, ...) {
 }
 
 /* A path below the working directory is shown from there. */
-static const char *shorten(const char *file) {
+const char *hc_report_shorten(const char *file) {
     static char here[1000];
     if (!here[0] && !getcwd(here, sizeof here)) here[0] = '?';
     size_t n = strlen(here);
@@ -39,7 +39,7 @@ static const char *shorten(const char *file) {
 
 void hc_report_begin(hc_text *t, const char *kind, const char *file, int line) {
     t->used = 0;
-    hc_add(t, "%s:%d: hostcuda [%s]: ", file ? shorten(file) : "?", line, kind);
+    hc_add(t, "%s:%d: hostcuda [%s]: ", file ? hc_report_shorten(file) : "?", line, kind);
 }
 
 void hc_report_thread(hc_text *t) {
@@ -48,7 +48,7 @@ void hc_report_thread(hc_text *t) {
     const hc_launch *l = w->launch;
     hc_add(t, "\n    kernel   %s<<<(%u,%u,%u), (%u,%u,%u)>>>, launched at %s:%d", l->kernel,
            l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
-           shorten(l->site.file), l->site.line);
+           hc_report_shorten(l->site.file), l->site.line);
     hc_add(t, "\n    thread   block (%u,%u,%u), thread (%u,%u,%u)", hc_now.block.x, hc_now.block.y,
            hc_now.block.z, hc_now.thread.x, hc_now.thread.y, hc_now.thread.z);
 }

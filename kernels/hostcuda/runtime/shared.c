@@ -18,10 +18,7 @@ __thread char *hc_shared_base;
 __thread uint64_t hc_shared_launch;
 
 /* The arrays of the running launch; one launch runs at a time. */
-static struct {
-    size_t end; /* of the data; SHARED_GAP canary bytes follow */
-    const char *name;
-} arrays[ARRAYS_MAX];
+static hc_shared_array arrays[ARRAYS_MAX]; /* SHARED_GAP canary bytes follow each */
 static int array_count;
 static size_t static_used, dynamic_used;
 static uint64_t laid_out; /* launch number << 24 that the table belongs to */
@@ -86,6 +83,7 @@ void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number) {
         memset(base, CANARY, ARENA);
         w->shared = base;
     }
+    hc_check_shared_arena(w->shared);
     hc_shared_base = w->shared;
     hc_shared_launch = number << 24;
     pthread_mutex_lock(&lock);
@@ -131,8 +129,7 @@ void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const ch
         size_t data = at + bytes - SHARED_GAP * (size_t)array_count;
         if (data > SHARED_STATIC_MAX || array_count == ARRAYS_MAX) too_large(site, name, bytes);
         static_used = at + bytes + SHARED_GAP;
-        arrays[array_count].end = at + bytes;
-        arrays[array_count++].name = name;
+        arrays[array_count++] = (hc_shared_array){at, at + bytes, name};
         place = hc_shared_launch | at;
         __atomic_store_n(&site->place, place, __ATOMIC_RELAXED);
     }
@@ -142,10 +139,37 @@ void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const ch
     return hc_shared_base + (place & 0xffffff);
 }
 
+bool hc_shared_array_at(size_t offset, hc_shared_array *array) {
+    size_t dynamic_start = ARENA - (dynamic_used + 15) / 16 * 16;
+    *array = (hc_shared_array){0};
+    if (dynamic_used)
+        *array = (hc_shared_array){dynamic_start, dynamic_start + dynamic_used, HC_DYNAMIC_NAME};
+    if (offset < dynamic_start || !dynamic_used) {
+        for (int i = 0; i < array_count; i++)
+            if (offset >= arrays[i].start || i == 0) *array = arrays[i];
+    }
+    return array->name && offset >= array->start && offset < array->end;
+}
+
+void hc_shared_extent(size_t *static_end, size_t *dynamic_start) {
+    *static_end = static_used;
+    *dynamic_start = ARENA - (dynamic_used + 15) / 16 * 16;
+}
+
+void *hc_shared_find(hc_shared_site *site, size_t bytes, size_t align, const char *name) {
+    if ((site->place ^ hc_shared_launch) >> 24 == 0)
+        return hc_shared_base + (site->place & 0xffffff);
+    return hc_shared_place(site, bytes, align, name);
+}
+
 /* Fresh bytes in the arrays, canaries between them. In a launch's first block an array appears in
  * mid-run: then only what lies beyond the arrays known so far is filled. */
 void hc_shared_fill(hc_worker *w) {
     bool midway = w->in_kernel;
+    if (!hc_options_get()->checks) {
+        w->shared_used = static_used;
+        return;
+    }
     if (!midway && dynamic_used) {
         size_t space = (dynamic_used + 15) / 16 * 16;
         memset(w->shared + ARENA - space, FRESH, space);
@@ -162,6 +186,7 @@ void hc_shared_fill(hc_worker *w) {
 
 /* After a block: is every canary alive? */
 bool hc_shared_check(hc_worker *w) {
+    if (!hc_options_get()->checks) return true;
     char intact[SHARED_GAP];
     memset(intact, CANARY, sizeof intact);
     for (int i = 0; i < array_count && arrays[i].end < w->shared_used; i++) {

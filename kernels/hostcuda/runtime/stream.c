@@ -99,6 +99,27 @@ cudaError_t hc_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *
     return error;
 }
 
+typedef struct callback {
+    cudaStreamCallback_t function;
+    cudaStream_t stream;
+    void *data;
+} callback;
+
+static void run_callback(void *payload) {
+    callback c = *(callback *)payload;
+    free(payload);
+    c.function(c.stream, hc_sticky(), c.data);
+}
+
+cudaError_t hc_StreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data,
+                                 unsigned flags, const char *file, int line) {
+    if (!function || flags) return hc_fail(cudaErrorInvalidValue);
+    callback *c = malloc(sizeof *c);
+    if (!c) abort();
+    *c = (callback){function, stream, data};
+    return hc_LaunchHostFunc(stream, run_callback, c, file, line);
+}
+
 typedef struct call {
     cudaError_t (*run)(void *payload);
     _Alignas(16) char payload[];
@@ -106,6 +127,7 @@ typedef struct call {
 
 static cudaError_t run_call(hc_op *op) {
     call *c = op->u.host.data;
+    hc_counts_call();
     hc_arena_open();
     cudaError_t error = c->run(c->payload);
     hc_arena_close();

@@ -20,9 +20,10 @@ extern char **environ;
 enum { FRAMES_MAX = 24 };
 
 /* Is the file the student's, and not a header of the runtime or the system? */
-static bool is_students(const char *file) {
+bool hc_source_is_students(const char *file) {
     return file[0] != '?' && !strstr(file, "hostcuda/include/") &&
-           !strstr(file, "hostcuda/runtime/") && strncmp(file, "/usr/", 5) != 0;
+           !strstr(file, "hostcuda/runtime/") && !strstr(file, "hostcuda/check/") &&
+           strncmp(file, "/usr/", 5) != 0;
 }
 
 /* Reads addr2line's pairs of lines: function, file:line. */
@@ -30,7 +31,7 @@ static bool read_answer(FILE *answer, hc_source *source) {
     char function[1000], place[1000];
     while (fgets(function, sizeof function, answer) && fgets(place, sizeof place, answer)) {
         char *colon = strrchr(place, ':');
-        if (!colon || !is_students(place) || atoi(colon + 1) == 0) continue;
+        if (!colon || !hc_source_is_students(place) || atoi(colon + 1) == 0) continue;
         *colon = '\0';
         function[strcspn(function, "\n")] = '\0';
         snprintf(source->function, sizeof source->function, "%.*s",

@@ -119,6 +119,7 @@ uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int
     if (kind != HC_ACTIVEMASK && (warp->waiting & wanted) == wanted &&
         (companions(w, me) & wanted) == wanted) {
         complete(&w->threads[first], wanted);
+        if (kind == HC_SYNCWARP) hc_check_syncwarp(w, me / WARP, wanted);
         warp->waiting &= ~wanted;
         for (int i = 0; i < WARP; i++)
             if (wanted >> i & 1 && first + i != me) hc_make_ready(w, first + i);

@@ -46,10 +46,19 @@ refused 3 'half precision' '\n\n#include <cuda_fp16.h>\n'
 refused 1 'an initial value of a __shared__ variable' \
     '__global__ void k() { __shared__ int x = 1; }\n'
 refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
+refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
+refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
+refused 1 'a CUDA array (texture memory)' 'int main() { cudaMallocArray(0, 0, 1); }\n'
+refused 1 'cuRAND' '#include <curand_kernel.h>\n'
+refused 1 'Thrust' '#include <thrust/device_vector.h>\n'
+refused 1 'CUB' '#include <cub/cub.cuh>\n'
+refused 1 'cuDNN' '#include <cudnn.h>\n'
+refused 1 'a thread-block cluster' '__global__ void __cluster_dims__(2) k() {}\n'
+refused 3 'this form of <<< >>>' '__global__ void k();\nint main() {\n+k<<<1, 1>>>; }\n'
 accepted 'asm in host code' 'int main() { asm("nop"); }\n'
 accepted 'a name in a string' 'const char *s = "tex2D asm wmma"; // texture<int>\n'
 accepted 'a branch not taken' '#ifdef NEVER\n#include <mma.h>\n#endif\n'
 accepted 'a variable called texture' 'int texture = 3;\n'
 
-echo "refusals: $passed right, $failed wrong"
+echo "refusals: $passed of $((passed + failed)) sources refused or accepted as they should be"
 [ "$failed" -eq 0 ]

@@ -2,6 +2,7 @@
 //
 // Prints how many right kernels were silent and how many wrong ones were named, kind and line both.
 // Exit status 0 only if all were. `corpus NAME` runs one case here, for a debugger.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,9 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
+
+#include "results.h"
 
 struct corpus_case {
     const char *name, *file;
@@ -33,18 +37,61 @@ static std::string read_file(const char *path) {
     return text;
 }
 
-// What the case's file says beside the mistake: "FILE:LINE: hostcuda [KIND]", or "" without a mark.
-static std::string expected(const corpus_case *c) {
+// Where the CHECK=1 build names a mistake better, or names what the ordinary build cannot see, the
+// line ends in `// check NAME: KIND`.
+static std::string check_mark(const corpus_case *c) {
+    return std::string("// check ") + c->name + ": ";
+}
+static bool is_named_better(const corpus_case *c, const std::string &text) {
+#ifdef HOSTCUDA_CHECK
+    return text.find(check_mark(c)) != std::string::npos;
+#else
+    return (void)c, (void)text, false;
+#endif
+}
+static bool is_right(const corpus_case *c) {
+    return c->right && !is_named_better(c, read_file(c->file));
+}
+
+// With hooks or sanitizers clang++ copies a float4 by a memcpy, of which no alignment is known.
+#if defined(__clang__)
+#if defined(HOSTCUDA_CHECK) || __has_feature(address_sanitizer)
+#define BLIND_TO_ALIGNMENT 1
+#endif
+#endif
+static bool is_blind(const corpus_case *c) {
+#ifdef BLIND_TO_ALIGNMENT
+    return read_file(c->file).find(std::string("// not by clang: ") + c->name) != std::string::npos;
+#else
+    return (void)c, false;
+#endif
+}
+
+// What the case's file says beside the mistake: a "FILE:LINE: hostcuda [KIND]" for each kind, in
+// the order of their messages; empty without a mark.
+static std::vector<std::string> expected(const corpus_case *c) {
     std::string text = read_file(c->file), mark = std::string("// wrong ") + c->name + ": ";
     size_t at = text.find(mark);
-    if (at == std::string::npos) return "";
+    if (is_named_better(c, text)) mark = check_mark(c), at = text.find(mark);
+    std::vector<std::string> wanted;
+    if (at == std::string::npos) return wanted;
     int line = 1;
     for (size_t i = 0; i < at; i++) line += text[i] == '\n';
     at += mark.size();
-    size_t end = text.find('\n', at);
     const char *base = strrchr(c->file, '/');
-    return std::string(base ? base + 1 : c->file) + ":" + std::to_string(line) + ": hostcuda [" +
-           text.substr(at, end - at) + "]";
+    std::string place =
+        std::string(base ? base + 1 : c->file) + ":" + std::to_string(line) + ": hostcuda [";
+    for (size_t end, last = text.find('\n', at); at < last; at = end + 2) {
+        end = std::min(text.find(", ", at), last);
+        wanted.push_back(place + text.substr(at, end - at) + "]");
+    }
+    return wanted;
+}
+
+static std::string joined(const std::vector<std::string> &lines) {
+    std::string text;
+    for (const std::string &line : lines) text += (text.empty() ? "" : " | ") + line;
+    return text;
 }
 
 struct outcome {
@@ -74,12 +121,18 @@ static outcome run_apart(const corpus_case *c) {
 }
 
 static bool judge(const corpus_case *c, const outcome &o) {
-    if (c->right) return WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0 && o.log.empty();
-    std::string wanted = expected(c);
-    if (wanted.empty()) return false;
-    size_t lines = 0;
-    for (char ch : o.log) lines += ch == '\n';
-    return lines == 1 && o.log.find(wanted) != std::string::npos;
+    if (is_right(c)) // silent: what a sanitizer prints without ending the process counts too
+        return WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0 && o.log.empty() &&
+               o.output.find("runtime error:") == std::string::npos &&
+               o.output.find("Sanitizer") == std::string::npos;
+    std::vector<std::string> wanted = expected(c);
+    size_t at = 0;
+    for (const std::string &line : wanted) { // each message is one line of the log
+        size_t end = o.log.find('\n', at), found = o.log.find(line, at);
+        if (end == std::string::npos || found == std::string::npos || found > end) return false;
+        at = end + 1;
+    }
+    return !wanted.empty() && at == o.log.size();
 }
 
 int main(int count, char **arguments) {
@@ -87,15 +140,20 @@ int main(int count, char **arguments) {
     for (const corpus_case *c = corpus; c; c = c->next) {
         if (count > 1 && strcmp(arguments[1], c->name) == 0) return c->run(), 0;
         if (count > 1) continue;
+        if (is_blind(c)) {
+            printf("wrong case %s (%s): not judged, this build cannot see it\n", c->name, c->file);
+            continue;
+        }
         outcome o = run_apart(c);
         bool good = judge(c, o);
-        (c->right ? right : wrong)++;
+        (is_right(c) ? right : wrong)++;
         if (good)
-            (c->right ? silent : named)++;
+            (is_right(c) ? silent : named)++;
         else
             printf("%s case %s (%s): status %d\n  wanted: %s\n  log: %s  output: %s\n",
-                   c->right ? "right" : "wrong", c->name, c->file, o.status,
-                   c->right ? "silence" : expected(c).c_str(), o.log.c_str(), o.output.c_str());
+                   is_right(c) ? "right" : "wrong", c->name, c->file, o.status,
+                   is_right(c) ? "silence" : joined(expected(c)).c_str(), o.log.c_str(),
+                   o.output.c_str());
     }
     if (count > 1) return fprintf(stderr, "no case %s\n", arguments[1]), 2;
     printf("corpus: %d of %d right kernels silent, %d of %d wrong ones named\n", silent, right,

@@ -1,6 +1,5 @@
 // syntax.cu: what the rewriter must leave alone or turn right; all are right kernels.
 #include "cases.h"
-#include <cublas_v2.h>
 
 // k<<<1, 1>>>(x) in a comment
 static const char *text = "k<<<1, 2>>>(x)", *raw = R"x(k<<<"1)x";
@@ -83,43 +82,4 @@ RIGHT(shared_forms) {
     EXPECT(to_host(f, 64)[0] == 64 && to_host(x, 64)[63] == 7);
     cudaFree(f);
     cudaFree(x);
-}
-
-// Row-major C = A B with a column-major library: C' = B' A'.
-RIGHT(blas_gemm) {
-    float *a = device_count<float>(6), *b = device_count<float>(12), *c = device_count<float>(8);
-    float one = 1, zero = 0, dot = 0;
-    cublasHandle_t h;
-    EXPECT(cublasCreate(&h) == CUBLAS_STATUS_SUCCESS);
-    EXPECT(cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 4, 2, 3, &one, b, 4, a, 3, &zero, c, 4) ==
-           CUBLAS_STATUS_SUCCESS);
-    auto r = to_host(c, 8);
-    EXPECT(r[0] == 20 && r[7] == 3 * 3 + 4 * 7 + 5 * 11);
-    EXPECT(cublasSdot(h, 6, a, 1, a, 1, &dot) == CUBLAS_STATUS_SUCCESS && dot == 55);
-    cublasDestroy(h);
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
-}
-WRONG(blas_row_major) {
-    float *a = device_count<float>(6), *b = device_count<float>(12), *c = device_count<float>(8);
-    float one = 1, zero = 0;
-    cublasHandle_t h;
-    cublasCreate(&h);
-    auto op = CUBLAS_OP_N;
-    cublasSgemm(h, op, op, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong blas_row_major: blas-argument
-    cublasDestroy(h);
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
-}
-WRONG(blas_host_matrix) {
-    float host[4] = {}, *b = device_count<float>(4);
-    float one = 1, zero = 0;
-    cublasHandle_t h;
-    cublasCreate(&h);
-    auto op = CUBLAS_OP_N;
-    cublasSgemm(h, op, op, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong blas_host_matrix: copy-direction
-    cublasDestroy(h);
-    cudaFree(b);
 }

@@ -1,4 +1,6 @@
 /* cuda_device.cu: a GPU as a device, and the entry of its plug-in (tl/plugin.h). */
+#include <stdio.h>
+
 #include "labs/common/program/rungs.h"
 #include "plugin_status.h"
 #include "tl/cublas.h"
@@ -151,6 +153,17 @@ static tl_status available(void) {
     return TL_OK;
 }
 
+/* What results name: figures of one GPU say little about another. */
+static void describe(char *text, size_t size) {
+    cudaDeviceProp gpu;
+    if (size == 0) return;
+    text[0] = '\0';
+    if (cudaGetDeviceProperties(&gpu, 0) == cudaSuccess)
+        snprintf(text, size, "%s", gpu.name);
+    else
+        cudaGetLastError();
+}
+
 /* ---- open and close ---- */
 
 /* Setting the stream takes the workspace away from a handle, so the workspace comes second. Fixed
@@ -207,12 +220,13 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     ops->graph_free = graph_free;
 #define PLAIN(name, arguments) ops->name = tl_##name;
     TL_BACKEND_OPS(PLAIN)
+    TL_BACKEND_CUDA(PLAIN)
 #undef PLAIN
     *memory = tl_alloc_source{raw_get, raw_put, NULL};
     return TL_OK;
 }
 
-static const tl_plugin plugin = {available, open_device, rungs_apply, close_device};
+static const tl_plugin plugin = {available, describe, open_device, rungs_apply, close_device};
 
 /* The one symbol of this shared object that others see. */
 extern "C" __attribute__((visibility("default"))) const tl_plugin *

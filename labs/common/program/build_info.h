@@ -12,8 +12,9 @@ extern const char build_commit[];
  */
 extern const int build_dirty;
 
-/* 16 hexadecimal digits: SHA-256 over all sources of the programs, the compiler's version and flags
- * (with what -march=native stood for) and OpenBLAS's version. Equal sources, equal program. */
+/* 16 hexadecimal digits of SHA-256: 8 over all sources of the programs, equal on any machine with
+ * this code; 8 over the compiler's version and flags (with what -march=native stood for) and
+ * OpenBLAS's version. Equal sources, equal program. */
 extern const char build_sources[];
 
 #endif

@@ -81,6 +81,12 @@ tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int 
     return TL_OK;
 }
 
+void tl_device_describe(const tl_ctx *ctx, char *text, size_t size) {
+    const device *d = (const device *)ctx;
+    if (size > 0) text[0] = '\0';
+    if (d->plugin) d->plugin->describe(text, size);
+}
+
 void tl_device_close(tl_ctx *ctx) {
     if (!ctx) return;
     device *d = (device *)ctx;

@@ -30,8 +30,11 @@ static tl_status not_built(const char *device) {
         return TL_FAIL(TL_EDEVICE, "DEVICE=cuda: libtl_cuda.so was not built, for make found no "
                                    "nvcc or cuBLAS; run make where the CUDA toolkit is, or use "
                                    "DEVICE=cpu (make doctor says what is there)");
-    return TL_FAIL(TL_EDEVICE, "DEVICE=%s: %s is not built in this version; use DEVICE=cpu", device,
-                   device);
+    return TL_FAIL(TL_EDEVICE,
+                   "DEVICE=%s: libtl_%s.so does not lie beside this program; make "
+                   "builds it where a C++ compiler is, or use DEVICE=cpu (make doctor "
+                   "says what is there)",
+                   device, device);
 }
 
 tl_status device_plugin_load(const tl_plugin **plugin, const char *device) {

@@ -4,13 +4,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "build_info.h"
 #include "interrupt.h"
 #include "jsonl.h"
+#include "origin.h"
 #include "output.h"
 #include "patience.h"
+#include "profile.h"
 #include "progress.h"
 #include "run.h"
 #include "tl/checkpoint.h"
@@ -23,31 +23,23 @@ typedef struct session {
     char describe[OPTIONS_TEXT];
     jsonl log;
     progress bar;
+    profile prof;
     bool stopped; /* STEPS was reached, or a signal came */
 } session;
 
 /* The fields that every line of results has (one run differs from another by these). */
+static origin origin_of(const session *s) {
+    return (origin){.program = "train",
+                    .ctx = s->r.ctx,
+                    .dataset = s->r.data->name,
+                    .rungs = s->r.o.rungs,
+                    .net = s->r.o.net,
+                    .seed = s->r.o.seed};
+}
+
 static void common_fields(session *s, const char *kind) {
-    char when[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    jsonl_begin(&s->log);
-    jsonl_text(&s->log, "kind", kind);
-    jsonl_text(&s->log, "program", "train");
-    jsonl_text(&s->log, "commit", build_commit);
-    jsonl_whole(&s->log, "dirty", (uint64_t)build_dirty);
-    jsonl_text(&s->log, "sources", build_sources);
-    jsonl_text(&s->log, "time", when);
-    jsonl_text(&s->log, "dataset", s->r.data->name);
-    jsonl_text(&s->log, "device", s->r.ctx->ops->name);
-    if (s->r.gpu[0]) jsonl_text(&s->log, "gpu", s->r.gpu);
-    jsonl_text(&s->log, "machine", machine_name());
-    jsonl_whole(&s->log, "threads", (uint64_t)s->r.ctx->threads);
-    jsonl_text(&s->log, "real", TL_REAL_NAME);
-    jsonl_text(&s->log, "rungs", s->r.o.rungs);
-    jsonl_text(&s->log, "net", s->r.o.net);
-    jsonl_whole(&s->log, "seed", s->r.o.seed);
+    const origin o = origin_of(s);
+    origin_begin(&s->log, kind, &o);
 }
 
 static void option_fields(jsonl *j, const session *s) {
@@ -94,9 +86,11 @@ static tl_status train_epoch(session *s) {
     const uint32_t epoch = tr->epoch + 1, done_before = tr->first;
     tl_metrics train, test;
     progress_begin(&s->bar, done_before);
+    if (s->r.o.profile) profile_on(&s->prof, s->r.ctx);
     double begin = now_seconds();
     tl_status status = tl_train_epoch(tr);
     if (status == TL_OK) status = tl_metrics_read(s->r.ctx, &train, tr->sums); /* waits */
+    if (s->r.o.profile) profile_off(&s->prof, s->r.ctx);
     double train_s = now_seconds() - begin;
     progress_clear(&s->bar);
     if (s->stopped) return TL_OK;
@@ -193,6 +187,16 @@ static tl_status resume(session *s) {
     return TL_OK;
 }
 
+/* What the operations took, beside the log of the run. */
+static tl_status write_profile(const session *s, uint64_t steps) {
+    char path[PATH_MAX + 16];
+    const origin o = origin_of(s);
+    snprintf(path, sizeof path, "%s/profile.jsonl", s->out.folder);
+    TL_TRY(profile_write(&s->prof, path, &o, steps, (int)s->r.o.batch));
+    printf("profile  %s\n", path);
+    return TL_OK;
+}
+
 static tl_status train(session *s) {
     tl_trainer *tr = &s->r.trainer;
     const options *o = &s->r.o;
@@ -211,8 +215,10 @@ static tl_status train(session *s) {
     tr->on_step = after_step;
     tr->user = s;
     interrupt_watch();
+    const uint64_t before = tr->index;
     while (tr->epoch < (uint32_t)o->epochs && !s->stopped) TL_TRY(train_epoch(s));
     if (s->stopped) TL_TRY(output_save(&s->out, tr, s->describe));
+    if (o->profile) TL_TRY(write_profile(s, tr->index - before));
     if (interrupt_signal())
         say_stopped(s, interrupt_signal());
     else

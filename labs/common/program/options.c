@@ -41,6 +41,7 @@ static const option table[] = {
     {"STEPS", WHOLE, AT(steps), 0, 1e9},
     {"STEP_LOG", FLAG, AT(step_log), 0, 1},
     {"GRAPH", FLAG, AT(graph), 0, 1},
+    {"PROFILE", FLAG, AT(profile), 0, 1},
     {"PLAN", TEXT, AT(plan), 0, 0},
     {"PLAN_ONLY", FLAG, AT(plan_only), 0, 1},
 };

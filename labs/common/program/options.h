@@ -15,7 +15,8 @@ typedef struct options {
     const char *data_root;           /* $GRADLAB_DATA, or "data" */
     long epochs, batch, threads, limit, steps, ckpt_every;
     bool nesterov, step_log, plan_only;
-    bool graph; /* capture a step and replay it, where the device can */
+    bool graph;   /* capture a step and replay it, where the device can */
+    bool profile; /* count calls, time, bytes and FLOPs of every operation; no graph then */
     double lr, momentum, wd;
     uint64_t seed;
 

@@ -53,7 +53,7 @@ static tl_status keep_previous(const output *out) {
     return TL_OK;
 }
 
-tl_status output_save(output *out, tl_trainer *tr, const char *options) {
+tl_status output_save(output *out, tl_trainer *tr, const char *describe) {
     TL_TRY(keep_previous(out));
-    return tl_checkpoint_save(tr, out->checkpoint, options);
+    return tl_checkpoint_save(tr, out->checkpoint, describe);
 }

@@ -19,6 +19,6 @@ tl_status output_open(output *out, const char *folder);
 void output_close(output *out);
 
 /* Saves the state of tr; the checkpoint that was there becomes the previous one. */
-tl_status output_save(output *out, tl_trainer *tr, const char *options);
+tl_status output_save(output *out, tl_trainer *tr, const char *describe);
 
 #endif

@@ -71,16 +71,18 @@ static tl_status build(run *r) {
     /* the device first: what it lacks is said before a data set is drawn or read */
     TL_TRY(tl_device_open(&r->ctx, o->device, o->rungs, (int)o->threads));
     TL_TRY(load_data(r));
-    fprintf(stderr, "device   %s, %d thread%s (%s), %s, rungs %s\n", r->ctx->ops->name,
-            r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(), TL_REAL_NAME,
-            o->rungs);
+    char gpu[64];
+    tl_device_describe(r->ctx, gpu, sizeof gpu);
+    fprintf(stderr, "device   %s, %s%s%d thread%s (%s), %s, rungs %s\n", r->ctx->ops->name, gpu,
+            gpu[0] ? ", " : "", r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(),
+            TL_REAL_NAME, o->rungs);
     *tr = (tl_trainer){.ctx = r->ctx,
                        .optimizer = o->optimizer,
                        .batch = (int)o->batch,
                        .augment = o->augment,
                        .pad = o->pad,
                        .seed = o->seed,
-                       .graph = o->graph};
+                       .graph = o->graph && !o->profile};
     TL_TRY(tl_split_upload(r->ctx, &tr->train, r->data, &r->data->train));
     TL_TRY(tl_split_upload(r->ctx, &tr->test, r->data, &r->data->test));
     TL_TRY(tl_net_build(&r->net, r->ctx, o->spec, o->seed));

@@ -9,6 +9,7 @@
 #define TL_BACKEND_H
 
 #include "tl/conv2d.h"
+#include "tl/conv3x3.h"
 #include "tl/data.h"
 #include "tl/elementwise.h"
 #include "tl/fused.h"
@@ -17,6 +18,7 @@
 #include "tl/metrics.h"
 #include "tl/optim.h"
 #include "tl/reduce.h"
+#include "tl/vector.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +27,8 @@ extern "C" {
 /* name and signature of every operation: X(name, (arguments)). The entry is called `name`, and the
  * function of the plain path tl_<name>. */
 #define TL_BACKEND_OPS(X)                                                                          \
+    /* tl/vector.h */                                                                              \
+    X(vector_add, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                 \
     /* tl/elementwise.h */                                                                         \
     X(fill, (tl_ctx *, tl_real *, size_t, tl_real))                                                \
     X(add, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                        \
@@ -91,6 +95,11 @@ extern "C" {
     X(metrics_add,                                                                                 \
       (tl_ctx *, tl_metric_sums *, const tl_real *, const tl_real *, const int32_t *, int, int))
 
+/* Operations that only the CUDA devices have, NULL on the cpu (tl/vector.h, tl/conv3x3.h). */
+#define TL_BACKEND_CUDA(X)                                                                         \
+    X(vector_reverse, (tl_ctx *, tl_real *, const tl_real *, size_t))                              \
+    X(conv3x3, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_conv3x3_geom *))
+
 /* Operations in fewer kernels, which a device may lack (tl/fused.h): NULL there, never filled. */
 #define TL_BACKEND_FUSED(X)                                                                        \
     /* y, code (NULL: not wanted), x, w, b */                                                      \
@@ -119,7 +128,8 @@ typedef struct tl_backend {
     const char *name;    /* "cpu", "cuda", "hostcuda" */
     size_t column_bytes; /* scratch for im2col columns, see tl/conv2d.h */
 
-    /* Memory of the device, given code. Copies return when they are done; zero only queues. */
+    /* Memory of the device, given code. Copies to and from the host return when they are done;
+     * copy and zero only queue: what comes later on this context finds them done. */
     tl_status (*copy_in)(tl_ctx *, void *device, const void *host, size_t bytes);
     tl_status (*copy_out)(tl_ctx *, void *host, const void *device, size_t bytes);
     tl_status (*copy)(tl_ctx *, void *to, const void *from, size_t bytes); /* device to device */
@@ -138,6 +148,7 @@ typedef struct tl_backend {
 
 #define TL_BACKEND_ENTRY(name, arguments) tl_status(*name) arguments;
     TL_BACKEND_OPS(TL_BACKEND_ENTRY)
+    TL_BACKEND_CUDA(TL_BACKEND_ENTRY)
     TL_BACKEND_FUSED(TL_BACKEND_ENTRY)
     /* whether the kernels of conv2d_block_* take this geometry */
     bool (*conv2d_block_fits)(const tl_conv2d_block *);

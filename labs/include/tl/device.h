@@ -15,6 +15,10 @@ extern "C" {
  * is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);
 
+/* The name that the device's driver gives the hardware behind ctx ("NVIDIA H200"), cut to fit; ""
+ * for the cpu. */
+void tl_device_describe(const tl_ctx *ctx, char *text, size_t size);
+
 /* Frees the context and its allocator; everything made in it must have been freed. NULL is allowed.
  */
 void tl_device_close(tl_ctx *ctx);

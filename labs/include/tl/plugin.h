@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { TL_PLUGIN_ABI = 2 }; /* grows with every change of tl_backend, tl_ctx or this file */
+enum { TL_PLUGIN_ABI = 4 }; /* grows with every change of tl_backend, tl_ctx or this file */
 
 /* What the program does for the plug-in. */
 typedef struct tl_host_services {
@@ -25,6 +25,9 @@ typedef struct tl_plugin {
     /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to mend
      * it. */
     tl_status (*available)(void);
+    /* Writes the device's own name ("NVIDIA H200") into text[size], cut to fit; "" if it has none.
+     */
+    void (*describe)(char *text, size_t size);
     /* Fills ctx->stream, blas and step and *ops with the plain path; says where memory comes from
      * (the program makes ctx->alloc from it). Rungs are applied by apply_rungs afterwards. */
     tl_status (*open)(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory);

@@ -62,12 +62,27 @@ enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMinor = 76,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
+enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly,
+    cudaMemAdviseSetPreferredLocation,
+    cudaMemAdviseUnsetPreferredLocation,
+    cudaMemAdviseSetAccessedBy,
+    cudaMemAdviseUnsetAccessedBy
+};
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
 enum cudaMemoryType {
     cudaMemoryTypeUnregistered,
     cudaMemoryTypeHost,
     cudaMemoryTypeDevice,
     cudaMemoryTypeManaged
 };
+
+typedef struct cudaMemLocation {
+    enum cudaMemLocationType type;
+    int id;
+} cudaMemLocation;
 
 typedef struct cudaPointerAttributes {
     enum cudaMemoryType type;
@@ -86,6 +101,8 @@ typedef struct cudaDeviceProp {
     int maxBlocksPerMultiProcessor, concurrentKernels, asyncEngineCount, unifiedAddressing;
     int managedMemory, integrated, canMapHostMemory, ECCEnabled, pciBusID, pciDeviceID;
     int kernelExecTimeoutEnabled, computeMode, cooperativeLaunch;
+    int deviceOverlap, concurrentManagedAccess, pageableMemoryAccess, streamPrioritiesSupported;
+    int globalL1CacheSupported, localL1CacheSupported, pciDomainID, isMultiGpuBoard;
 } cudaDeviceProp;
 
 typedef struct cudaFuncAttributes {
@@ -115,6 +132,10 @@ typedef struct cudaFuncAttributes {
        size_t height, enum cudaMemcpyKind kind, cudaStream_t stream HC_NONE, HC_AT))               \
     X(Memset, (void *p, int value, size_t bytes, HC_AT))                                           \
     X(MemsetAsync, (void *p, int value, size_t bytes, cudaStream_t stream HC_NONE, HC_AT))         \
+    X(Memset2D, (void *p, size_t pitch, int value, size_t width, size_t height, HC_AT))            \
+    X(Memset2DAsync, (void *p, size_t pitch, int value, size_t width, size_t height,               \
+                      cudaStream_t stream HC_NONE, HC_AT))                                         \
+    X(MemAdvised, (const void *p, size_t bytes, HC_AT))                                            \
     X(MemGetInfo, (size_t * free_bytes, size_t * total, HC_AT))                                    \
     X(PointerGetAttributes, (cudaPointerAttributes * attributes, const void *p, HC_AT))            \
     X(StreamCreate, (cudaStream_t * stream, HC_AT))                                                \
@@ -128,6 +149,8 @@ typedef struct cudaFuncAttributes {
     X(StreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph, HC_AT))                         \
     X(StreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus * status, HC_AT))      \
     X(LaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data, HC_AT))             \
+    X(StreamAddCallback,                                                                           \
+      (cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags, HC_AT))     \
     X(EventCreate, (cudaEvent_t * event, HC_AT))                                                   \
     X(EventCreateWithFlags, (cudaEvent_t * event, unsigned flags, HC_AT))                          \
     X(EventDestroy, (cudaEvent_t event, HC_AT))                                                    \
@@ -152,6 +175,8 @@ typedef struct cudaFuncAttributes {
     X(DeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device, HC_AT))          \
     X(DeviceSynchronize, (HC_AT))                                                                  \
     X(DeviceReset, (HC_AT))                                                                        \
+    X(DeviceSetLimit, (enum cudaLimit limit, size_t value, HC_AT))                                 \
+    X(DeviceGetLimit, (size_t * value, enum cudaLimit limit, HC_AT))                               \
     X(DeviceSetCacheConfig, (enum cudaFuncCache config, HC_AT))                                    \
     X(DeviceGetStreamPriorityRange, (int *least, int *greatest, HC_AT))                            \
     X(DriverGetVersion, (int *version, HC_AT))                                                     \

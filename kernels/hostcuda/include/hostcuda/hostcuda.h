@@ -13,6 +13,13 @@
 #include "hostcuda/atomics.h"
 #include "hostcuda/names.h"
 
+#ifdef HOSTCUDA_CHECK
+/* As calls they reach the hooks of CHECK=1; a compiler would expand the others without one. */
+#define __builtin_memcpy  memcpy
+#define __builtin_memmove memmove
+#define __builtin_memset  memset
+#endif
+
 #define HOSTCUDA 1
 /* After the system's headers: some of them change under it. */
 #ifndef __CUDACC__

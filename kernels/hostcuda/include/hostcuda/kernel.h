@@ -8,11 +8,23 @@
 
 #include "hostcuda/types.h"
 
-/* Read-only, as in CUDA. hc_now is thread-local to the worker, so one load each. */
-#define threadIdx (static_cast<const uint3 &>(hc_now.thread))
-#define blockIdx  (static_cast<const uint3 &>(hc_now.block))
-#define blockDim  (static_cast<const uint3 &>(hc_now.block_dim))
-#define gridDim   (static_cast<const uint3 &>(hc_now.grid_dim))
+/* Read-only, as in CUDA. hc_now is thread-local to the worker, so one load each.
+ *
+ * Under sanitizers it is read in a function: gcc 12 tests the flags of the addition that makes its
+ * address for null, but in a program (not in a plug-in) the linker makes a lea of that addition,
+ * which sets none, and every kernel would be accused of a null pointer. */
+#if defined(__SANITIZE_ADDRESS__)
+__attribute__((noinline, no_sanitize("undefined"))) inline const hc_position *hc_position_here() {
+    return &hc_now;
+}
+#define HC_NOW (*hc_position_here())
+#else
+#define HC_NOW hc_now
+#endif
+#define threadIdx (static_cast<const uint3 &>(HC_NOW.thread))
+#define blockIdx  (static_cast<const uint3 &>(HC_NOW.block))
+#define blockDim  (static_cast<const uint3 &>(HC_NOW.block_dim))
+#define gridDim   (static_cast<const uint3 &>(HC_NOW.grid_dim))
 static constexpr int warpSize = 32;
 
 #define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
@@ -26,7 +38,6 @@ static constexpr int warpSize = 32;
 #define __threadfence_block()  __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __nanosleep(ns)        ((void)(ns))
-#define clock()                ((clock_t)hc_clock())
 #define clock64()              hc_clock()
 
 #define HC_SITE(name)                                                                              \
@@ -72,16 +83,17 @@ template <class F, class... P> struct call {
 };
 
 template <class F, class... P>
-void launch_call(hc_launch &launch, F function, const std::tuple<P...> &arguments) {
-    static_assert((std::is_trivially_copyable_v<P> && ...),
-                  "a kernel's argument must be trivially copyable");
+cudaError_t launch_call(hc_launch &launch, F function, const std::tuple<P...> &arguments) {
+    static_assert(
+        ((std::is_trivially_copy_constructible_v<P> && std::is_trivially_destructible_v<P>)&&...),
+        "a kernel's argument must be a plain value that can be copied byte by byte");
     int position = 0;
     std::apply([&](const P &...a) { (note_pointer(launch, ++position, a), ...); }, arguments);
     call<F, P...> c{function, arguments};
     launch.run = call<F, P...>::run;
     launch.arguments = &c;
     launch.argument_bytes = sizeof c;
-    (void)hc_launch_kernel(&launch); /* the error is kept for cudaGetLastError */
+    return hc_launch_kernel(&launch); /* the error is also kept for cudaGetLastError */
 }
 
 inline hc_launch configure(launch_site at, dim3 grid, dim3 block, size_t shared, hc_stream stream) {
@@ -99,8 +111,8 @@ inline hc_launch configure(launch_site at, dim3 grid, dim3 block, size_t shared,
 template <class... P> struct launcher {
     hc_launch launch;
     void (*function)(P...);
-    void operator()(P... arguments) {
-        launch_call(launch, function, std::tuple<std::decay_t<P>...>(arguments...));
+    cudaError_t operator()(P... arguments) {
+        return launch_call(launch, function, std::tuple<std::decay_t<P>...>(arguments...));
     }
 };
 
@@ -128,6 +140,13 @@ deduced_launcher<F> hc_deduced_kernel(launch_site at, F function, dim3 grid, dim
                                       size_t shared = 0, hc_stream stream = nullptr) {
     deduced_launcher<F> l{configure(at, grid, block, shared, stream), function};
     return l;
+}
+
+/* cudaLaunchKernel: one pointer to each argument, of its parameter's very type. */
+template <class... P, size_t... I>
+cudaError_t launch_array(launcher<P...> &l, void **arguments, std::index_sequence<I...>) {
+    (void)arguments; /* unused without parameters */
+    return l(*static_cast<P *>(arguments[I])...);
 }
 
 } // namespace hc

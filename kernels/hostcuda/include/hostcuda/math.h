@@ -4,10 +4,12 @@
 #ifndef HOSTCUDA_MATH_H
 #define HOSTCUDA_MATH_H
 
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
+/* math.h and stdlib.h, not only their C++ names: they bring the overloads into the global
+ * namespace, where a kernel's abs(x) of a float would otherwise be the int one. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- integers ---- */
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }

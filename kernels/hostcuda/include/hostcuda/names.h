@@ -17,6 +17,8 @@
 #define cudaMemcpy2DAsync                hc_Memcpy2DAsync
 #define cudaMemset                       hc_Memset
 #define cudaMemsetAsync                  hc_MemsetAsync
+#define cudaMemset2D                     hc_Memset2D
+#define cudaMemset2DAsync                hc_Memset2DAsync
 #define cudaMemGetInfo                   hc_MemGetInfo
 #define cudaPointerGetAttributes         hc_PointerGetAttributes
 #define cudaStreamCreate                 hc_StreamCreate
@@ -30,6 +32,7 @@
 #define cudaStreamEndCapture             hc_StreamEndCapture
 #define cudaStreamIsCapturing            hc_StreamIsCapturing
 #define cudaLaunchHostFunc               hc_LaunchHostFunc
+#define cudaStreamAddCallback            hc_StreamAddCallback
 #define cudaEventCreate                  hc_EventCreate
 #define cudaEventCreateWithFlags         hc_EventCreateWithFlags
 #define cudaEventDestroy                 hc_EventDestroy
@@ -52,6 +55,8 @@
 #define cudaDeviceGetAttribute           hc_DeviceGetAttribute
 #define cudaDeviceSynchronize            hc_DeviceSynchronize
 #define cudaDeviceReset                  hc_DeviceReset
+#define cudaDeviceSetLimit               hc_DeviceSetLimit
+#define cudaDeviceGetLimit               hc_DeviceGetLimit
 #define cudaDeviceSetCacheConfig         hc_DeviceSetCacheConfig
 #define cudaDeviceGetStreamPriorityRange hc_DeviceGetStreamPriorityRange
 #define cudaDriverGetVersion             hc_DriverGetVersion
@@ -78,10 +83,14 @@
     hc_cuda_OccupancyMaxActiveBlocksPerMultiprocessor
 #define cudaOccupancyMaxPotentialBlockSize hc_cuda_OccupancyMaxPotentialBlockSize
 #define cudaGraphInstantiate               hc_cuda_GraphInstantiate
+#define cudaLaunchKernel                   hc_cuda_LaunchKernel
+#define cudaMemPrefetchAsync               hc_cuda_MemPrefetchAsync
+#define cudaMemAdvise                      hc_cuda_MemAdvise
 
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaCpuDeviceId  (-1)
-#define CUDART_VERSION   12000
+#define CUDART_CB
+#define CUDART_VERSION 12000
 
 template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes, HC_HERE) {
     return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
@@ -172,6 +181,36 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *blo
     *grid = 64;
     *block = limit > 0 && limit < 256 ? limit : 256;
     return cudaSuccess;
+}
+
+/* Kernels are launched by type; CUDA also takes an untyped pointer, whose arguments' sizes nobody
+ * here can know. */
+template <class... P>
+static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+                                           void **arguments, size_t shared = 0,
+                                           cudaStream_t stream = nullptr, HC_HERE) {
+    auto l = hc::hc_kernel({"cudaLaunchKernel", {hc_file, hc_line}}, kernel, grid, block, shared,
+                           stream);
+    cudaError_t error = hc::launch_array(l, arguments, std::index_sequence_for<P...>());
+    hc_PeekAtLastError(hc_file, hc_line); /* this form says what failed: nothing is unasked */
+    return error;
+}
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                             size_t shared = 0, cudaStream_t stream = nullptr)
+    __attribute__((unavailable("cudaLaunchKernel of an untyped pointer is not supported by "
+                               "hostcuda: pass the kernel itself, without a cast")));
+
+/* Managed memory lies in one place here: advice changes nothing. CUDA 13 names the place by a
+ * structure, earlier versions by a device's number. */
+template <class Place>
+static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, Place, unsigned = 0,
+                                               cudaStream_t = nullptr, HC_HERE) {
+    return hc_MemAdvised(p, bytes, hc_file, hc_line);
+}
+template <class Place>
+static inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryAdvise, Place,
+                                        HC_HERE) {
+    return hc_MemAdvised(p, bytes, hc_file, hc_line);
 }
 
 /* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors. */

@@ -13,6 +13,10 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__    __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __grid_constant__
+#ifndef __clang__
+#define __builtin_assume(condition) ((void)0)
+#endif
 #define __align__(n) __attribute__((aligned(n)))
 #ifndef __restrict__
 #define __restrict__ __restrict

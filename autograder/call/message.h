@@ -1,0 +1,51 @@
+/* message.h: calls as bytes between a grader and its worker. Known to call_remote*.c and the
+ * worker.
+ *
+ * Grader to worker on its file 3: a request, its integers, its frames. Back on file 4: a reply, the
+ * same frames. Both ends are built from these structs in one make run on one machine, so they cross
+ * as they lie in memory; magic number and sizes catch everything else. On file 5 the worker leaves
+ * lines about its own end and hostcuda its messages; nothing in them can give a point. */
+#ifndef CALL_MESSAGE_H
+#define CALL_MESSAGE_H
+
+#include "wire.h"
+
+enum { MESSAGE_REQUESTS = 3, MESSAGE_REPLIES = 4, MESSAGE_LINES = 5 };
+
+/* OPEN comes first: a device may take seconds to open, which no call of a student may. */
+typedef enum message_kind { MESSAGE_OPEN = 1, MESSAGE_CALL, MESSAGE_CLOSE } message_kind;
+
+typedef struct message_request {
+    uint64_t magic, serial; /* the reply repeats the serial number */
+    uint32_t kind, op;
+    char device[16], rungs[48];
+    int32_t threads, slots, frames, recorded;
+    uint64_t column_bytes, integers;
+    double number[CALL_NUMBERS];
+    int32_t slot_frame[CALL_BUFFERS];
+    uint64_t frame_bytes[CALL_BUFFERS];
+} message_request;
+
+typedef struct message_reply {
+    uint64_t magic, serial;
+    int32_t status, reached;
+    int64_t live_bytes, blocks; /* blocks: of MESSAGE_CLOSE */
+    int64_t counter[CALL_COUNTERS];
+    char error[CALL_TEXT];
+    uint64_t bytes; /* of the frames that follow */
+} message_reply;
+
+/* First of both structs. It differs where these structs, the operations or tl_real do, so that a
+ * grader and a worker of different builds notice before they misunderstand each other. */
+static const uint64_t message_magic =
+    UINT64_C(0x474C000000000000) + ((uint64_t)sizeof(message_request) << 32) +
+    ((uint64_t)sizeof(message_reply) << 16) + ((uint64_t)CALL_OPS << 4) + sizeof(tl_real);
+
+/* Exit codes by which a worker tells why it left; a student's exit may use them too, and then is
+ * named wrongly. */
+enum { WORKER_CRASHED = 121, WORKER_LOST_PIPE = 122, WORKER_NO_MEMORY = 123, WORKER_BAD_REQUEST };
+
+/* Lines on file 5, besides hostcuda's own "file:line: hostcuda [kind]: text":
+ *   "crash SIGNAL ADDRESS DATA_MB"  and then, innermost first,  "frame MODULE 0xOFFSET" */
+
+#endif

@@ -1,0 +1,93 @@
+"""document.py: grade.json, the one result of grading; every other form is made from it."""
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import judge
+import table
+
+SCHEMA = "gradlab-grade/1"
+ROOT = Path(__file__).resolve().parents[2]
+RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
+               "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
+               "file", "line", "backtrace", "checker", "output", "counters", "op", "cpu_s")
+
+
+def hash_of(paths) -> str:
+    """Over names and contents, in order of names; what is missing is named as missing."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(path.name.encode() + b"\0")
+        digest.update(path.read_bytes() if path.is_file() else b"(missing)")
+    return digest.hexdigest()[:16]
+
+
+def version() -> str:
+    """The commit, as programs of gradlab name it in results."""
+    if given := os.environ.get("GRADLAB_COMMIT"):
+        return given
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=ROOT,
+                              capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def build(lab: table.Lab, results: list, *, lanes: list, seed: int, taskwise: bool, filter: str,
+          cpu_factor: float, graders: list, seconds: dict, wall_s: float, findings: list) -> dict:
+    for result in results:
+        result["failures"] = [{k: r[k] for k in RECORD_KEYS if k in r}
+                              for r in result.get("failures", ())]
+    return {
+        "schema": SCHEMA, "lab": lab.number, "title": lab.title, "steps": lab.steps,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "version": version(),
+        "contract": hash_of((ROOT / "labs/include/tl").glob("*.h")),
+        "grader": hash_of([lab.path, *graders]),
+        "sandbox": "process",  # a process of its own for the student's code, no further walls
+        "seed": seed, "devices": lanes, "taskwise": taskwise, "filter": filter,
+        "cpu_factor": cpu_factor,
+        "score": judge.totals(results), "tasks": judge.by_task(lab, results),
+        "next": judge.next_to_mend(lab, results), "claims": results,
+        "gate": [{"file": str(f), "line": n, "text": t} for f, n, t in findings],
+        "wall_s": round(wall_s, 3),
+        "runs": [{"variant": p.variant, "device": p.lane, "real": p.real, "build": p.build,
+                  "seconds": round(s, 3)} for p, s in seconds.items()],
+    }
+
+
+def changes(document: dict, before: dict | None) -> list:
+    """What has other points than in the last run: [{claim, half, points}], most first."""
+    if not before or before.get("schema") != SCHEMA or before.get("lab") != document["lab"]:
+        return []
+    old = {(c["claim"], c["half"]): c["points"] for c in before["claims"]}
+    moved = [{"claim": c["claim"], "half": c["half"],
+              "points": c["points"] - old[c["claim"], c["half"]]}
+             for c in document["claims"] if (c["claim"], c["half"]) in old]
+    return sorted((m for m in moved if m["points"]), key=lambda m: -abs(m["points"]))
+
+
+def read(path: Path) -> dict | None:
+    """An earlier result, or None: one that cannot be read is as good as none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        return document if isinstance(document["claims"], list) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def as_text(document: dict) -> str:
+    # ASCII only: what a program printed stays escaped, whatever the reader's encoding is
+    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
+
+
+def write(path: Path, document: dict) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(as_text(document), encoding="ascii")
+    part.replace(path)

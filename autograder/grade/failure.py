@@ -1,0 +1,201 @@
+"""failure.py: one failure of a claim as lines of text: what was called, what came out, where, why
+probably, and how to run it again. Made from grade.json alone.
+"""
+
+import re
+
+import text
+import words
+
+HALF_NAMES = {"c": "C", "cuda": "CUDA"}
+CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
+FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
+FILE_KINDS = ("gate", "build")  # said once for the file, not for each claim
+OUTPUT_LINES = 12
+TRACE_LINES = 8
+MAP_LINES, MAP_COLUMNS = 12, 40
+
+
+def number(value) -> str:
+    """Of a result, with all digits that float and double can tell apart where they matter."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return text.visible(str(value), 40)
+    return str(value) if isinstance(value, int) else f"{value:.9g}"
+
+
+def small(value) -> str:
+    return f"{value:.3g}" if isinstance(value, (int, float)) else text.visible(str(value), 40)
+
+
+def points(n: int) -> str:
+    return "1 point" if n == 1 else f"{n} points"
+
+
+def place_of(record: dict) -> str:
+    """dx[2,3,5,4] at n 1, c 0, h 4, w 2"""
+    array = text.visible(record.get("array", "result"), 40)
+    shape, index = record.get("shape"), record.get("index")
+    if shape:
+        array += "[" + ",".join(number(s) for s in shape) + "]"
+    if not index:
+        return array
+    if record.get("array") in words.PARTS:
+        return words.PARTS[record["array"]][index[0]]
+    axes = words.axes_of(record.get("array", ""), len(index), record.get("axes"))
+    named = ", ".join(f"{text.visible(str(a), 12)} {number(i)}{tap_of(record, str(a), i)}"
+                      for a, i in zip(axes, index))
+    return f"{array} at {named}"
+
+
+def split_output(output: str) -> tuple:
+    """([lines of hostcuda's checkers], what the program itself printed). A checker's message is a
+    line that names file, line and kind, and details that are set in; both share one channel."""
+    told, printed, inside = [], [], False
+    for line in output.split("\n"):
+        starts = bool(CHECKER.match(line))
+        inside = starts or (inside and line.startswith("    "))
+        if not inside:
+            printed.append(line)
+        elif not starts and not line.lstrip().startswith("again "):  # `make grade` repeats it
+            told.append(line.strip())
+    return told, "\n".join(printed).strip("\n")
+
+
+def tap_of(record: dict, axis: str, i: int) -> str:
+    """A row of the columns is a channel and a place of the filter: (c, r, s) by tl/conv2d.h."""
+    filter_size = FILTER.search(record.get("call", ""))
+    if axis != "row" or record.get("array") != "col" or not filter_size:
+        return ""
+    r, s = int(filter_size[1]), int(filter_size[2])
+    return f" (c {i // (r * s)}, r {i // s % r}, s {i % s})" if r and s else ""
+
+
+def rerun_command(document: dict, result: dict) -> str:
+    parts = ["make grade", f"LAB={document['lab']}", f"T={result['claim']}"]
+    seed = next((r["seed"] for r in result.get("failures", ()) if r.get("seed") is not None), None)
+    if seed is not None:
+        parts.append(f"SEED={seed}")
+    return " ".join(parts) + (" TASKWISE=1" if document["taskwise"] else "")
+
+
+class Page:
+    """Collects lines of a width, in colours or without."""
+
+    def __init__(self, document: dict, paint, width: int, everything: bool):
+        self.document, self.paint, self.width, self.everything = document, paint, width, everything
+        self.lines = []
+
+    def put(self, line: str = "") -> None:
+        self.lines.append(line.rstrip())
+
+    def field(self, name: str, content: str, colour: str = "") -> None:
+        """`  hint    what it says`, wrapped under itself."""
+        if not content:
+            return
+        first = f"  {name:<8} "
+        for i, line in enumerate(text.wrap(content, self.width, first)):
+            # painted only now: wrap counts columns, and an escape sequence has none
+            label = self.paint("dim", first) if i == 0 else " " * len(first)
+            rest = line[len(first):]
+            self.put(label + (self.paint(colour, rest) if colour else rest))
+
+    def block(self, name: str, lines: list) -> None:
+        """Lines that keep their form, each behind a bar: nothing in them can pass for ours."""
+        for i, line in enumerate(lines):
+            label = f"  {name if i == 0 else '':<8} | "
+            room = max(self.width - len(label), 16)
+            if text.columns(line) > room:
+                line = line[:text.split_at(line, room - 3)] + "..."
+            self.put(self.paint("dim", label) + line)
+
+    def paragraph(self, label: str, content: str) -> None:
+        for line in text.wrap(content, self.width, label, "    "):
+            self.put(line)
+
+    # ---- one failure ----
+
+    def numbers(self, record: dict) -> None:
+        if "got" in record:
+            content = f"{place_of(record)}: got {number(record['got'])}"
+            if "want" in record:
+                content += f", expected {number(record['want'])}"
+            if record.get("allowed") == 0:
+                content += " exactly"
+            elif "allowed" in record:
+                content += f", allowed +-{small(record['allowed'])}"
+            if record.get("bound") and record.get("allowed") != 0:
+                content += f" ({text.visible(record['bound'], 200)})"
+            self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
+        where = [text.visible(words.pattern_text(p), 80) for p in record.get("patterns", ())][:4]
+        if "ratio" in record:
+            where = [w + f" ({small(record['ratio'])})" if w.endswith("constant factor") else w
+                     for w in where]
+        count = ""
+        if "wrong" in record and "total" in record:
+            count = f"{record['wrong']} of {record['total']}"
+        self.field("wrong", ": ".join(x for x in (count, "; ".join(where)) if x))
+        if record.get("map"):
+            self.block("where", [text.visible(str(line), MAP_COLUMNS)
+                                 for line in record["map"][:MAP_LINES]])
+
+    def record(self, record: dict) -> None:
+        call = text.visible(record.get("call", ""), 300)
+        device = f"on {record.get('device')}"
+        where = [device] if "device" in record and device not in call else []
+        where += [record["real"]] if "real" in record else []
+        where += [f"seed {record['seed']}"] if record.get("seed") is not None else []
+        self.field("call", ", ".join([call, *where] if call else where))
+        if record.get("file"):
+            at = text.visible(record["file"], 100)
+            self.field("in", at + (f":{record['line']}" if record.get("line") else ""), "bold")
+        said = text.visible(record.get("text", ""), 600)
+        if said and not ("got" in record and record["kind"] == "mismatch"):
+            self.field("what", said)
+        self.numbers(record)
+        # the first line of a trace mostly repeats what `in` has said
+        self.block("trace", [text.visible(str(x)) for x in record.get("backtrace", ())][:TRACE_LINES])
+        told, printed = split_output(record.get("output", ""))
+        told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
+        told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")))
+        self.block("checker", [part for t in told[:TRACE_LINES] for part in
+                               text.wrap(text.visible(t), self.width - 13, "", "  ")])
+        if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
+            self.field("counted", ", ".join(f"{text.visible(str(k), 40)} {number(v)}"
+                                            for k, v in record["counters"].items()))
+        if printed:
+            self.block("printed", text.visible_lines(
+                printed, 200 if self.everything else OUTPUT_LINES))
+
+    def title(self, result: dict) -> None:
+        """im2col/padding_becomes_zero (C): crash on hostcuda, 2 points"""
+        kind = words.kind_title(result["kind"])
+        lanes = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
+        where = f" on {' and '.join(lanes)}" if lanes else ""
+        name = f"{result['claim']} ({HALF_NAMES[result['half']]}):"
+        rest = f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else "")
+        first, *others = text.wrap(f"{name} {rest}", self.width, "", "    ")
+        if first.startswith(name):
+            first = self.paint("red", name[:-1]) + ":" + first[len(name):]
+        for line in [first, *others]:
+            self.put(line)
+
+    def failure(self, result: dict) -> None:
+        record = result["failures"][0]
+        self.title(result)
+        self.record(record)
+        for other in result["failures"][1:]:
+            where = f"{other.get('device', '')}, {other.get('real', '')}"
+            if self.everything:
+                self.put()
+                self.record(other)
+            else:
+                self.field("also", f"{words.kind_title(other['kind'])} ({where})")
+        self.field("means", words.kind_advice(result["kind"]))
+        self.field("perhaps", result.get("belief", ""), "bold")
+        if result["kind"] not in FILE_KINDS:
+            self.field("hint", result["hint"])
+            self.again(result)
+
+    def again(self, result: dict) -> None:
+        """Never wrapped: it is there to be copied."""
+        self.put(self.paint("dim", "  again    ") + rerun_command(self.document, result))

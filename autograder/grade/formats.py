@@ -1,0 +1,144 @@
+"""formats.py: grade.json as JUnit, as GitHub annotations and as a GitHub summary.
+
+Everything here goes to readers that interpret what they read, so each form has its own escaping,
+and nothing that a student's program printed leaves it unescaped.
+"""
+
+import io
+import re
+import secrets
+import xml.etree.ElementTree as ElementTree
+
+import failure
+import render
+import text
+import words
+
+ANNOTATIONS = 10  # GitHub shows that many of a kind per step
+# What XML 1.0 cannot hold, not even as a reference.
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml_text(value: str) -> str:
+    return NOT_XML.sub(lambda m: text.visible(m[0]), str(value))
+
+
+def plain(document: dict, result: dict) -> str:
+    """One failure as text without colours."""
+    page = failure.Page(document, text.Paint(io.StringIO()), 100, True)
+    page.failure(result)
+    return "\n".join(page.lines)
+
+
+def junit(document: dict) -> str:
+    """One suite per task and half; waiting is skipped, what could not be judged is an error."""
+    root = ElementTree.Element("testsuites", name=f"lab{document['lab']}")
+    for row in document["tasks"]:
+        for half in row["halves"]:
+            results = [c for c in document["claims"]
+                       if (c["task"], c["half"]) == (row["task"], half)]
+            suite = ElementTree.SubElement(
+                root, "testsuite", name=f"lab{document['lab']}.{row['task']}.{half}",
+                tests=str(len(results)), timestamp=document["time"].rstrip("Z"),
+                failures=str(sum(r["verdict"] == "fail" for r in results)),
+                errors=str(sum(r["verdict"] == "unjudged" for r in results)),
+                skipped=str(sum(r["verdict"] == "waiting" for r in results)))
+            for result in results:
+                junit_case(document, suite, result)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(
+        root, encoding="unicode") + "\n"
+
+
+def junit_case(document: dict, suite: ElementTree.Element, result: dict) -> None:
+    seconds = max((r.get("cpu_s", 0) for r in result["failures"]), default=0)
+    case = ElementTree.SubElement(
+        suite, "testcase", name=result["claim"].split("/")[1], classname=suite.get("name"),
+        time=f"{seconds:.3f}")
+    tag = {"fail": "failure", "unjudged": "error", "waiting": "skipped"}.get(result["verdict"])
+    if not tag:
+        return
+    if tag == "skipped":
+        message = f"waiting for {', '.join(result['waits_for'])}"
+        ElementTree.SubElement(case, tag, message=message)
+        return
+    child = ElementTree.SubElement(case, tag, type=result["kind"],
+                                   message=xml_text(words.kind_title(result["kind"])))
+    child.text = xml_text(plain(document, result))
+
+
+# ---- GitHub Actions ----
+
+def annotation(level: str, message: str, **properties) -> str:
+    """::error file=…,line=…,title=…::message, escaped as the runner unescapes it."""
+    def escape(value):
+        return str(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    listed = ",".join(f"{k}={escape(v).replace(':', '%3A').replace(',', '%2C')}"
+                      for k, v in properties.items() if v)
+    return f"::{level} {listed}::{escape(message)}"
+
+
+def first_failures(document: dict) -> list:
+    """[(claim, how many more)]: the first failure of each half of a task, of what is written."""
+    groups = {}
+    for result in document["claims"]:
+        if result["verdict"] == "fail" and result["kind"] not in (
+                *failure.FILE_KINDS, "not_implemented"):
+            groups.setdefault((result["task"], result["half"]), []).append(result)
+    return [(group[0], len(group) - 1) for group in groups.values()]
+
+
+def annotations(document: dict) -> list:
+    """First failures, at the student's file and, where it is known, the line."""
+    found = [annotation("error", text.visible(g["text"], 300), file=g["file"], line=g["line"],
+                        title=f"lab{document['lab']}: not allowed")
+             for g in document["gate"]]
+    for result, _ in first_failures(document):
+        record = result["failures"][0]
+        advice = result.get("belief") or result["hint"]
+        said = text.visible(record.get("text") or failure.place_of(record), 300)
+        file, line = own_file(document, result, record)
+        found.append(annotation(
+            "error", f"{text.visible(record.get('call', ''), 200)}: {said}\n{advice}",
+            file=file, line=line,
+            title=f"{result['claim']}: {words.kind_title(result['kind'])}"))
+    return found[:ANNOTATIONS]
+
+
+def own_file(document: dict, result: dict, record: dict) -> tuple:
+    """The student's file, with the line if the record speaks of this file."""
+    row = next(t for t in document["tasks"] if t["task"] == result["task"])
+    name = row["halves"][result["half"]]["file"]
+    if not name:
+        return "", 0
+    line = record.get("line", 0) if str(record.get("file", "")).endswith(name) else 0
+    return f"labs/lab{document['lab']}/{name}", line
+
+
+def fenced(lines: list) -> list:
+    """Lines between which the runner obeys nothing: student output stands there."""
+    token = secrets.token_hex(16)
+    return [f"::stop-commands::{token}", *lines, f"::{token}::"]
+
+
+def markdown(value: str) -> str:
+    """As text: nothing in it is markup, and it stays in its cell."""
+    shown = text.visible(value, 300).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*\[\]|~#>!]|\b_|_\b)", r"\\\1", shown)
+
+
+def summary(document: dict) -> str:
+    """For $GITHUB_STEP_SUMMARY: points per task, then what is wrong, in one line each."""
+    lines = [f"### {render.last_line(document)}", "", "| task | C | CUDA |", "|---|---|---|"]
+    for row in document["tasks"]:
+        cells = [f"{row['halves'][h]['points']}/{row['halves'][h]['max']}"
+                 if h in row["halves"] else "" for h in failure.HALF_NAMES]
+        lines.append("| " + " | ".join([markdown(row["task"]), *cells]) + " |")
+    lines.append("")
+    for result, others in first_failures(document):
+        advice = result.get("belief") or result["hint"]
+        more = f" ({others} more)" if others else ""
+        lines.append(f"- **{markdown(result['claim'])}** ({failure.HALF_NAMES[result['half']]})"
+                     f"{more}: {words.kind_title(result['kind'])}. {markdown(advice)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,180 @@
+"""grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [DEVICES=…]
+
+Grades one lab of one submission: runs the grader's binary against workers that hold the student's
+code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
+builds what is needed and calls this. Exit 0: graded, whatever the score; 1: below MIN; 2: could not
+grade. The last line is `lab2: 87/100`.
+"""
+
+import fnmatch
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import document
+import formats
+import gate
+import judge
+import machine
+import render
+import runs
+import table
+import text
+
+OPTIONS = {
+    "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
+    "DEVICES": "", "LABS": "labs", "OUT": "", "LIST": "",
+    "GRADER": "build/{mode}/grader", "WORKER": "",
+}
+LANES = tuple(table.HALF_OF)
+
+
+class Usage(Exception):
+    """One line: what was typed wrong."""
+
+
+def options(arguments: list) -> dict:
+    given = dict(OPTIONS)
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or name not in OPTIONS:
+            raise Usage(f"{argument}: unknown option; it takes {' '.join(OPTIONS)}, as NAME=value")
+        given[name] = value
+    for name in ("LAB", "SEED"):
+        if not given[name].isdecimal():
+            raise Usage(f"{name}={given[name]}: a whole number is needed")
+    if given["MIN"] and not given["MIN"].isdecimal():
+        raise Usage(f"MIN={given['MIN']}: a number of points is needed")
+    return given
+
+
+def wanted(lab: table.Lab, pattern: str) -> list:
+    """Claims named by T: a task, a task/claim, or either with * and ?."""
+    if not pattern:
+        return lab.claims
+    found = [c for c in lab.claims
+             if any(fnmatch.fnmatchcase(name, pattern)
+                    for name in (c.task, c.suite, c.short_name, c.full_name))]
+    if not found:
+        tasks = ", ".join(t.name for t in lab.tasks)
+        raise Usage(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are {tasks}"
+                    " (T=task, T=task/claim, * stands for anything)")
+    return found
+
+
+def choose_lanes(given: str, programs: runs.Programs) -> list:
+    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU."""
+    if given:
+        lanes = given.split(",")
+        for lane in lanes:
+            if lane not in LANES:
+                raise Usage(f"DEVICES={given}: expected some of {','.join(LANES)}")
+        return [lane for lane in LANES if lane in lanes]
+    any_worker = programs.worker_of(runs.Place("all", "cuda", table.REALS[0]))
+    gpu = machine.has_gpu() and (any_worker.parent / "libtl_cuda.so").exists()
+    return [lane for lane in LANES if lane != "cuda" or gpu]
+
+
+def out_folder(given: dict) -> Path:
+    if given["OUT"]:
+        return Path(given["OUT"])
+    # another folder's grades are no history of the student's own
+    other = "" if given["LABS"] == "labs" else given["LABS"].strip("/").replace("/", "-")
+    return Path("build/grade", other, f"lab{given['LAB']}")
+
+
+def say(lines: list, stream=None) -> None:
+    """Whatever the terminal's encoding, a character that it lacks is shown as an escape."""
+    stream = stream or sys.stdout
+    data = "\n".join(lines) + "\n"
+    encoding = stream.encoding or "ascii"
+    stream.write(data.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def show(result: dict, changes: list, given: dict, last: str) -> None:
+    """Text or JSON on stdout, the other forms where they were asked for."""
+    if given["JUNIT"]:
+        Path(given["JUNIT"]).write_text(formats.junit(result), encoding="utf-8")
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(formats.summary(result))
+    if given["JSON"]:
+        say([document.as_text(result).rstrip("\n")])
+        say([last], sys.stderr)
+        return
+    lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]))
+    if os.environ.get("GITHUB_ACTIONS"):
+        lines = formats.fenced(lines) + formats.annotations(result)
+    say([*lines, last])
+
+
+def grade(given: dict) -> int:
+    lab = table.load(int(given["LAB"]))
+    worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
+    programs = runs.Programs(given["GRADER"], worker)
+    lanes = choose_lanes(given["DEVICES"], programs)
+    claims = wanted(lab, given["T"])
+    places = runs.plan(claims, lanes, bool(given["TASKWISE"]))
+    if given["LIST"]:
+        say(sorted({f"{p.mode} {p.variant}" for p in places}))
+        return 0
+    if not places:
+        raise Usage(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
+
+    begin = time.monotonic()
+    out = out_folder(given)
+    runner = runs.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
+    try:
+        unbuilt = runner.check_files(places)
+        problems = runs.check_list(lab, programs, {p.real for p in places})
+        if not problems:
+            # the gate asks compilers, which takes as long as the claims do
+            with ThreadPoolExecutor(1) as beside:
+                gated = beside.submit(gate.findings, lab.number, given["LABS"])
+                outcome = runner.run(places, unbuilt)
+                findings = gated.result()
+            problems = outcome.problems
+    finally:
+        runner.close()
+    if problems:
+        raise runs.CannotGrade("\n".join(["the grader is at fault, nothing was graded:",
+                                          *(text.visible(p, 600) for p in problems[:10])]))
+
+    results = judge.judge(lab, places, outcome.records, findings, bool(given["TASKWISE"]))
+    graders = {programs.grader_of(p.real) for p in places}
+    asked = " ".join(f"{name}={given[name]}" for name in ("T", "DEVICES") if given[name])
+    result = document.build(
+        lab, results, lanes=lanes, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
+        filter="" if judge.totals(results)["max"] == lab.total else asked,
+        cpu_factor=runner.cpu_factor, graders=list(graders),
+        seconds=outcome.seconds, wall_s=time.monotonic() - begin, findings=findings)
+    path = out / ("part.json" if result["filter"] else "grade.json")
+    changes = document.changes(result, document.read(out / "grade.json"))
+    document.write(path, result)
+
+    score = result["score"]
+    if score["unjudged"]:
+        show(result, changes, given, f"lab{lab.number}: not graded: {score['unjudged']} of "
+             f"{score['max'] + score['extra_max']} points could not be judged, run it again")
+        return 2
+    show(result, changes, given, render.last_line(result))
+    return 1 if given["MIN"] and score["points"] < int(given["MIN"]) else 0
+
+
+def main(arguments: list) -> int:
+    try:
+        return grade(options(arguments))
+    except (Usage, table.TableError, runs.CannotGrade) as error:
+        print(f"grade: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"grade: {error.filename or ''}: {error.strerror}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("grade: interrupted, nothing was graded", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

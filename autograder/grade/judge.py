@@ -1,0 +1,193 @@
+"""judge.py: from records of claims to verdicts, points and diagnoses, one for each claim and half.
+
+A half of a claim has its points if it passed at every place where it was judged. A failure behind
+a failed task of the same lab is "waiting": its points are open, and the other task is to blame
+until it is mended. What could not be judged is named as such and never counts as wrong.
+"""
+
+import re
+from pathlib import Path
+
+import table
+
+ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
+BY_FILE = ("gate", "build")  # kinds that concern a whole file, not one claim
+SPOKEN = {"not_implemented", *BY_FILE}  # a state of their own, if all of a file is so
+PRODUCT = re.compile(r"\bk = (\d+)")
+GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
+
+
+def features(record: dict, half: str) -> set:
+    """What a pattern in labN.toml can speak of."""
+    found = {half, record["kind"], *(str(p) for p in record.get("patterns", ()))}
+    if record["kind"].startswith("race_"):
+        found.add("race")
+    for key in ("array", "op"):
+        if record.get(key):
+            found.add(f"{key}={record[key]}")
+    if record.get("index"):  # in a list of facts about a tensor, which one
+        found.add(f"index={record['index'][-1]}")
+    # Small products come first: a first failure at a long sum says that short ones are right.
+    length = PRODUCT.search(record.get("call", ""))
+    if length and int(length[1]) > 64:
+        found.add("k>64")
+    # The constant factor of an average: one over the images, or over all that was summed.
+    ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
+    if isinstance(ratio, (int, float)) and ratio > 0 and images:
+        n = int(images[1])
+        if n > 1 and abs(ratio * n - 1) < 1e-3:
+            found.add("ratio=1/N")
+    return found
+
+
+def diagnose(claim: table.Claim, result: dict, results: list) -> str:
+    """The first belief of the claim all of whose conditions ("borders+nan") hold, or "". What the
+    other claims of the same task and half say is a condition too ("ok=name", "bad=name")."""
+    found = features(result["failures"][0], result["half"])
+    for other in results:
+        if (other["task"], other["half"]) == (result["task"], result["half"]):
+            name = other["claim"].split("/")[1]
+            found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
+            if other["verdict"] == "fail" and other["kind"].startswith("race"):
+                found.add("elsewhere=race")  # wrong values may well come from it
+    for pattern, name in claim.misconceptions.items():
+        if found.issuperset(pattern.split("+")):
+            return name
+    return ""
+
+
+def names_own_file(record: dict, task: str) -> bool:
+    """Whether "not implemented" was said by the task's own file, not by one that it calls."""
+    where = record.get("file") or record.get("text", "")
+    named = re.findall(r"([A-Za-z_]\w*)\.cu?\b", where)
+    return not named or task in named
+
+
+def gate_of(findings: list, task: table.Task, half: str) -> list:
+    """The findings that concern this half of the task; the whole lab is concerned by all."""
+    return [(file, line, text) for file, line, text in findings
+            if Path(file).name == task.file(half)
+            or (task.name == "whole" and Path(file).suffix == table.SUFFIX[half])]
+
+
+def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, records: dict,
+               findings: list) -> dict:
+    result = {"claim": claim.short_name, "task": claim.task, "half": half,
+              "points": 0, "max": claim.points[half], "extra": claim.extra, "hint": claim.hint}
+    if found := gate_of(findings, lab.task(claim.task), half):
+        file, line, text = found[0]
+        record = {"kind": "gate", "text": text, "file": str(file), "line": line, "seed": None}
+        return result | {"verdict": "fail", "kind": "gate", "failures": [record]}
+    failures, errors = [], []
+    for place in sorted(places, key=lambda p: (ORDER[p.lane], p.build, claim.real.index(p.real))):
+        record = records[claim.full_name, place]
+        if record["verdict"] == "pass":
+            continue
+        (errors if record["verdict"] == "error" else failures).append(record)
+    if errors and not failures:  # what is wrong at one place is wrong, whatever the other would say
+        return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
+    if failures:
+        return result | {"verdict": "fail", "kind": failures[0]["kind"], "failures": failures}
+    return result | {"verdict": "pass", "points": claim.points[half]}
+
+
+def mark_waiting(lab: table.Lab, results: list) -> None:
+    """Failures behind a failed task of the same half wait for it, unless they say themselves that
+    their own file is not written."""
+    failed = {(r["task"], r["half"]) for r in results if r["verdict"] == "fail"}
+    for result in results:
+        if result["verdict"] != "fail" or result["kind"] in BY_FILE:
+            continue
+        if (result["task"] != "whole" and result["kind"] == "not_implemented"
+                and names_own_file(result["failures"][0], result["task"])):
+            continue
+        causes = [t.name for t in lab.tasks
+                  if (t.name, result["half"]) in failed
+                  and result["task"] in [b.name for b in lab.behind(t.name)]]
+        if causes:
+            result["waits_for"] = causes
+    for result in results:
+        if result.get("waits_for"):
+            result["verdict"] = "waiting"
+            # the first cause is one that does not itself wait
+            waiting = {r["task"] for r in results
+                       if r["half"] == result["half"] and r.get("waits_for")}
+            roots = [c for c in result["waits_for"] if c not in waiting]
+            result["waits_for"] = roots or result["waits_for"]
+
+
+def judge(lab: table.Lab, places: dict, records: dict, findings: list, taskwise: bool) -> list:
+    """One result for each claim and half that was asked for, in the order of the list."""
+    results = []
+    for claim in lab.claims:
+        for half in claim.points:
+            where = [p for p, claims in places.items()
+                     if claim in claims and table.HALF_OF[p.lane] == half]
+            if where:
+                results.append(judge_half(lab, claim, half, where, records, findings))
+    by_name = {c.short_name: c for c in lab.claims}
+    for result in results:
+        if result["verdict"] == "fail" and result["kind"] not in BY_FILE:
+            name = diagnose(by_name[result["claim"]], result, results)
+            result |= {"diagnosis": name, "belief": lab.diagnoses.get(name, "")}
+    if not taskwise:
+        mark_waiting(lab, results)
+    return results
+
+
+def totals(results: list) -> dict:
+    """Points and what could have been had; extra credit apart."""
+    plain = [r for r in results if not r["extra"]]
+    extra = [r for r in results if r["extra"]]
+    return {"points": sum(r["points"] for r in plain), "max": sum(r["max"] for r in plain),
+            "extra": sum(r["points"] for r in extra), "extra_max": sum(r["max"] for r in extra),
+            "waiting": sum(r["max"] for r in plain if r["verdict"] == "waiting"),
+            "unjudged": sum(r["max"] for r in results if r["verdict"] == "unjudged")}
+
+
+def by_task(lab: table.Lab, results: list) -> list:
+    """For each task and half: points, most points, and how it stands in one word."""
+    rows = []
+    for task in lab.tasks:
+        halves = {}
+        for half in table.HALVES:
+            mine = [r for r in results if (r["task"], r["half"]) == (task.name, half)]
+            if mine:
+                halves[half] = totals(mine) | {"state": state_of(mine), "file": task.file(half)}
+        if halves:
+            rows.append({"task": task.name, "halves": halves})
+    return rows
+
+
+def state_of(results: list) -> str:
+    verdicts = {r["verdict"] for r in results}
+    if verdicts == {"pass"}:
+        return "pass"
+    if "fail" in verdicts:
+        kinds = {r["kind"] for r in results if r["verdict"] == "fail"}
+        return kinds.pop() if len(kinds) == 1 and kinds & SPOKEN else "fail"
+    return "unjudged" if "unjudged" in verdicts else "waiting"
+
+
+def next_to_mend(lab: table.Lab, results: list) -> dict | None:
+    """The best thing to do next: of what is begun and wrong, the half of a task that wins most,
+    with what waits for it; if nothing is begun, the first one that is not written."""
+    candidates = []
+    for half in table.HALVES:
+        for task in lab.tasks:
+            mine = [r for r in results if (r["task"], r["half"]) == (task.name, half)]
+            failed = [r for r in mine if r["verdict"] == "fail"]
+            if not failed:
+                continue
+            behind = [r for r in results if r["half"] == half
+                      and task.name in r.get("waits_for", ())]
+            begun = state_of(mine) != "not_implemented"
+            first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
+            candidates.append({
+                "task": task.name, "half": half, "file": task.file(half), "claim": first["claim"], "kind": first["kind"],
+                "begun": begun, "points": sum(r["max"] for r in failed),
+                "behind": sum(r["max"] for r in behind)})
+    begun = [c for c in candidates if c["begun"]]
+    if begun:
+        return max(begun, key=lambda c: c["points"] + c["behind"])
+    return candidates[0] if candidates else None

@@ -1,0 +1,177 @@
+"""render.py: grade.json as text for a person: what is wrong, why probably, and what to do next.
+
+Short where there is little to say: the first failure of each half of a task in full, further ones
+in a line, what is not written yet in a line, passes only in the table. V=1 shows everything in full.
+"""
+
+import text
+import words
+from failure import FILE_KINDS, HALF_NAMES, Page, points
+
+
+class Report(Page):
+    """The parts of the whole text, in their order."""
+
+    def __init__(self, document: dict, changes: list, paint, width: int, everything: bool):
+        super().__init__(document, paint, width, everything)
+        self.changes = changes
+
+    def files(self) -> None:
+        """What is wrong with whole files: they do not link, or use what is not allowed."""
+        whys = dict.fromkeys(c["failures"][0]["text"] for c in self.document["claims"]
+                             if c["verdict"] == "fail" and c["kind"] == "build")
+        for why in whys:
+            for line in text.visible_lines(why, 20):
+                for part in text.wrap(line, self.width, "does not link: ", "    "):
+                    self.put(self.paint("red", part))
+        if whys:
+            self.paragraph("", words.kind_advice("build"))
+            self.put()
+        for finding in self.document["gate"]:
+            line = f"{finding['file']}:{finding['line']}: {finding['text']}"
+            for part in text.wrap(text.visible(line, 1000), self.width, "not allowed: ", "    "):
+                self.put(self.paint("red", part))
+        if self.document["gate"]:
+            self.paragraph("", words.kind_advice("gate"))
+            self.put()
+
+    def failures(self) -> None:
+        """By task and half: one in full, the others in a line each. A half of which nothing is
+        written yet has its line in the table."""
+        groups = {}
+        for result in self.document["claims"]:
+            if result["verdict"] == "fail" and result["kind"] not in FILE_KINDS:
+                groups.setdefault((result["task"], result["half"]), []).append(result)
+        for group in groups.values():
+            written = [r for r in group if r["kind"] != "not_implemented"]
+            if not written and not self.everything:
+                continue
+            in_full = written if self.everything else written[:1]
+            in_brief = [r for r in group if r not in in_full]
+            for result in in_full:
+                self.failure(result)
+            for result in in_brief:
+                self.title(result)
+            if in_brief and not self.everything:
+                self.put(self.paint("dim", f"(T={in_brief[0]['claim']} shows one in full, "
+                                           "V=1 all)"))
+            self.put()
+
+    def unjudged(self) -> None:
+        for result in self.document["claims"]:
+            if result["verdict"] == "unjudged":
+                record = result["failures"][0]
+                self.put(f"{self.paint('yellow', result['claim'])} "
+                         f"({HALF_NAMES[result['half']]}): not judged on {record.get('device')}")
+                self.field("what", text.visible(record.get("text", ""), 600))
+                self.field("means", words.kind_advice(result["kind"]))
+                self.again(result)
+                self.put()
+
+    def state(self, task: str, half: str, cell: dict) -> str:
+        file = cell["file"] or "the lab"
+        if cell["state"] == "not_implemented":
+            return f"{file} is not written yet"
+        if cell["state"] == "waiting":
+            mine = [r for r in self.document["claims"] if (r["task"], r["half"]) == (task, half)]
+            causes = dict.fromkeys(c for r in mine for c in r.get("waits_for", ()))
+            return f"waiting for {', '.join(causes)}, up to {points(cell['waiting'])}"
+        if cell["state"] in FILE_KINDS:
+            return f"{file}: {words.kind_title(cell['state'])}"
+        if cell["state"] == "unjudged":
+            return f"{file}: not judged, run again"
+        return ""
+
+    def table(self) -> None:
+        """Points of each task and half; and in words what is not to be seen from the numbers."""
+        rows = self.document["tasks"]
+        halves = [h for h in HALF_NAMES if any(h in row["halves"] for row in rows)]
+        name_width = max([len(row["task"]) for row in rows] + [4])
+        head = f"{'task':<{name_width}}" + "".join(f"  {HALF_NAMES[h]:>7}" for h in halves)
+        self.put(self.paint("bold", head))
+        for row in rows:
+            cells, notes = "", []
+            for half in halves:
+                cell = row["halves"].get(half)
+                if not cell:
+                    cells += " " * 9
+                    continue
+                most, got = cell["max"] + cell["extra_max"], cell["points"] + cell["extra"]
+                colour = "green" if cell["state"] == "pass" else "red" if got == 0 else "yellow"
+                cells += "  " + self.paint(colour, f"{f'{got}/{most}':>7}")
+                notes.append(self.state(row["task"], half, cell))
+            note = "; ".join(dict.fromkeys(n for n in notes if n))
+            start = f"{row['task']:<{name_width}}"
+            room = self.width - name_width - 9 * len(halves) - 2
+            pieces = text.wrap(note, max(room, 24)) if note else [""]
+            self.put(f"{start}{cells}  {pieces[0]}")
+            for piece in pieces[1:]:
+                self.put(" " * (name_width + 9 * len(halves) + 2) + piece)
+        self.put()
+
+    def since_last_run(self) -> None:
+        if not self.changes:
+            return
+        total = sum(c["points"] for c in self.changes)
+        shown = [f"{c['points']:+d} {c['claim']} ({HALF_NAMES[c['half']]})"
+                 for c in self.changes[: len(self.changes) if self.everything else 4]]
+        more = len(self.changes) - len(shown)
+        self.paragraph("since the last run: ", f"{total:+d} in all: " + ", ".join(shown)
+                       + (f" and {more} more" if more else ""))
+
+    def what_next(self) -> None:
+        best = self.document["next"]
+        if not best:
+            return
+        file = best["file"]
+        behind = f", and {points(best['behind'])} wait behind it" if best["behind"] else ""
+        if best["task"] == "whole":
+            action = "look at how the tasks work together"
+        elif best["kind"] == "gate":
+            action = f"take out of {file} what is not allowed"
+        elif best["kind"] == "build":
+            action = "write what is missing, so that the lab links"
+        elif best["begun"]:
+            action = f"mend {file}, beginning with {best['claim'].split('/')[1]}"
+        else:
+            action = f"write {file}"
+        self.paragraph("next: ", f"{action} (up to {points(best['points'])}{behind})")
+
+    def passed(self) -> None:
+        for result in self.document["claims"]:
+            if result["verdict"] == "pass":
+                self.put(f"{self.paint('green', 'passed')} {result['claim']} "
+                         f"({HALF_NAMES[result['half']]}), {points(result['points'])}")
+        self.put()
+
+    def whole(self) -> list:
+        d = self.document
+        count = len({c["claim"] for c in d["claims"]})
+        self.paragraph("", f"lab {d['lab']}, {d['title']}: {count} claim{'s' * (count != 1)} on "
+                       f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s"
+                       + (", each task with the others from the reference" if d["taskwise"] else ""))
+        self.put()
+        self.files()
+        self.failures()
+        self.unjudged()
+        if self.everything:
+            self.passed()
+        self.table()
+        self.since_last_run()
+        self.what_next()
+        return self.lines
+
+
+def last_line(document: dict) -> str:
+    score = document["score"]
+    extra = f", extra {score['extra']}/{score['extra_max']}" if score["extra"] else ""
+    part = f" of what {document['filter']} asked for" if document["filter"] else ""
+    if document.get("steps"):  # no points, done or not
+        left = score["max"] - score["points"]
+        return f"lab{document['lab']}: " + (f"not done, {left} steps to go" if left else
+                                            f"done{part}")
+    return f"lab{document['lab']}: {score['points']}/{score['max']}{part}{extra}"
+
+
+def report(document: dict, changes: list, paint, width: int, everything: bool) -> list:
+    return Report(document, changes, paint, width, everything).whole()

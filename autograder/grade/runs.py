@@ -1,0 +1,275 @@
+"""runs.py: starts the grader's binary and brings back what it wrote about each claim.
+
+One run is one process: a variant of the worker (whose code), a lane (device), a precision, and the
+claims that are judged there. Runs go side by side; what the machine broke is run once more, alone.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import claims as claim_lines
+import machine
+import table
+
+LIMIT_S = 900  # one run; each claim has its own, much shorter deadline inside the grader
+LIST_LIMIT_S = 60
+CHECK_FACTOR = 20  # what the checkers cost: every access to memory is looked at
+
+
+class CannotGrade(Exception):
+    """One line: what is missing or broken, and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where claims are judged."""
+
+    variant: str  # "all", or "only-<task>": the student's file for that task alone
+    lane: str
+    real: str
+    build: str = ""
+
+    @property
+    def mode(self) -> str:
+        """The folder under build/ that holds the worker."""
+        return self.real + (f"-{self.build}" if self.build else "")
+
+
+@dataclass
+class Programs:
+    """Patterns of paths: {mode} and {variant} are replaced."""
+
+    grader: str
+    worker: str
+
+    def grader_of(self, real: str) -> Path:
+        return Path(self.grader.replace("{mode}", real))
+
+    def worker_of(self, place: Place) -> Path:
+        worker = self.worker.replace("{mode}", place.mode)
+        return Path(worker.replace("{variant}", place.variant))
+
+
+@dataclass
+class Outcome:
+    records: dict = field(default_factory=dict)  # (claim's full name, Place) -> record
+    problems: list = field(default_factory=list)  # faults of the grader: nothing can be graded
+    seconds: dict = field(default_factory=dict)  # Place -> wall seconds
+
+
+def variant_of(claim: table.Claim, taskwise: bool) -> str:
+    return f"only-{claim.task}" if taskwise and claim.task != "whole" else "all"
+
+
+def plan(claims: list, lanes: list, taskwise: bool) -> dict:
+    """Place -> the claims judged there; a claim appears at every place that it needs."""
+    places = {}
+    for claim in claims:
+        for half in claim.points:
+            for lane in table.HALVES[half]:
+                if lane not in lanes or (claim.build and lane != "hostcuda"):
+                    continue
+                for real in claim.real:
+                    place = Place(variant_of(claim, taskwise), lane, real, claim.build)
+                    places.setdefault(place, []).append(claim)
+    return places
+
+
+def environment(**own: str) -> dict:
+    """The caller's, without what could soften Criterion or speak to the grader in our name."""
+    keep = {k: v for k, v in os.environ.items()
+            if not k.startswith(("CRITERION_", "GRADLAB_", "OMP_", "OPENBLAS_", "LD_"))
+            or k in ("GRADLAB_DATA", "LD_LIBRARY_PATH")}
+    return keep | {"LC_ALL": "C", "GRADLAB_RUNGS": "none"} | own
+
+
+def filter_of(names: list) -> str:
+    """Criterion's --filter for exactly these tests (an extended glob)."""
+    return "@(" + "|".join(names) + ")"
+
+
+def finish(process: subprocess.Popen) -> None:
+    """Ends the run with everything that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def listed(grader: Path, lab: int) -> set:
+    """The lab's claims as the binary itself lists them: `suite: 2 tests`, then `|-- name` lines."""
+    try:
+        text = subprocess.run([grader, "--list"], env=environment(), check=True,
+                              timeout=LIST_LIMIT_S, capture_output=True, text=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CannotGrade(f"{grader} --list failed: {error}") from None
+    names, suite = set(), ""
+    for line in text.splitlines():
+        if match := re.match(r"(\S+): \d+ tests?", line):
+            suite = match[1]
+        elif (match := re.match(r"[|`]-- (\S+)", line)) and suite.startswith(f"lab{lab}_"):
+            names.add(f"{suite}/{match[1]}")
+    return names
+
+
+def check_list(lab: table.Lab, programs: Programs, reals: set) -> list:
+    """Problems: claims that the binary has and the list has not, and the reverse."""
+    wanted, problems = {c.full_name for c in lab.claims}, []
+    for real in sorted(reals):
+        grader = programs.grader_of(real)
+        there = listed(grader, lab.number)
+        problems += [f"{grader} has the claim {name}, {lab.path.name} has not"
+                     for name in sorted(there - wanted)]
+        problems += [f"{lab.path.name} has the claim {name}, {grader} has not"
+                     for name in sorted(wanted - there)]
+    return problems
+
+
+class Runner:
+    """Runs places against one submission; the private folder lives as long as the object."""
+
+    def __init__(self, programs: Programs, seed: int, cpu_factor: float):
+        self.programs, self.seed, self.cpu_factor = programs, seed, cpu_factor
+        # mkdtemp gives 0700; the worker is never told where it is
+        self.folder = Path(tempfile.mkdtemp(prefix="gradlab-"))
+        self.numbers = itertools.count(1)
+        self.live, self.stopped = set(), False
+
+    def stop(self) -> None:
+        """Ends what still runs: it is in sessions of its own, so a Ctrl-C does not reach it."""
+        self.stopped = True
+        for process in list(self.live):
+            finish(process)
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, command: list, log: Path, env: dict) -> int | None:
+        """Exit status, negative for a signal, None if it had to be ended."""
+        if self.stopped:
+            return None
+        with open(log, "wb") as output, subprocess.Popen(
+                command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True) as process:
+            self.live.add(process)
+            if self.stopped:  # between its start and the line above
+                finish(process)
+            try:
+                return process.wait(LIMIT_S * self.cpu_factor)
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                self.live.discard(process)
+                finish(process)
+
+    def check_files(self, places) -> dict:
+        """Place -> why the student's code could not be linked, where that is so; nothing else may
+        be missing."""
+        unbuilt = {}
+        for place in places:
+            grader, worker = self.programs.grader_of(place.real), self.programs.worker_of(place)
+            needed = {worker: worker.with_name("why")}
+            if place.lane != "cpu":
+                needed[worker.with_name(f"libtl_{place.lane}.so")] = worker.with_name(
+                    f"why-{place.lane}")
+            for path, why in needed.items():
+                if not path.exists() and why.exists():
+                    unbuilt[place] = why.read_text(errors="replace").strip()
+                elif not path.exists():
+                    raise CannotGrade(f"{path} is not there: run `make grade`, which builds it")
+            if not os.access(grader, os.X_OK):
+                raise CannotGrade(f"{grader} is not there: run `make grade`, which builds it")
+        return unbuilt
+
+    def one(self, place: Place, claims: list, jobs: int) -> tuple:
+        """(records, problems, log, exit status, seconds) of one process."""
+        stem = self.folder / f"{next(self.numbers)}-{place.variant}-{place.lane}-{place.mode}"
+        path, log = stem.with_suffix(".jsonl"), stem.with_suffix(".log")
+        names = [c.full_name for c in claims]
+        env = environment(
+            GRADLAB_WORKER=str(self.programs.worker_of(place).resolve()),
+            GRADLAB_DEVICES=place.lane, GRADLAB_SEED=str(self.seed), GRADLAB_CLAIMS=str(path),
+            GRADLAB_CPU_FACTOR=str(self.cpu_factor * (CHECK_FACTOR if place.build else 1)))
+        command = [self.programs.grader_of(place.real), f"-j{jobs}", "--filter", filter_of(names)]
+        begin = time.monotonic()
+        status = self.start(command, log, env)
+        seconds = time.monotonic() - begin
+        records, problems = claim_lines.read(path, place.lane, place.real, set(names))
+        return records, problems, log, status, seconds
+
+    def run(self, places: dict, unbuilt: dict) -> Outcome:
+        """Everything side by side, then, alone, what the machine kept from being judged."""
+        outcome, again = Outcome(), []
+        for place, why in unbuilt.items():
+            for claim in places[place]:
+                outcome.records[claim.full_name, place] = {
+                    "verdict": "fail", "kind": "build", "text": why, "device": place.lane,
+                    "real": place.real, "seed": self.seed}
+        places = {place: claims for place, claims in places.items() if place not in unbuilt}
+        side_by_side = min(len(places), machine.cores()) or 1
+        jobs = max(1, machine.cores() // side_by_side)
+
+        def first(place):
+            # (on a real GPU one worker serves all claims, one after the other)
+            return self.one(place, places[place], 1 if place.lane == "cuda" else jobs)
+
+        with ThreadPoolExecutor(side_by_side) as pool:
+            try:
+                results = list(pool.map(first, places))
+            except BaseException:
+                self.stop()  # the pool waits for its threads, and they for their processes
+                pool.shutdown(cancel_futures=True)
+                raise
+        for place, result in zip(places, results):
+            records, problems, _, _, outcome.seconds[place] = result
+            outcome.problems += problems
+            for name, record in records.items():
+                outcome.records[name, place] = record
+            left = [c for c in places[place] if lost(records.get(c.full_name))]
+            if left:
+                again.append((place, left))
+        for place, left in [] if outcome.problems else again:
+            self.second(outcome, place, left)
+        return outcome
+
+    def second(self, outcome: Outcome, place: Place, claims: list) -> None:
+        records, problems, log, status, seconds = self.one(place, claims, 1)
+        outcome.problems += problems
+        outcome.seconds[place] += seconds
+        for claim in claims:
+            record = records.get(claim.full_name)
+            if record is None:
+                outcome.problems.append(
+                    f"no verdict on {claim.full_name} ({place.lane}, {place.real}): the grader "
+                    f"{ending(status)}; its last words: {last_words(log)}")
+                outcome.records.pop((claim.full_name, place), None)
+            else:
+                outcome.records[claim.full_name, place] = record
+
+
+def lost(record: dict | None) -> bool:
+    return record is None or record["verdict"] == "error"
+
+
+def ending(status: int | None) -> str:
+    if status is None:
+        return "was still running at its limit"
+    return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+
+
+def last_words(log: Path, length: int = 300) -> str:
+    try:
+        text = " ".join(log.read_text(errors="replace").split())
+    except OSError:
+        text = ""
+    return text[-length:] or "(none)"

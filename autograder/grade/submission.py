@@ -1,0 +1,83 @@
+"""submission.py FOLDER LAB: copies a lab's own files out of a submission, and prints where to.
+
+A submission may be a whole repository, a folder with labs in it, or just the files. Of all that, only
+the files that a student writes in this lab are taken: changed headers, tests and makefiles, links
+and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing is
+built again without reason.
+"""
+
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+import skeletons
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST = 1 << 20  # bytes of one file
+
+
+class Refused(Exception):
+    """One line: what was given and why it cannot be graded."""
+
+
+def own_files(lab: int) -> list:
+    """im2col.c, im2col.cu …: the names that the generator wrote last."""
+    names = [Path(n) for n in skeletons.read_manifest(ROOT)]
+    return sorted(n.name for n in names if n.parent.name == f"lab{lab}")
+
+
+def find(folder: Path, lab: int, names: list) -> Path:
+    """Where in the submission the lab's files lie."""
+    places = [folder / "labs" / f"lab{lab}", folder / f"lab{lab}", folder]
+    for place in places:
+        if any((place / name).is_file() for name in names):
+            return place
+    tried = ", ".join(str(p) for p in places)
+    raise Refused(f"{folder}: no file of lab {lab} ({', '.join(names[:3])} …) in {tried}")
+
+
+def take(folder: Path, lab: int, to: Path) -> list:
+    """Copies, and returns lines about what was left behind on purpose."""
+    names = own_files(lab)
+    if not names:
+        raise Refused(f"LAB={lab}: there is no such lab")
+    if not folder.is_dir():
+        raise Refused(f"SUBMISSION={folder}: there is no such folder")
+    place, said = find(folder, lab, names), []
+    (to / f"lab{lab}").mkdir(parents=True, exist_ok=True)
+    for name in names:
+        source, copy = place / name, to / f"lab{lab}" / name
+        # (a link, also of a folder above, could lead to the solution)
+        real = source.is_file() and source.resolve() == folder.resolve() / source.relative_to(folder)
+        if real and source.stat().st_size > LARGEST:
+            said.append(f"{source}: larger than {LARGEST >> 20} MiB, not taken")
+            real = False
+        elif source.exists() and not real:
+            said.append(f"{source}: a link, not taken")
+        if not real:
+            copy.unlink(missing_ok=True)
+            continue
+        data = source.read_bytes()
+        if not copy.exists() or copy.read_bytes() != data:
+            skeletons.replace(copy, data)
+    return said
+
+
+def main(arguments: list) -> int:
+    try:
+        folder, lab = Path(arguments[0]), int(arguments[1])
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
+        key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        to = Path("build/submissions", f"{name}-{key}")
+        for line in take(folder, lab, ROOT / to):
+            print(line, file=sys.stderr)
+    except (Refused, skeletons.MarkerError, OSError) as error:
+        print(f"grade: {error}", file=sys.stderr)
+        return 2
+    print(to)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

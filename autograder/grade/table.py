@@ -1,0 +1,211 @@
+"""table.py: the committed list of tasks, claims and points of a lab (labN.toml), read and checked.
+
+The list is what a run is compared with: a claim that is missing from a run, or one that is not in
+the list, is a fault of the grader. So a slip in the list itself must never pass unseen, and every
+key that is not known here is an error.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import words
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10, as on Ubuntu 22.04
+    try:
+        import tomli as tomllib
+    except ModuleNotFoundError:
+        sys.exit(
+            f"grade: Python {sys.version_info.major}.{sys.version_info.minor} cannot read labN.toml:"
+            " say PYTHON=python3.11 (Ubuntu 22.04: apt-get install python3.11) or run"
+            f" `{sys.executable} -m pip install tomli`"
+        )
+
+HALVES = {"c": ("cpu",), "cuda": ("hostcuda", "cuda")}  # and the lanes on which each is judged
+HALF_OF = {lane: half for half, lanes in HALVES.items() for lane in lanes}
+SUFFIX = {"c": ".c", "cuda": ".cu"}
+REALS = ("float", "double")
+BUILDS = ("", "check")
+TOTAL = 100
+
+
+class TableError(Exception):
+    """One line: which list, where in it, what is wrong."""
+
+
+@dataclass
+class Claim:
+    task: str
+    name: str
+    suite: str
+    real: tuple
+    points: dict  # half -> points, for the halves in which the claim is judged
+    hint: str = ""
+    misconceptions: dict = field(default_factory=dict)  # pattern -> name of a diagnosis
+    build: str = ""  # "check": hostcuda with the checkers compiled in
+    extra: bool = False  # extra credit: outside the hundred
+
+    @property
+    def full_name(self) -> str:
+        """As the grader's binary calls it."""
+        return f"{self.suite}/{self.name}"
+
+    @property
+    def short_name(self) -> str:
+        """As T= and messages call it."""
+        return f"{self.task}/{self.name}"
+
+
+@dataclass
+class Task:
+    name: str
+    halves: tuple  # which files there are: name.c, name.cu
+    needs: tuple
+    claims: list
+
+    def file(self, half: str) -> str:
+        """What the student mends. A C file may be judged on the device, too; the whole lab has none
+        of its own."""
+        if self.name == "whole":
+            return ""
+        return self.name + SUFFIX[half if half in self.halves else self.halves[0]]
+
+
+@dataclass
+class Lab:
+    number: int
+    title: str
+    tasks: list
+    diagnoses: dict  # name -> what the student probably believes, in words
+    path: Path
+    steps: bool = False  # done or not done: its points are steps on the way, and count nowhere
+
+    @property
+    def claims(self) -> list:
+        return [c for t in self.tasks for c in t.claims]
+
+    @property
+    def total(self) -> int:
+        return sum(p for c in self.claims if not c.extra for p in c.points.values())
+
+    def task(self, name: str) -> Task:
+        return next(t for t in self.tasks if t.name == name)
+
+    def behind(self, name: str) -> list:
+        """The tasks that wait for this one, directly or through others."""
+        found = []
+        for t in self.tasks:  # tasks come after what they need
+            if name in t.needs or any(f.name in t.needs for f in found):
+                found.append(t)
+        return found
+
+
+def _known(where: str, entry: dict, **kinds) -> None:
+    for key, value in entry.items():
+        if key not in kinds:
+            raise TableError(f"{where}: unknown key {key!r}")
+        # (bool is an int to Python)
+        if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is int):
+            raise TableError(f"{where}: {key} = {value!r} has the wrong type")
+
+
+def _need(where: str, entry: dict, *keys) -> None:
+    for key in keys:
+        if key not in entry:
+            raise TableError(f"{where}: {key} is missing")
+
+
+def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
+    _known(where, entry, name=str, real=list, c=int, cuda=int, hint=str, misconceptions=dict,
+           build=str, extra=bool)
+    _need(where, entry, "name", "real", "hint")
+    where = f"{where} {entry['name']}"
+    points = {half: entry[half] for half in HALVES if half in entry}
+    if not points or any(p < 1 for p in points.values()):
+        raise TableError(f"{where}: each half in which it is judged has at least one point")
+    if not entry["real"] or any(r not in REALS for r in entry["real"]):
+        raise TableError(f"{where}: real = {entry['real']!r}, expected some of {REALS}")
+    build = entry.get("build", "")
+    if build not in BUILDS or (build and "c" in points):
+        raise TableError(f"{where}: build = {build!r} (the check build has no cpu lane)")
+    # What is said of the whole task holds for each of its claims, after what is said of the claim.
+    beliefs = dict(entry.get("misconceptions", {}))
+    for pattern, name in task.get("misconceptions", {}).items():
+        beliefs.setdefault(pattern, name)
+    return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
+                 real=tuple(entry["real"]), points=points, hint=entry["hint"],
+                 misconceptions=beliefs, build=build, extra=entry.get("extra", False))
+
+
+def _task(where: str, lab: int, entry: dict) -> Task:
+    _known(where, entry, name=str, halves=list, needs=list, misconceptions=dict, claim=list)
+    _need(where, entry, "name", "halves", "claim")
+    where = f"{where} {entry['name']}"
+    if not entry["halves"] or any(h not in HALVES for h in entry["halves"]):
+        raise TableError(f"{where}: halves = {entry['halves']!r}, expected some of {list(HALVES)}")
+    claims = [_claim(f"{where}, claim", lab, entry, c) for c in entry["claim"]]
+    return Task(entry["name"], tuple(entry["halves"]), tuple(entry.get("needs", ())), claims)
+
+
+def _check_patterns(lab: Lab) -> None:
+    """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
+    known = set(words.PATTERNS) | set(words.KINDS) | set(HALVES) | {
+        "ratio=1/N", "elsewhere=race", "k>64"}
+    for claim in lab.claims:
+        siblings = {c.name for c in lab.task(claim.task).claims}
+        for part in {p for key in claim.misconceptions for p in key.split("+")}:
+            left, equals, right = part.partition("=")
+            good = part in known or left in ("array", "op", "index") or (
+                left in ("ok", "bad") and right in siblings)
+            if not good:
+                raise TableError(f"{lab.path.name}: {claim.short_name}: unknown pattern {part!r}")
+
+
+def _check_whole(lab: Lab) -> None:
+    where = lab.path.name
+    seen = set()
+    for task in lab.tasks:
+        for need in task.needs:
+            if need not in seen:
+                raise TableError(f"{where}: {task.name} needs {need}, which does not come before")
+        if task.name in seen:
+            raise TableError(f"{where}: task {task.name} comes twice")
+        seen.add(task.name)
+    names = [c.full_name for c in lab.claims]
+    for name in names:
+        if names.count(name) > 1:
+            raise TableError(f"{where}: claim {name} comes twice")
+    used = {d for c in lab.claims for d in c.misconceptions.values()}
+    for name in sorted(used ^ set(lab.diagnoses)):
+        raise TableError(f"{where}: diagnosis {name} is "
+                         + ("not written" if name in used else "used by no claim"))
+    if lab.total != TOTAL and not lab.steps:
+        raise TableError(f"{where}: the points add up to {lab.total}, not {TOTAL}")
+
+
+def parse(text: str, path: Path) -> Lab:
+    try:
+        top = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{path.name}: {error}") from None
+    _known(path.name, top, lab=int, title=str, steps=bool, task=list, diagnoses=dict)
+    _need(path.name, top, "lab", "title", "task")
+    diagnoses = {name: " ".join(str(text).split())
+                 for name, text in top.get("diagnoses", {}).items()}
+    lab = Lab(top["lab"], top["title"],
+              [_task(f"{path.name}: task", top["lab"], t) for t in top["task"]], diagnoses, path,
+              top.get("steps", False))
+    _check_whole(lab)
+    _check_patterns(lab)
+    return lab
+
+
+def load(number: int, folder: Path | None = None) -> Lab:
+    path = (folder or Path(__file__).parent) / f"lab{number}.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TableError(f"{path}: {error.strerror}: there is no list of claims for lab {number}")
+    return parse(text, path)

@@ -1,0 +1,73 @@
+"""The machine's factor, and an interrupt that leaves nothing running."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import machine
+import runs
+from conftest import FOLDER
+
+
+def test_the_factor_is_measured_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "measure", lambda: 3.5)
+    assert machine.cpu_factor(tmp_path) == 3.5
+    monkeypatch.setattr(machine, "measure", lambda: 9.0)
+    assert machine.cpu_factor(tmp_path) == 3.5
+
+
+def test_a_factor_of_another_machine_or_a_damaged_one_is_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "measure", lambda: 2.0)
+    path = tmp_path / "machine.json"
+    for damaged in ["", "{}", "[1]", '{"machine": "other", "cpu_factor": 1}']:
+        path.write_text(damaged)
+        assert machine.cpu_factor(tmp_path) == 2.0
+    kept = json.loads(path.read_text())
+    for factor in (0.01, 1e9):  # no deadline of no time, and none for ever
+        path.write_text(json.dumps(kept | {"cpu_factor": factor}))
+        assert machine.cpu_factor(tmp_path) == 2.0
+
+
+def test_a_measured_factor_makes_no_deadline_shorter():
+    assert machine.LEAST <= machine.measure(1) <= machine.MOST
+
+
+def test_closing_ends_what_still_runs(tmp_path):
+    """Also what the grader has started, in sessions of their own or not."""
+    grader = tmp_path / "grader"
+    grader.write_text(f"#!/bin/sh\nsleep 60 &\necho $! >{tmp_path}/child\nwait\n")
+    grader.chmod(0o755)
+    code = f"""
+import sys; sys.path.insert(0, {str(FOLDER)!r})
+import runs, table
+place = runs.Place("all", "cpu", "float")
+claim = table.Claim("one", "first", "lab9_one", ("float",), {{"c": 1}})
+runner = runs.Runner(runs.Programs({str(grader)!r}, {str(grader)!r}), 1, 1.0)
+try:
+    runner.run({{place: [claim]}}, {{}})
+except KeyboardInterrupt:
+    sys.exit(7)
+finally:
+    runner.close()
+"""
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        child = tmp_path / "child"
+        for _ in range(100):
+            if child.exists() and child.read_text():
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 7
+    pid = int(child.read_text())
+    for _ in range(50):  # ended, and reaped by whoever inherited it
+        if not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split()[2]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the grader's child still runs")
+
+
+def test_a_filter_names_tests_exactly():
+    assert runs.filter_of(["lab2_im2col/a", "lab2_col2im/b"]) == "@(lab2_im2col/a|lab2_col2im/b)"

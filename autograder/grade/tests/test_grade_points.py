@@ -1,0 +1,266 @@
+"""From the grader's lines to points, exit codes and the last line."""
+
+import json
+
+import pytest
+from conftest import fail
+
+ALL = "lab9: 100/100"
+
+
+def last(capsys) -> str:
+    return capsys.readouterr().out.rstrip("\n").split("\n")[-1]
+
+
+def test_everything_right_is_a_hundred(stage, capsys):
+    assert stage.grade() == 0
+    assert last(capsys) == ALL + ", extra 5/5"
+    assert stage.result()["schema"] == "gradlab-grade/1"
+
+
+def test_points_are_those_of_the_claims_that_hold_everywhere(stage, capsys):
+    stage.says["lab9_one/first@hostcuda"] = fail()
+    stage.says["lab9_two/bonus"] = fail()
+    assert stage.grade() == 0
+    assert last(capsys) == "lab9: 80/100"
+
+
+def test_a_claim_is_run_in_each_of_its_precisions_and_lanes(stage):
+    stage.grade()
+    runs = [line.split()[1:] for line in stage.runs()]
+    assert ["cpu", "double", "lab9_one/first"] in runs
+    assert ["hostcuda", "double", "lab9_one/first"] in runs
+    assert ["hostcuda", "float", "lab9_one/first"] in runs
+    assert sum("lab9_one/second" in run for run in runs) == 1
+
+
+def test_one_failing_precision_is_enough(stage, capsys):
+    # (the double run alone; both say the same name)
+    stage.says["lab9_one/first@cpu"] = fail()
+    assert stage.grade("DEVICES=cpu") == 0
+    assert last(capsys).startswith("lab9: 60/80 of what DEVICES=cpu asked for")
+    assert stage.grade("T=one/first", "DEVICES=cpu,hostcuda") == 0
+    assert last(capsys).startswith("lab9: 20/40 of what T=one/first DEVICES=cpu,hostcuda asked")
+
+
+def test_behind_a_failed_task_a_failure_waits(stage, capsys):
+    stage.says["lab9_one/first@cpu"] = fail()
+    stage.says["lab9_two/third"] = fail()
+    stage.says["lab9_whole/together"] = fail("crash")
+    stage.grade()
+    out = capsys.readouterr().out
+    assert "waiting for one, up to 30 points" in out
+    assert "two/third" not in out
+    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["two/third", "c"] == "waiting"
+    assert verdicts["whole/together", "c"] == "waiting"
+    assert verdicts["two/bonus", "c"] == "pass"
+    assert stage.result()["score"]["points"] == 30
+    assert stage.result()["next"]["behind"] == 50
+
+
+def test_the_other_half_of_a_task_makes_nobody_wait(stage):
+    stage.says["lab9_one/first@hostcuda"] = fail()
+    stage.says["lab9_two/third"] = fail()
+    stage.grade()
+    verdicts = {c["claim"]: c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["two/third"] == "fail"
+
+
+def test_a_file_that_is_not_written_says_so_and_does_not_wait(stage, capsys):
+    stage.says["lab9_one/first"] = fail("not_implemented", text="one.c:3: not yet")
+    stage.says["lab9_two/third"] = fail("not_implemented", text="two.c:3: not yet")
+    stage.says["lab9_two/bonus"] = fail("not_implemented", text="one.c:3: not yet")
+    stage.grade()
+    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["two/third", "c"] == "fail"
+    assert verdicts["two/bonus", "c"] == "waiting"
+
+
+def test_taskwise_uses_a_worker_for_each_task_and_nothing_waits(stage):
+    stage.says["lab9_one/first@cpu"] = fail()
+    stage.says["lab9_two/third"] = fail()
+    stage.grade("TASKWISE=1")
+    verdicts = {c["claim"]: c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["two/third"] == "fail"
+    for line in stage.runs():
+        worker, claims = line.split()[0], line.split()[3:]
+        variant = "all" if claims == ["lab9_whole/together"] else f"only-{claims[0][5:8]}"
+        assert worker.endswith(f"lab9/{variant}/worker")
+
+
+def test_a_missing_claim_is_a_fault_of_the_grader(stage, capsys):
+    stage.says["lab9_two/third"] = "silent"
+    assert stage.grade() == 2
+    out = capsys.readouterr()
+    assert "no verdict on lab9_two/third" in out.err and "lab9:" not in out.out
+    assert not (stage.folder / "build/grade/lab9/grade.json").exists()
+
+
+@pytest.mark.parametrize("status", [0, 1, 7])
+def test_the_exit_code_of_the_grader_proves_nothing(stage, capsys, status):
+    stage.says["exit"] = status
+    assert stage.grade() == 0
+    stage.says["lab9_two/third"] = "silent"
+    assert stage.grade() == 2
+
+
+@pytest.mark.parametrize("line", [
+    "not json", "[]", "{}", '{"schema":"gradlab-claims/2","claim":"lab9_two/third"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '"seed":1,"verdict":"perfect"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"cuda","real":"REAL",'
+    '"seed":1,"verdict":"pass"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '"verdict":"pass"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '"seed":1,"verdict":"fail"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/fourth","device":"LANE","real":"REAL",'
+    '"seed":1,"verdict":"pass"}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '"seed":1,"verdict":"fail","kind":"mismatch","index":7}',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL","se',
+    "[" * 100000,
+])
+def test_a_damaged_line_is_a_fault_of_the_grader(stage, capsys, line):
+    stage.says["lab9_two/third"] = line
+    assert stage.grade() == 2
+    assert "line 3 of the grader's claims" in capsys.readouterr().err
+
+
+def test_a_second_line_about_a_claim_is_a_fault_of_the_grader(stage, capsys):
+    stage.says["lab9_two/third"] = {"times": 2}
+    assert stage.grade() == 2
+    assert "is a second one about lab9_two/third" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names,words", [
+    (["lab9_one/first"], "has not"), (["lab9_two/new"], "has the claim lab9_two/new")])
+def test_the_binary_and_the_list_have_the_same_claims(stage, capsys, names, words):
+    there = set(stage.says["list"])
+    stage.says["list"] = sorted(there ^ set(names))
+    assert stage.grade() == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_killed_grader_is_tried_again_and_then_named(stage, capsys):
+    stage.says["lab9_two/third"] = ["killed", {}]
+    assert stage.grade("T=two", "DEVICES=cpu") == 0
+    assert last(capsys).startswith("lab9: 30/30")
+    (stage.folder / "runs").unlink()
+    stage.says["lab9_two/third"] = "killed"
+    assert stage.grade() == 2
+    assert "was ended by signal 9" in capsys.readouterr().err
+
+
+def test_what_the_machine_broke_is_run_again_alone(stage, capsys):
+    stage.says["lab9_two/third"] = [{"verdict": "error", "kind": "machine", "text": "no pipe"}, {}]
+    assert stage.grade() == 0
+    assert last(capsys).startswith(ALL)
+    assert stage.runs()[-1].split()[3:] == ["lab9_two/third"]
+
+
+def test_what_could_not_be_judged_is_neither_right_nor_wrong(stage, capsys):
+    stage.says["lab9_two/third"] = {"verdict": "error", "kind": "machine", "text": "no pipe"}
+    assert stage.grade() == 2
+    out = capsys.readouterr().out
+    assert out.rstrip().endswith(
+        "lab9: not graded: 30 of 105 points could not be judged, run it again")
+    assert "two/third (C): not judged" in out
+
+
+def test_wrong_somewhere_is_wrong_though_not_judged_elsewhere(stage, capsys):
+    stage.says["lab9_one/first@cpu"] = fail()
+    stage.says["lab9_one/first@hostcuda"] = {"verdict": "error", "kind": "machine", "text": "x"}
+    assert stage.grade() == 2
+    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["one/first", "c"] == "fail"
+    assert verdicts["one/first", "cuda"] == "unjudged"
+
+
+def test_min_is_the_only_score_that_fails(stage, capsys):
+    stage.says["lab9_two/third"] = fail()
+    assert stage.grade("MIN=70") == 0
+    assert stage.grade("MIN=71") == 1
+    assert last(capsys).startswith("lab9: 70/100")
+
+
+def test_a_filter_asks_for_some_claims_and_keeps_the_history(stage, capsys):
+    stage.grade()
+    assert stage.grade("T=one/s*") == 0
+    assert last(capsys) == "lab9: 10/10 of what T=one/s* asked for"
+    assert stage.result()["score"]["max"] == 100
+    assert stage.grade("T=nothing") == 2
+    assert "its tasks are one, two, whole" in capsys.readouterr().err
+
+
+def test_a_gate_finding_costs_this_half_of_the_task(stage, capsys):
+    stage.findings = [("labs/lab9/one.cu", 7, "uses asm")]
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert "not allowed: labs/lab9/one.cu:7: uses asm" in out
+    assert "lab9: 80/100" in out
+    stage.findings = [("labs/lab9/two.c", 1, "calls dlopen")]
+    stage.grade()
+    assert stage.result()["score"]["points"] == 50  # two and the whole
+
+
+def test_a_worker_that_does_not_link_is_named_once(stage, capsys):
+    for real in ("float", "double"):
+        (stage.folder / f"build/{real}/lab9/all/worker").unlink()
+        stage.write(f"build/{real}/lab9/all/why", "labs/lab9/one.c lacks tl_one\n")
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert out.count("labs/lab9/one.c lacks tl_one") == 1
+    assert out.rstrip().endswith("lab9: 0/100")
+
+
+def test_a_plugin_that_does_not_link_costs_its_lane(stage, capsys):
+    for real in ("float", "double"):
+        (stage.folder / f"build/{real}/lab9/all/libtl_hostcuda.so").unlink()
+        stage.write(f"build/{real}/lab9/all/why-hostcuda", "one.cu lacks tl_one\n")
+    assert stage.grade() == 0
+    assert "lab9: 80/100" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argument,words", [
+    ("LAB=x", "LAB=x"), ("SED=1", "unknown option"), ("DEVICES=gpu", "DEVICES=gpu"),
+    ("MIN=-1", "MIN=-1"), ("SEED=abc", "SEED=abc")])
+def test_a_slip_on_the_command_line_is_named(stage, capsys, argument, words):
+    assert stage.grade(argument) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_missing_programs_are_named(stage, capsys):
+    (stage.folder / "build/float/lab9/all/worker").unlink()
+    assert stage.grade() == 2
+    assert "build/float/lab9/all/worker is not there" in capsys.readouterr().err
+
+
+def test_list_names_what_has_to_be_built(stage, capsys):
+    assert stage.grade("LIST=1", "TASKWISE=1") == 0
+    assert capsys.readouterr().out.split("\n")[:-1] == [
+        "double only-one", "float all", "float only-one", "float only-two"]
+
+
+def test_criterion_options_of_the_caller_do_not_arrive(stage, monkeypatch):
+    monkeypatch.setenv("CRITERION_ALWAYS_SUCCEED", "1")  # (the stand-in looks)
+    assert stage.grade() == 0
+
+
+def test_change_since_the_last_run(stage, capsys):
+    stage.says["lab9_two/third"] = fail()
+    stage.grade()
+    del stage.says["lab9_two/third"]
+    stage.says["lab9_one/second"] = fail()
+    capsys.readouterr()
+    stage.grade()
+    assert "since the last run: +20 in all: +30 two/third (C), -10 one/second (C)" in (
+        capsys.readouterr().out)
+
+
+def test_json_is_the_document(stage, capsys):
+    assert stage.grade("JSON=1") == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["score"]["points"] == 100
+    assert out.err.rstrip().endswith("extra 5/5")

@@ -1,0 +1,48 @@
+"""The committed lists, and what is refused in one."""
+
+import pytest
+import table
+from conftest import FOLDER, LAB
+
+
+def parse(text: str):
+    return table.parse(text, FOLDER / "lab9.toml")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("lab*.toml")), ids=lambda p: p.stem)
+def test_committed_lists_are_whole(path):
+    lab = table.load(int(path.stem[3:]))
+    if lab.number:  # (lab 0 is done or not)
+        assert sum(p for c in lab.claims if not c.extra for p in c.points.values()) == 100
+    for claim in lab.claims:
+        assert claim.hint.endswith((".", "?"))
+    # every task but the last is graded in every half that it has
+    for task in lab.tasks:
+        for half in task.halves:
+            assert any(half in c.points for c in task.claims)
+
+
+@pytest.mark.parametrize("old,changed,words", [
+    ("c = 30", "c = 29", "add up to 99"),
+    ("c = 30", "c = 30\npoint = 1", "unknown key 'point'"),
+    ("c = 30", "c = true", "wrong type"),
+    ("c = 30", "c = 0", "at least one point"),
+    ('hint = "look at the third"', "", "hint is missing"),
+    ('name = "third"', 'name = "bonus"', "comes twice"),
+    ('needs = ["one"]', 'needs = ["three"]', "does not come before"),
+    ('real = ["float", "double"]', 'real = ["half"]', "real ="),
+    ('"borders" = "garbage"', '"edges" = "garbage"', "unknown pattern 'edges'"),
+    ("ok=second+", "ok=third+", "unknown pattern 'ok=third'"),
+    ('"borders" = "garbage"', '"borders" = "rubbish"', "is used by no claim"),
+    ("lab = 9", "lab = ", "Invalid value"),
+])
+def test_a_slip_in_a_list_is_named(old, changed, words):
+    assert old in LAB
+    with pytest.raises(table.TableError, match=words):
+        parse(LAB.replace(old, changed, 1))
+
+
+def test_who_waits_for_whom():
+    lab = parse(LAB)
+    assert [t.name for t in lab.behind("one")] == ["two", "whole"]
+    assert lab.behind("whole") == []

@@ -1,0 +1,208 @@
+"""What a person sees, and that nothing a program printed can pass for it."""
+
+import copy
+import io
+import re
+import unicodedata
+import xml.etree.ElementTree as ElementTree
+
+import failure
+import formats
+import pytest
+import render
+import text
+import words
+from conftest import fail
+
+
+def shown(stage, capsys, *arguments) -> str:
+    stage.grade(*arguments)
+    return capsys.readouterr().out
+
+
+def test_a_failure_says_all_that_helps(stage, capsys):
+    stage.says["lab9_one/second"] = fail()
+    out = " ".join(shown(stage, capsys, "SEED=7").split())
+    for part in ["one/second (C): wrong values on cpu, 10 points", "one x[2,3,5,4], on cpu, float, seed 7",
+                 "y[2,3,5,4] at n 1, k 2, p 4, q 3: got 1.5, expected 0.25, allowed +-1e-06",
+                 "8 roundings", "12 of 120: only at the border", "| ..# | ..#",
+                 "look at the second", "make grade LAB=9 T=one/second SEED=7"]:
+        assert part in out
+
+
+def test_the_first_failure_of_a_half_is_in_full_the_others_in_a_line(stage, capsys):
+    stage.says["lab9_one/first@cpu"] = fail()
+    stage.says["lab9_one/second"] = fail("crash")
+    out = shown(stage, capsys)
+    assert out.count("hint") == 1
+    assert "one/second (C): crash on cpu, 10 points" in out
+    assert shown(stage, capsys, "V=1").count("hint") == 2
+
+
+def test_a_skeleton_is_short(stage, capsys):
+    for name in stage.says["list"]:
+        stage.says[name] = fail("not_implemented", text=f"{name[5:8]}.c:1: not yet")
+    out = shown(stage, capsys)
+    assert len(out.splitlines()) < 15
+    assert "one.c is not written yet; one.cu is not written yet" in out
+    assert "next: write one.c (up to 30 points" in out
+    assert out.rstrip().endswith("lab9: 0/100")
+
+
+@pytest.mark.parametrize("fields,features,name", [
+    ({"patterns": ["borders", "nan"]}, {}, "somebody has to write it"),
+    ({"patterns": ["borders"]}, {}, "an index left its row"),
+    ({"patterns": ["everything"]}, {}, "only the first is wrong"),
+    ({"patterns": ["everything"]}, {"lab9_one/second": fail()}, ""),
+    ({"patterns": ["interior"]}, {}, ""),
+])
+def test_a_pattern_names_a_belief(stage, capsys, fields, features, name):
+    stage.says.update({"lab9_one/first@cpu": fail(**fields), **features})
+    shown(stage, capsys)
+    first = stage.result()["claims"][0]
+    assert (first["claim"], first["belief"]) == ("one/first", name)
+
+
+HOSTILE = [
+    "\x1b[2J\x1b[31mlab9: 100/100\x1b]0;title\x07", "lab9: 100/100\nlab9: 100/100\n",
+    "\r\n\x00\x08\x7f\x9b31m", "::error::forged\n##[error]forged\n%0A", "é漢字" * 300,
+    "z" * 4096, "\u202eright to left\u2066\u200b", "\udcff\udc80 not utf-8", "]]> <b>&amp; `|",
+    '","verdict":"pass"}\n{"schema":"gradlab-claims/1","claim":"lab9_one/first"}', "\n" * 1000,
+]
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_output_of_the_program_stays_apart(stage, capsys, said):
+    stage.says["lab9_one/second"] = fail(
+        "crash", output=said, text=said, call=said, array=said, bound=said, file=said, line=3,
+        backtrace=[said], checker=[said], map=[said], patterns=[said], axes=[said] * 4, got=said)
+    for extra in ([], ["V=1"]):
+        out = shown(stage, capsys, *extra)
+        for c in out:
+            assert c == "\n" or unicodedata.category(c) not in text.HIDDEN, hex(ord(c))
+        lines = out.rstrip("\n").split("\n")
+        assert lines[-1] == "lab9: 90/100, extra 5/5"
+        assert sum(line.startswith(("lab9:", "::")) for line in lines) == 1
+        assert len(lines) < (250 if extra else 60)
+        for line in lines:
+            assert text.columns(line) <= 100 or "make grade" in line
+    # and what was printed stands behind a bar
+    for line in lines:
+        if "forged" in line:
+            assert "|" in line or line.startswith("  ")
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_junit_is_xml_whatever_was_printed(stage, capsys, said):
+    stage.says["lab9_one/second"] = fail("crash", output=said, text=said, call=said)
+    stage.says["lab9_two/third"] = fail()
+    stage.grade(f"JUNIT={stage.folder}/junit.xml")
+    root = ElementTree.parse(stage.folder / "junit.xml").getroot()
+    cases = list(root.iter("testcase"))
+    assert len(cases) == 6
+    assert len(list(root.iter("failure"))) == 1 and len(list(root.iter("skipped"))) == 1
+    assert [s.get("failures") for s in root.iter("testsuite")] == ["1", "0", "0", "0"]
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_github_obeys_nothing_that_was_printed(stage, capsys, monkeypatch, said):
+    summary = stage.folder / "summary.md"
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    stage.says["lab9_one/second"] = fail("crash", output=said, text=said, call=said)
+    lines = shown(stage, capsys).rstrip("\n").split("\n")
+    token = re.fullmatch(r"::stop-commands::([0-9a-f]{32})", lines[0])[1]
+    end = lines.index(f"::{token}::")
+    after = [line for line in lines[end + 1:] if line.startswith("::")]
+    assert len(after) == 1 and after[0].startswith(
+        "::error file=labs/lab9/one.c,title=one/second%3A crash::")
+    assert lines[-1].startswith("lab9: 90/100")
+    for line in lines[1:end]:
+        assert token not in line
+    assert "\x1b" not in summary.read_text() and "<b>" not in summary.read_text()
+    assert summary.read_text().startswith("### lab9: 90/100")
+
+
+def test_an_annotation_is_escaped():
+    line = formats.annotation("error", "a%b\r\nc::d", file="a,b:c", title="")
+    assert line == "::error file=a%2Cb%3Ac::a%25b%0D%0Ac::d"
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("variables,on", [
+    ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ({"TERM": "dumb"}, False)])
+def test_colours_only_where_they_are_wanted(monkeypatch, variables, on):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert text.Paint(Terminal()).on == on
+    assert not text.Paint(io.StringIO()).on
+
+
+def test_colours_change_nothing_else(stage, capsys):
+    stage.says["lab9_one/first@cpu"] = fail()
+    stage.says["lab9_two/third"] = fail()
+    shown(stage, capsys)
+    document = stage.result()
+    paint = text.Paint(io.StringIO())
+    plain = render.report(copy.deepcopy(document), [], paint, 72, False)
+    paint.on = True
+    coloured = render.report(document, [], paint, 72, False)
+    assert "\x1b[" in "".join(coloured)
+    assert [re.sub("\x1b\\[[0-9]+m", "", line).rstrip() for line in coloured] == plain
+
+
+def test_ascii_terminals_get_escapes():
+    import grade
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    grade.say(["漢é"], stream)
+    assert raw.getvalue() == b"\\u6f22\\xe9\n"
+
+
+@pytest.mark.parametrize("width", [40, 72, 100])
+def test_lines_keep_to_the_width(stage, capsys, width):
+    stage.says["lab9_one/second"] = fail(text="漢字 " * 100 + "x" * 300, bound="長" * 90)
+    shown(stage, capsys)
+    lines = render.report(stage.result(), [], text.Paint(io.StringIO()), width, True)
+    for line in lines:
+        assert text.columns(line) <= width or "make grade" in line, line
+
+
+def test_long_texts_keep_both_ends():
+    lines = text.visible_lines("\n".join(str(i) for i in range(100)), 10)
+    assert lines[0] == "0" and lines[-1] == "99" and lines[5] == "... (90 more lines)"
+    assert len(lines) == 11
+
+
+@pytest.mark.parametrize("wide,columns", [("abc", 3), ("漢字", 4), ("e\u0301", 1)])
+def test_columns_are_those_of_a_terminal(wide, columns):
+    assert text.columns(wide) == columns
+
+
+def test_the_row_of_columns_is_named_by_channel_and_tap():
+    record = {"call": "im2col x[2,3,5,4] w[4,3,3,2] stride 1,1", "array": "col",
+              "shape": [18, 2, 3, 3], "index": [9, 1, 0, 2]}
+    assert failure.place_of(record) == "col[18,2,3,3] at row 9 (c 1, r 1, s 1), n 1, p 0, q 2"
+
+
+def test_every_kind_has_words():
+    for kind, (title, advice) in words.KINDS.items():
+        assert title and title[0].islower() or title[0] in "NC"
+        assert not advice or advice.endswith((".", "!"))
+    assert words.kind_title("a_new_kind") == "a new kind"
+
+
+def test_what_a_checker_says_is_not_what_the_program_printed():
+    output = ("mine\nlabs/lab1/elementwise.cu:38: hostcuda [out-of-bounds]: reads past the end\n"
+              "    kernel   add<<<(1,1,1), (256,1,1)>>>\n    again    HOSTCUDA_SEED=1 repeats it\n"
+              "also mine\n    set in\n")
+    assert failure.split_output(output) == (
+        ["kernel   add<<<(1,1,1), (256,1,1)>>>"], "mine\nalso mine\n    set in")

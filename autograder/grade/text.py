@@ -1,0 +1,109 @@
+"""text.py: text for a terminal: made harmless, measured in columns, wrapped, coloured.
+
+Whatever comes from the student's program may hold control bytes, escape sequences or half a
+character; here it becomes visible text that cannot move the cursor, clear a line or forge one.
+"""
+
+import os
+import shutil
+import sys
+import unicodedata
+
+LONGEST_LINE = 400
+# Unicode categories that print nothing or change the order of what is printed.
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def visible(text: str, longest: int = LONGEST_LINE) -> str:
+    """One line: control characters as escapes, cut to a length (which counts the escapes)."""
+    shown, length = [], 0
+    for at, c in enumerate(text):
+        c = _escape(c) if unicodedata.category(c) in HIDDEN else c
+        length += len(c)
+        if length > longest:
+            return "".join(shown) + f" ... ({len(text) - at} more characters)"
+        shown.append(c)
+    return "".join(shown)
+
+
+def _escape(c: str) -> str:
+    n = ord(c)
+    if c == "\t":
+        return "    "
+    if 0xDC80 <= n <= 0xDCFF:  # a byte that is not UTF-8, as surrogateescape keeps it
+        n -= 0xDC00
+    return f"\\x{n:02x}" if n < 0x100 else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}"
+
+
+def visible_lines(text: str, most: int, longest: int = LONGEST_LINE) -> list:
+    """The lines of a longer text; of many the first and the last ones."""
+    lines = str(text).replace("\r\n", "\n").rstrip("\n").split("\n")
+    if len(lines) > most:
+        head = most - most // 2
+        left = len(lines) - most
+        lines = [*lines[:head], f"... ({left} more lines)", *lines[len(lines) - most // 2:]]
+    return [visible(line, longest) for line in lines]
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal uses: East Asian wide characters take two, marks none."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF"
+               else 1 for c in text)
+
+
+def pad(text: str, width: int) -> str:
+    return text + " " * max(0, width - columns(text))
+
+
+def split_at(text: str, width: int) -> int:
+    """How many characters fit into `width` columns, at least one."""
+    used = 0
+    for i, c in enumerate(text):
+        used += columns(c)
+        if used > width:
+            return max(i, 1)
+    return len(text)
+
+
+def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list:
+    """Lines of at most `width` columns; `first` begins the first, `rest` the others. A word that
+    is longer than a line is broken."""
+    rest = " " * columns(first) if rest is None else rest
+    lines, line, empty = [], first, True
+    for word in text.split():
+        if not empty and columns(line) + 1 + columns(word) > width:
+            lines.append(line)
+            line, empty = rest, True
+        while columns(word) > max(width - columns(rest), 8):
+            if not empty:
+                lines.append(line)
+                line, empty = rest, True
+            at = split_at(word, max(width - columns(rest), 8))
+            lines.append(line + word[:at])
+            line, word = rest, word[at:]
+        if word:
+            line += word if empty else " " + word
+            empty = False
+    return [*lines, line] if not empty or not lines else lines
+
+
+class Paint:
+    """Colours, or nothing: without a terminal, with NO_COLOR, or on a dumb one."""
+
+    CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+    def __init__(self, stream=None):
+        stream = stream or sys.stdout
+        self.on = (stream.isatty() and not os.environ.get("NO_COLOR")
+                   and os.environ.get("TERM", "dumb") != "dumb")
+
+    def __call__(self, colour: str, text: str) -> str:
+        return f"\x1b[{self.CODES[colour]}m{text}\x1b[0m" if self.on and text else text
+
+
+def width(stream=None) -> int:
+    """Of the terminal, within what can be read; 100 where there is none."""
+    stream = stream or sys.stdout
+    if not stream.isatty():
+        return 100
+    return min(max(shutil.get_terminal_size((100, 24)).columns, 40), 120)

@@ -1,0 +1,91 @@
+"""unlinked.py ERRORS LABS OBJECT...: why a student's code could not be linked, in words.
+
+ERRORS is what the linker wrote, LABS the folder of the student's files. A linker speaks of symbols
+and object files; a student has functions, files and labs.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import skeletons
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def source_of(obj: Path, labs: Path) -> Path:
+    """labs/lab2/im2col.cu of …/lab2/im2col.cu.hostcuda.o; …/im2col.c of …/im2col.o."""
+    stem = obj.name.removesuffix(".o").removesuffix(".hostcuda").removesuffix(".cuda")
+    return labs / obj.parent.name / (stem if stem.endswith(".cu") else stem + ".c")
+
+
+def owners() -> dict:
+    """function -> {file: text}: which files of the labs export it, as the skeletons have it."""
+    found = {}
+    for name, data in skeletons.skeletons(ROOT).items():
+        for match in re.finditer(r"^(?!static\b)\w[\w *]*?\b(tl_\w+)\(", data.decode(), re.MULTILINE):
+            found.setdefault(match[1], []).append(name)
+    return found
+
+
+def not_compiled(objects: list, labs: Path) -> list:
+    lines = []
+    for obj in objects:
+        if obj.exists():
+            continue
+        said = Path(f"{obj}.err").read_text(errors="replace").splitlines()
+        first = next((s for s in said if re.search(r"\b(error|Error)\b", s)), said[0] if said else "")
+        words = first if "is missing" in first else f"{source_of(obj, labs)} does not compile: {first}"
+        lines.append(words.strip())
+    return lines
+
+
+def missing(text: str, objects: list, labs: Path) -> list:
+    """One line per function that somebody calls and nobody defines."""
+    kind = ".cu" if any(".cu." in o.name for o in objects) else ".c"
+    callers, function = {}, ""
+    for line in text.splitlines():
+        if match := re.search(r": in function `([^']+)':", line):
+            function = match[1]
+        elif match := re.search(r"undefined reference to `(.+)'", line):
+            callers.setdefault(match[1], function)
+    lines, exported = [], owners()
+    for name, caller in callers.items():
+        homes = [h for h in exported.get(name, []) if Path(h).suffix == kind]
+        if homes:
+            lab, home = Path(homes[0]).parent.name, Path(homes[0])
+            lines.append(f"{labs / lab / home.name} does not define {name}, which lab {lab[3:]} asks "
+                         "for: put the function back, without `static` and under this very name")
+        else:
+            lines.append(f"{name}{f' is called by {caller}' * bool(caller)}, and defined nowhere")
+    return lines
+
+
+def twice(text: str, objects: list, labs: Path) -> list:
+    """One line per function that two files define."""
+    lines, second, own = [], "", {str(o): source_of(o, labs) for o in objects}
+    for line in text.splitlines():
+        if match := re.match(r"(?:\S*ld: )?(\S+\.o):", line):
+            second = match[1]
+        if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
+            first, other = (own.get(o, o) for o in (match[2], second))
+            lines.append(f"{match[1]} is defined in {first} and in {other}: make your own one static, "
+                         "or give it another name")
+    return lines
+
+
+def main(arguments: list) -> int:
+    errors, labs = Path(arguments[0]), Path(arguments[1])
+    objects = [Path(o) for o in arguments[2:]]
+    text = errors.read_text(errors="replace")
+    lines = not_compiled(objects, labs)
+    if not lines:
+        lines = missing(text, objects, labs) + twice(text, objects, labs)
+    if not lines:  # nothing that a student's file is known to cause: the linker's own words
+        lines = [line for line in text.splitlines() if line.strip()][:5]
+    print("\n".join(dict.fromkeys(lines)) or "the linker failed without a word")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,182 @@
+"""words.py: what kinds of failure and patterns of wrong elements are called, and what to do first.
+
+A kind says what happened; a pattern says where the wrong elements lie. What they mean for one
+claim stands with the claim, in labN.toml; here stands what is true of all of them.
+"""
+
+# kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
+KINDS = {
+    "mismatch": ("wrong values", ""),
+    "bits": ("other bits", "The values are close enough, but they are not the same bits as before. "
+             "An order of additions depends on what it must not depend on: the number of threads, "
+             "or who finishes first."),
+    "nan": ("NaN", "A NaN was computed or read. Outputs arrive filled with NaN: what is read or "
+            "added to before it is written stays NaN."),
+    "never_written": ("never written", "Some elements of the output were not touched at all. Check "
+                      "how many elements the loops (or the threads) cover."),
+    "not_implemented": ("not implemented", ""),
+    "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
+               "labs/include/tl says what is an error, and which status it has."),
+    "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
+              "line of the trace that lies in your own file, is where to look."),
+    "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "
+                "whose end is never reached, or far too much work for the size."),
+    "stuck": ("stuck", "The call neither computed nor came back: it waits for something that never "
+              "comes, such as a barrier that not all threads reach."),
+    "exit": ("ended the program", "The code ended the whole process. A library function returns a "
+             "status; it never calls exit or abort."),
+    "garbage": ("broke the connection", "Bytes arrived that are no answer: something wrote to, or "
+                "closed, a file that is not its own."),
+    "read_outside": ("read outside of a buffer", "A result holds what lies before or behind an "
+                     "input. Check the smallest and the largest index that is read."),
+    "closed": ("closed a file of others", "The code closed a file that it had not opened."),
+    "fence": ("wrote outside of a buffer", "Bytes before or behind a buffer changed. Check the "
+              "largest index that is written against the size of the array."),
+    "input_changed": ("changed an input", "An argument that is only to be read was written to."),
+    "leak": ("kept memory", "Memory taken from the allocator was not given back, perhaps only on "
+             "the way out after an error."),
+    "race": ("race", "Two threads touch the same element without a barrier between them, and at "
+             "least one writes. The result depends on who comes first."),
+    "race_between_blocks": ("race between blocks", "Threads of two blocks touch the same element "
+                            "and at least one writes; no barrier holds across blocks."),
+    "uninitialised": ("read before written", "Memory was read that nobody had written."),
+    "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation. Check the "
+                      "condition that keeps the last threads away."),
+    "null_pointer": ("null pointer", "A pointer was followed that points nowhere."),
+    "wild_pointer": ("wild pointer", "A pointer was followed that points into no allocation."),
+    "misaligned_address": ("misaligned address", "A number was read or written at an address that "
+                           "is no multiple of its size."),
+    "use_after_free": ("used after free", "Memory was used after it had been given back."),
+    "double_free": ("freed twice", "Memory was given back that had been given back already."),
+    "bad_free": ("freed what was not allocated", "What was given back is not the beginning of an "
+                 "allocation."),
+    "bad_handle": ("bad handle", "A stream, event or BLAS handle that does not exist was used."),
+    "divergent_barrier": ("barrier not reached by all", "Some threads of the block left, or took "
+                          "another branch, before __syncthreads(): all must reach it."),
+    "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. Copy "
+                     "to memory of the device, or pass the value itself."),
+    "host_dereference": ("device memory touched by the host", "Code of the host read or wrote "
+                         "memory of the device as if it were its own."),
+    "copy_direction": ("copied in the wrong direction", "The direction said of a copy is not that "
+                       "of its two pointers."),
+    "copy_size": ("copied too much", "A copy is larger than what it is copied from or to. Sizes of "
+                  "copies are bytes."),
+    "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
+                             "no device can run."),
+    "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
+                         "block can have."),
+    "shuffle_exited_lane": ("shuffle with threads that have left", "A warp exchange names threads "
+                            "that have returned."),
+    "shuffle_missing_lane": ("shuffle with threads that are elsewhere", "A warp exchange names "
+                             "threads that do not take part."),
+    "shuffle_wrong_mask": ("shuffle with the wrong mask", "A thread takes part in an exchange whose "
+                           "mask does not name it."),
+    "spin_wait": ("waits in a loop", "A thread waits in a loop for another one to write. Threads "
+                  "wait for each other at barriers alone."),
+    "endless_kernel": ("endless kernel", "A kernel does not end. Check the loops of its threads."),
+    "stack_overflow": ("stack overflow", "A thread has too large local arrays, or calls itself "
+                       "without end."),
+    "division_by_zero": ("division by zero", "A whole number was divided by zero."),
+    "foreign_local": ("another thread's local variable", "A thread used the local memory of another "
+                      "one: share through shared or global memory."),
+    "unchecked_error": ("error not looked at", "A CUDA call failed and nobody looked at what it "
+                        "returned."),
+    "never_waited": ("never waited for", "Work was still running when its result was used."),
+    "null_kernel": ("no kernel", "What was launched is no kernel."),
+    "cuda": ("CUDA error", "A CUDA call or a launch failed. The line below names it."),
+    "launches": ("too many launches", "The number of kernel launches grows with the number of "
+                 "images. One launch can cover them all: let the image be part of what a thread "
+                 "finds out about itself."),
+    "host_copy": ("copies to the host", "Something is copied between host and device in the middle "
+                  "of the work: the host waits for the device each time."),
+    "synchronise": ("waits for the device", "The host waits for the device in the middle of the "
+                    "work. Queue what is to be done, and leave waiting to the caller."),
+    "allocation": ("allocates", "Device memory is allocated in the middle of the work. Scratch is "
+                   "handed in."),
+    "sectors": ("wasteful memory access", "Threads side by side touch memory that does not lie "
+                "side by side, so most of what is fetched is thrown away."),
+    "bank_conflicts": ("bank conflicts", "Threads of a warp meet in one bank of shared memory and "
+                       "have to wait for each other."),
+    "memory": ("out of memory", "Far more memory was asked for than the sizes call for."),
+    "flood": ("endless output", "The code prints without end."),
+    "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
+              "the header declares has to be there, if only with TL_NOT_IMPLEMENTED()."),
+    "gate": ("not allowed in this task", "The source uses something that the task does not allow; "
+             "as long as it is there, this file has no points."),
+    "machine": ("not judged", "The machine got in the way; that is not your fault. Run it again."),
+    "grader": ("not judged", "The grader made a mistake; that is not your fault. Run it again, and "
+               "report it if it stays."),
+    "blind": ("not judged", "The claim could not tell right from wrong with this seed: that is a "
+              "fault of the grader, not yours."),
+}
+
+PATTERNS = {
+    "everything": "every element is wrong",
+    "one_element": "one element alone",
+    "borders": "only at the border of the last two dimensions",
+    "interior": "only in the interior, the border is right",
+    "batch>0": "only in images after the first",
+    "channel>0": "only in channels after the first",
+    "permuted": "the right numbers in another order",
+    "batch=0": "only in the first image",
+    "one_channel": "only in one channel",
+    "last_block": "only the last elements",
+    "first_block": "only the first elements",
+    "constant_factor": "off by a constant factor",
+    "negated": "the sign is the other way round",
+    "shifted": "the right numbers, shifted by some places",
+    "transposed": "the right numbers, rows and columns exchanged",
+    "overwritten_not_added": "what was there before is lost: overwritten instead of added to",
+    "added_twice": "added twice",
+    "zero": "zeros instead of results",
+    "unchanged": "still what was there before",
+    "dilation": "only with dilation above 1",
+    "stride": "only with a stride above 1",
+    "padding": "only with padding",
+    "overlap": "only where windows overlap",
+    "nonsquare": "only where height and width differ",
+    "every_plane": "the same ones in every plane",
+    "batch": "only with several images at once",
+    "channels": "only with more than one channel",
+    "chunks": "only when the workspace holds one image at a time",
+    "transposed_operand": "only with a transposed operand",
+    "off_tile": "only with sizes that are no multiple of a tile",
+    "large": "only with large sizes",
+    "nan": "NaN",
+    "uninitialised": "NaN, as outputs are filled with before the call",
+}
+
+# What the elements of a list of facts are called.
+PARTS = {
+    "ndim, dim[4], size, owner, as given": (
+        "ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]", "size", "owner", "its context or memory"),
+}
+
+# What the numbers of an index are called, by operation and array, else by array alone.
+AXES = {
+    "col": ("row", "n", "p", "q"), "x": ("n", "c", "h", "w"), "dx": ("n", "c", "h", "w"),
+    "y": ("n", "k", "p", "q"), "dy": ("n", "k", "p", "q"), "w": ("k", "c", "r", "s"),
+    "dw": ("k", "c", "r", "s"), "db": ("k",), "b": ("k",), "C": ("row", "column"),
+}
+
+
+def kind_title(kind: str) -> str:
+    return KINDS.get(kind, (kind.replace("_", " "), ""))[0]
+
+
+def kind_advice(kind: str) -> str:
+    return KINDS.get(kind, ("", ""))[1]
+
+
+def pattern_text(pattern: str) -> str:
+    return PATTERNS.get(pattern, pattern.replace("_", " "))
+
+
+def axes_of(array: str, count: int, given: list | None) -> tuple:
+    """Those of the columns are ours ("r" would be a row of the filter), then what the grader says."""
+    names = AXES.get(array, ())
+    if len(names) == count and (array == "col" or not given):
+        return names
+    if given:
+        return tuple(given)
+    return ("row", "column") if count == 2 else ("i", "j", "k", "l", "m")[:count]

@@ -1,0 +1,113 @@
+/* conv2d_data.c: inputs and gradients of convolutions (conv2d_data.h). */
+#include "conv2d_data.h"
+
+#include "autograder/oracle/oracle.h"
+#include "bound.h"
+
+conv2d_data conv2d_draw(claim *c, const tl_conv2d_geom *g) {
+    conv2d_data d = {.g = *g,
+                     .xs = tl_conv2d_x_size(g),
+                     .ws = tl_conv2d_w_size(g),
+                     .ys = tl_conv2d_y_size(g),
+                     .ks = (size_t)g->k};
+    d.x = draw_reals(c, d.xs);
+    d.w = draw_reals(c, d.ws);
+    d.b = draw_reals(c, d.ks);
+    d.dy = draw_reals(c, d.ys);
+    d.x_d = widen(c, d.x, d.xs);
+    d.w_d = widen(c, d.w, d.ws);
+    d.b_d = widen(c, d.b, d.ks);
+    d.dy_d = widen(c, d.dy, d.ys);
+    return d;
+}
+
+/* The same inputs with fewer digits: what a TF32 product would have seen. */
+conv2d_data conv2d_coarse(claim *c, const conv2d_data *d) {
+    conv2d_data coarse = *d;
+    coarse.x_d = coarsen(c, d->x_d, d->xs);
+    coarse.w_d = coarsen(c, d->w_d, d->ws);
+    coarse.b_d = coarsen(c, d->b_d, d->ks);
+    coarse.dy_d = coarsen(c, d->dy_d, d->ys);
+    return coarse;
+}
+
+conv2d_data conv2d_case_data(claim *c, call_target *t, int s) {
+    tl_conv2d_geom g = conv2d_shape(c, s / 2);
+    if (s % 2 && g.n == 1) return (conv2d_data){.xs = 0};
+    if (s % 2) t->column_bytes = 1;
+    return conv2d_draw(c, &g);
+}
+
+/* y arrives poisoned: every element must be written, whichever taps lie in the padding. */
+void expect_conv2d_forward(claim *c, const call_target *t, const conv2d_data *d, bool bias) {
+    call_report r;
+    const tl_conv2d_geom *g = &d->g;
+    tl_real *y = reals(c, d->ys);
+    double *want = doubles(c, d->ys), *scale = doubles(c, d->ys), *rough = doubles(c, d->ys);
+    conv2d_data coarse = conv2d_coarse(c, d);
+    oracle_conv2d_fwd(want, scale, d->x_d, d->w_d, bias ? d->b_d : NULL, g);
+    oracle_conv2d_fwd(rough, NULL, coarse.x_d, coarse.w_d, bias ? coarse.b_d : NULL, g);
+    conv2d_case(c, t, bias ? "conv2d_fwd" : "conv2d_fwd without bias", g);
+    double *bound = bound_of(c, scale, d->ys, tl_conv2d_col_rows(g) + bias);
+    call_conv2d_fwd(t, &r, y, d->x, d->w, bias ? d->b : NULL, g);
+    expect_ok(c, &r);
+    expect_close(c, "y", y, want, bound, AXES("nkpq", g->n, g->k, g->p, g->q));
+    expect_sharp(c, rough, want, bound, d->ys);
+}
+
+size_t gradient_size(const conv2d_data *d, gradient of) {
+    return of == OF_INPUT ? d->xs : of == OF_WEIGHT ? d->ws : d->ks;
+}
+
+size_t gradient_terms(const conv2d_data *d, gradient of) {
+    const tl_conv2d_geom *g = &d->g;
+    if (of == OF_INPUT) return (size_t)g->k * (size_t)g->r * (size_t)g->s;
+    return (size_t)g->n * (size_t)g->p * (size_t)g->q;
+}
+
+expect_shape gradient_shape(const conv2d_data *d, gradient of) {
+    const tl_conv2d_geom *g = &d->g;
+    if (of == OF_INPUT) return AXES("nchw", g->n, g->c, g->h, g->w);
+    return of == OF_WEIGHT ? AXES("kcrs", g->k, g->c, g->r, g->s) : AXES("k", g->k);
+}
+
+const char *const gradient_name[] = {"dx", "dw", "db"};
+static const char *const gradient_op[] = {"conv2d_bwd_input", "conv2d_bwd_weight",
+                                          "conv2d_bwd_bias"};
+
+/* The definitions visit the same terms as the forward formula. */
+void gradient_define(double *grad, double *scale, const conv2d_data *d, gradient of) {
+    if (of == OF_INPUT) oracle_conv2d_bwd_input(grad, scale, d->dy_d, d->w_d, &d->g);
+    if (of == OF_WEIGHT) oracle_conv2d_bwd_weight(grad, scale, d->dy_d, d->x_d, &d->g);
+    if (of == OF_BIAS) oracle_conv2d_bwd_bias(grad, scale, d->dy_d, &d->g);
+}
+
+void gradient_call(claim *c, const call_target *t, tl_real *grad, const conv2d_data *d,
+                   gradient of) {
+    call_report r;
+    conv2d_case(c, t, gradient_op[of], &d->g);
+    if (of == OF_INPUT) call_conv2d_bwd_input(t, &r, grad, d->dy, d->w, &d->g);
+    if (of == OF_WEIGHT) call_conv2d_bwd_weight(t, &r, grad, d->dy, d->x, &d->g);
+    if (of == OF_BIAS) call_conv2d_bwd_bias(t, &r, grad, d->dy, &d->g);
+    expect_ok(c, &r);
+}
+
+/* The gradient starts as random numbers, so a call that overwrites fails. */
+void expect_conv2d_gradient(claim *c, const call_target *t, const conv2d_data *d, gradient of) {
+    size_t n = gradient_size(d, of), terms = gradient_terms(d, of) + 1;
+    if (!bound_judges(terms)) return;
+    tl_real *before = draw_reals(c, n), *grad = copy_reals(c, before, n);
+    double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+    conv2d_data coarse = conv2d_coarse(c, d);
+    gradient_define(want, scale, d, of);
+    gradient_define(rough, NULL, &coarse, of);
+    for (size_t i = 0; i < n; i++) {
+        want[i] += before[i];
+        rough[i] += before[i];
+        scale[i] += fabs((double)before[i]);
+    }
+    gradient_call(c, t, grad, d, of);
+    double *bound = bound_of(c, scale, n, terms);
+    expect_added(c, gradient_name[of], grad, before, want, bound, gradient_shape(d, of));
+    expect_sharp(c, rough, want, bound, n);
+}

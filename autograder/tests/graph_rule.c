@@ -1,0 +1,100 @@
+/* graph_rule.c: see graph_rule.h. */
+#include "graph_rule.h"
+
+#include <string.h>
+
+/* The operation on the case's leaves; one of them, if not -1, needs no gradient. */
+static int emit_case(graph *g, const rule_case *o, int frozen, int leaf[RULE_LEAVES]) {
+    int64_t operand[12];
+    int operands = 0;
+    for (int i = 0; i < o->leaves; i++) {
+        leaf[i] =
+            i == frozen ? graph_input(g, o->leaf[i], 3, false) : graph_parameter(g, o->leaf[i], 3);
+        operand[operands++] = leaf[i];
+    }
+    for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
+    return graph_emit(g, &o->result, o->code, operands, operand);
+}
+
+/* The same operation on the same leaves once more. */
+static int emit_again(graph *g, const rule_case *o, const int leaf[RULE_LEAVES]) {
+    int64_t operand[12];
+    int operands = 0;
+    for (int i = 0; i < o->leaves; i++) operand[operands++] = leaf[i];
+    for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
+    return graph_emit(g, &o->result, o->code, operands, operand);
+}
+
+static const char *const gradient_name[RULE_LEAVES] = {
+    "gradient of the first input", "gradient of the second input", "gradient of the third input"};
+
+static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
+    int leaf[RULE_LEAVES];
+    graph g = graph_new(c, 40, 900);
+    int y = emit_case(&g, o, -1, leaf), again = emit_again(&g, o, leaf);
+    int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, graph_weigh(&g, y, 3), graph_weigh(&g, again, 3));
+    DO(&g, GRAPH_BACKWARD, both);
+    graph_read(&g, GRAPH_READ_VALUE, y);
+    for (int i = 0; i < o->leaves; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+    call_report r;
+    graph_run(&g, t, &r, o->name);
+    expect_ok(c, &r);
+    graph_evaluate(&g);
+    expect_equal(c, "value", graph_result(&g, y), g.variable[y].value, o->result);
+    for (int i = 0; i < o->leaves; i++) {
+        double *want = doubles(c, g.variable[leaf[i]].size);
+        if (!graph_gradient(&g, want, both, leaf[i])) claim_fail(c, "no one right answer");
+        expect_equal(c, gradient_name[i], graph_result(&g, leaf[i]), want, o->leaf[i]);
+    }
+}
+
+void expect_rules(claim *c, const rule_case *cases, size_t count) {
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < count; k++) expect_rule(c, t, &cases[k]);
+}
+
+static void expect_frozen(claim *c, const call_target *t, const rule_case *o, int frozen) {
+    int leaf[RULE_LEAVES];
+    graph g = graph_new(c, 40, 600);
+    int loss = graph_weigh(&g, emit_case(&g, o, frozen, leaf), 3);
+    DO(&g, GRAPH_BACKWARD, loss);
+    for (int i = 0; i < o->leaves; i++)
+        graph_read(&g, i == frozen ? GRAPH_READ_FLAGS : GRAPH_READ_GRAD, leaf[i]);
+    call_report r;
+    graph_run(&g, t, &r, o->name);
+    expect_ok(c, &r);
+    for (int i = 0; i < o->leaves; i++) {
+        double *want = doubles(c, g.variable[leaf[i]].size), none[3] = {0, 0, 0};
+        if (i == frozen) {
+            expect_equal(c, "frozen input: has gradient, needs one, has node",
+                         graph_result(&g, leaf[i]), none, SHAPE(3));
+            continue;
+        }
+        if (!graph_gradient(&g, want, loss, leaf[i])) claim_fail(c, "no one right answer");
+        expect_equal(c, "gradient of the other input", graph_result(&g, leaf[i]), want, o->leaf[i]);
+    }
+}
+
+void expect_frozen_inputs(claim *c, const rule_case *cases, size_t count) {
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < count; k++)
+            for (int frozen = 0; cases[k].leaves > 1 && frozen < cases[k].leaves; frozen++)
+                expect_frozen(c, t, &cases[k], frozen);
+}
+
+void expect_refusals(claim *c, const rule_case *allowed, const rule_case *cases, size_t count) {
+    FOR_TARGETS (t) {
+        expect_rule(c, t, allowed);
+        for (size_t k = 0; k < count; k++) {
+            int leaf[RULE_LEAVES];
+            graph g = graph_new(c, 10, 100);
+            (void)emit_case(&g, &cases[k], -1, leaf);
+            call_report r;
+            graph_run(&g, t, &r, cases[k].name);
+            expect_status(c, &r, TL_ESHAPE);
+            /* "[2,3]", or for a bias the two lengths */
+            bool named = strchr(r.error, '[') || strstr(r.error, "bias");
+            expect_true(c, named, "the message names no shape: %s", r.error);
+        }
+    }
+}

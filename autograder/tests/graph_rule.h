@@ -1,0 +1,27 @@
+/* graph_rule.h: one differentiable operation at a time: its value, its rule, what it refuses. */
+#ifndef TESTS_GRAPH_RULE_H
+#define TESTS_GRAPH_RULE_H
+
+#include "graph_build.h"
+
+enum { RULE_LEAVES = 3 };
+
+/* A program around one operation: whole-numbered leaves, the operation, a weighted sum. */
+typedef struct rule_case {
+    const char *name;
+    int code, leaves, attributes;
+    expect_shape leaf[RULE_LEAVES], result;
+    int64_t attribute[8];
+} rule_case;
+#define RULE_SHAPE(...)                                                                            \
+    { (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}, NULL }
+
+/* Value and every gradient of each case, exactly; each operation is used twice, so that a rule that
+ * overwrites a gradient fails. */
+void expect_rules(claim *c, const rule_case *cases, size_t count);
+/* Each input of each case in turn needs no gradient: it gets none, and the others get theirs. */
+void expect_frozen_inputs(claim *c, const rule_case *cases, size_t count);
+/* The first case is allowed; none of the others is, and the message says which shapes. */
+void expect_refusals(claim *c, const rule_case *allowed, const rule_case *cases, size_t count);
+
+#endif

@@ -1,0 +1,271 @@
+/* pattern.c: looks for what wrong elements have in common, as somebody who debugs would. */
+#include "pattern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double comparison_badness(const comparison *x, size_t i) {
+    double got = x->got[i], want = x->want[i];
+    if (!x->bound) return got == want || (isnan(got) && isnan(want)) ? 0 : INFINITY;
+    double error = fabs(got - want);
+    if (error == 0) return 0;
+    double ratio = error / x->bound[i]; /* infinite for bound 0 */
+    return isnan(ratio) ? INFINITY : ratio;
+}
+
+static bool wrong(const comparison *x, size_t i) { return !(comparison_badness(x, i) <= 1); }
+
+/* Is `value` what element i should be, as far as rounding allows? */
+static bool is_near(const comparison *x, size_t i, double value, double want) {
+    double allowed = x->bound ? 4 * x->bound[i] : 0;
+    return fabs(value - want) <= allowed + 1e-6 * fabs(want);
+}
+
+/* The index along one dimension. */
+static int index_at(expect_shape s, size_t at, int dim) {
+    for (int i = s.ndim - 1; i > dim; i--) at /= (size_t)s.dim[i];
+    return (int)(at % (size_t)s.dim[dim]);
+}
+
+static int axis_of(expect_shape s, const char *letters) {
+    for (int i = 0; s.axes && i < s.ndim; i++)
+        if (s.axes[i] && strchr(letters, s.axes[i])) return i;
+    return -1;
+}
+
+/* ---- where they lie ---- */
+
+/* Index of all wrong elements along a dimension: the one they share, -1 none wrong, -2 several. */
+static int common_index(const comparison *x, int dim) {
+    int common = -1;
+    for (size_t i = 0; i < x->n; i++) {
+        if (!wrong(x, i)) continue;
+        int at = index_at(x->shape, i, dim);
+        if (common >= 0 && at != common) return -2;
+        common = at;
+    }
+    return common;
+}
+
+static void find_in_batch(finding *f, const comparison *x) {
+    int n = axis_of(x->shape, "n"), channel = axis_of(x->shape, "ck");
+    if (n >= 0 && x->shape.dim[n] > 1) {
+        bool first = false, later = false;
+        for (size_t i = 0; i < x->n; i++)
+            if (wrong(x, i)) *(index_at(x->shape, i, n) ? &later : &first) = true;
+        if (!first) finding_pattern(f, "batch>0");
+        if (!later) finding_pattern(f, "batch=0");
+    }
+    if (channel < 0 || x->shape.dim[channel] < 2) return;
+    if (common_index(x, channel) >= 0) finding_pattern(f, "one_channel");
+    bool first = false;
+    for (size_t i = 0; i < x->n; i++) first |= wrong(x, i) && index_at(x->shape, i, channel) == 0;
+    if (!first) finding_pattern(f, "channel>0");
+}
+
+/* The rim of the planes that the last two dimensions span. */
+static void find_borders(finding *f, const comparison *x) {
+    int rows = x->shape.ndim - 2, cols = x->shape.ndim - 1;
+    if (rows < 0 || x->shape.dim[rows] < 3 || x->shape.dim[cols] < 3) return;
+    bool rim = false, inside = false;
+    for (size_t i = 0; i < x->n; i++) {
+        if (!wrong(x, i)) continue;
+        int row = index_at(x->shape, i, rows), col = index_at(x->shape, i, cols);
+        bool edge =
+            row == 0 || row == x->shape.dim[rows] - 1 || col == 0 || col == x->shape.dim[cols] - 1;
+        *(edge ? &rim : &inside) = true;
+    }
+    if (!inside) finding_pattern(f, "borders");
+    if (!rim) finding_pattern(f, "interior");
+}
+
+/* The same places in every plane: threads or loops that cover too few outputs of each. */
+static void find_planes(finding *f, const comparison *x) {
+    if (x->shape.ndim < 2) return;
+    size_t plane =
+        (size_t)x->shape.dim[x->shape.ndim - 1] * (size_t)x->shape.dim[x->shape.ndim - 2];
+    if (plane < 2 || x->n < 2 * plane || f->wrong == x->n) return;
+    for (size_t i = plane; i < x->n; i++)
+        if (wrong(x, i) != wrong(x, i % plane)) return;
+    finding_pattern(f, "every_plane");
+}
+
+/* All wrong ones stand together at one end of the flat array, and the other end is right. */
+static void find_blocks(finding *f, const comparison *x) {
+    size_t first = x->n, last = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        if (!wrong(x, i)) continue;
+        if (first == x->n) first = i;
+        last = i;
+    }
+    size_t length = last - first + 1;
+    if (f->wrong < 2 || 10 * f->wrong < 9 * length || length == x->n) return;
+    if (last == x->n - 1) finding_pattern(f, "last_block");
+    if (first == 0) finding_pattern(f, "first_block");
+}
+
+/* ---- what they are instead ---- */
+
+/* Runs over the wrong elements; true if the expression (of i) holds for all of them. */
+#define ALL_WRONG(x, holds)                                                                        \
+    bool all_ = true;                                                                              \
+    for (size_t i = 0; all_ && i < (x)->n; i++) all_ = !wrong((x), i) || (holds);                  \
+    if (all_)
+
+static void find_values(finding *f, const comparison *x) {
+    const double *got = x->got, *want = x->want, *before = x->before;
+    { ALL_WRONG(x, isnan(got[i])) finding_pattern(f, "nan"); }
+    { ALL_WRONG(x, got[i] == 0) finding_pattern(f, "zero"); }
+    { ALL_WRONG(x, is_near(x, i, got[i], -want[i])) finding_pattern(f, "negated"); }
+    if (!before) return;
+    { ALL_WRONG(x, got[i] == before[i]) finding_pattern(f, "unchanged"); }
+    {
+        ALL_WRONG(x, is_near(x, i, got[i], want[i] - before[i]))
+        finding_pattern(f, "overwritten_not_added");
+    }
+    {
+        ALL_WRONG(x, is_near(x, i, got[i], 2 * want[i] - before[i]))
+        finding_pattern(f, "added_twice");
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One factor between what was computed and what should have been; what was there before is no part
+ * of either. The median is tried, for small numbers have coarse ratios. */
+static void find_factor(finding *f, const comparison *x) {
+    double *ratio = malloc(x->n * sizeof *ratio);
+    size_t count = 0;
+    for (size_t i = 0; ratio && i < x->n; i++) {
+        double from = x->before ? x->before[i] : 0, whole = x->want[i] - from;
+        if (wrong(x, i) && whole != 0 && isfinite(x->got[i]))
+            ratio[count++] = (x->got[i] - from) / whole;
+    }
+    if (count >= 2) {
+        qsort(ratio, count, sizeof *ratio, ascending);
+        double factor = ratio[count / 2];
+        bool one = factor != 0 && factor != -1 && fabs(factor - 1) > 1e-3;
+        for (size_t i = 0; one && i < x->n; i++) {
+            double from = x->before ? x->before[i] : 0;
+            one = !wrong(x, i) || is_near(x, i, x->got[i], from + factor * (x->want[i] - from));
+        }
+        if (one) {
+            finding_pattern(f, "constant_factor");
+            f->ratio = factor;
+        }
+    }
+    free(ratio);
+}
+
+/* Each wrong element is what one `distance` further on should be. Where that lies outside, anything
+ * goes, but not everywhere. */
+static bool shifted_by(const comparison *x, long distance) {
+    size_t seen = 0, good = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        long from = (long)i + distance;
+        if (!wrong(x, i) || from < 0 || from >= (long)x->n) continue;
+        seen++;
+        good += is_near(x, i, x->got[i], x->want[from]);
+    }
+    return seen >= 4 && 10 * good >= 9 * seen;
+}
+
+static void find_shift(finding *f, const comparison *x) {
+    long step = 1;
+    for (int dim = x->shape.ndim - 1; dim >= 0 && dim >= x->shape.ndim - 2; dim--) {
+        if (x->shape.dim[dim] > 1 && (shifted_by(x, step) || shifted_by(x, -step))) {
+            finding_pattern(f, "shifted");
+            return;
+        }
+        step *= x->shape.dim[dim];
+    }
+}
+
+/* The last two dimensions exchanged: row and column mixed up in an index. */
+static void find_transposed(finding *f, const comparison *x) {
+    if (x->shape.ndim < 2) return;
+    size_t rows = (size_t)x->shape.dim[x->shape.ndim - 2];
+    size_t cols = (size_t)x->shape.dim[x->shape.ndim - 1], plane = rows * cols, good = 0;
+    if (rows < 2 || cols < 2) return;
+    for (size_t i = 0; i < x->n; i++) {
+        size_t at = i % plane; /* the place in a plane that is stored column by column */
+        good += is_near(x, i, x->got[i], x->want[i - at + at % rows * cols + at / rows]);
+    }
+    if (10 * good >= 9 * x->n) finding_pattern(f, "transposed");
+}
+
+/* The right numbers in the wrong places. */
+static void find_permuted(finding *f, const comparison *x) {
+    double *got = malloc(x->n * sizeof *got), *want = malloc(x->n * sizeof *want);
+    bool same = got && want;
+    size_t count = 0;
+    for (size_t i = 0; same && i < x->n; i++) {
+        if (!wrong(x, i)) continue;
+        same = !isnan(x->got[i]);
+        got[count] = x->got[i];
+        want[count++] = x->want[i];
+    }
+    if (same && count >= 3) {
+        qsort(got, count, sizeof *got, ascending);
+        qsort(want, count, sizeof *want, ascending);
+        for (size_t i = 0; same && i < count; i++)
+            same = fabs(got[i] - want[i]) <= 1e-6 * fabs(want[i]);
+        if (same && got[0] != got[count - 1]) finding_pattern(f, "permuted");
+    }
+    free(got);
+    free(want);
+}
+
+/* ---- a picture ---- */
+
+/* The plane of the worst element, '#' where something in the cell's rows and columns is wrong. */
+static void draw_map(finding *f, const comparison *x) {
+    int ndim = x->shape.ndim;
+    size_t cols = (size_t)x->shape.dim[ndim - 1];
+    size_t rows = ndim > 1 ? (size_t)x->shape.dim[ndim - 2] : 1;
+    size_t tall = (rows + MAP_LINES - 1) / MAP_LINES, wide = (cols + MAP_COLUMNS - 1) / MAP_COLUMNS;
+    size_t plane = f->worst / (rows * cols) * rows * cols;
+    if (x->n < 2) return;
+    f->map_lines = (int)((rows + tall - 1) / tall);
+    memset(f->map, 0, sizeof f->map);
+    for (size_t i = 0; i < rows * cols; i++) {
+        char *cell = &f->map[i / cols / tall][i % cols / wide];
+        if (!*cell) *cell = '.';
+        if (wrong(x, plane + i)) *cell = '#';
+    }
+}
+
+void pattern_find(finding *f, const comparison *x) {
+    draw_map(f, x);
+    if (x->n == 1) { /* where it lies says nothing */
+        find_values(f, x);
+        return;
+    }
+    if (f->wrong == x->n) finding_pattern(f, "everything");
+    if (f->wrong == 1) finding_pattern(f, "one_element");
+    find_values(f, x);
+    find_factor(f, x);
+    if (f->wrong == 1) return; /* one element always shares everything with itself */
+    find_in_batch(f, x);
+    find_borders(f, x);
+    find_blocks(f, x);
+    find_planes(f, x);
+    find_transposed(f, x);
+    find_shift(f, x);
+    find_permuted(f, x);
+}
+
+/* A trait explains the failures if no failed case lacks it and most cases that have it failed; and
+ * there must be a case that lacks it and passed. */
+void pattern_over_cases(finding *f, const claim *c) {
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++) {
+        const claim_trait_count *t = &c->trait[i];
+        if (t->failed[0] == 0 && t->failed[1] > 0 && t->passed[0] > 0 &&
+            t->failed[1] >= t->passed[1])
+            finding_pattern(f, t->name);
+    }
+}

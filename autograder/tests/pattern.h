@@ -1,0 +1,23 @@
+/* pattern.h: what the wrong elements of an array have in common. */
+#ifndef TESTS_PATTERN_H
+#define TESTS_PATTERN_H
+
+#include "verdict.h"
+
+/* An array beside what it should be. bound NULL: equal numbers are wanted. before: its content when
+ * the call started, or NULL. */
+typedef struct comparison {
+    expect_shape shape;
+    size_t n;
+    const double *got, *want, *bound, *before;
+} comparison;
+
+/* How bad one element is: 0 right, up to 1 allowed, above 1 (NaN made infinite) wrong. */
+double comparison_badness(const comparison *x, size_t i);
+
+/* Names every pattern that all wrong elements share, and draws the plane of the worst one. */
+void pattern_find(finding *f, const comparison *x);
+/* Names traits that all failed cases have and passed ones lack (claim_trait). */
+void pattern_over_cases(finding *f, const claim *c);
+
+#endif

@@ -1,0 +1,64 @@
+/* product.c: matrix products against their definition (product.h). */
+#include "product.h"
+
+#include "autograder/oracle/oracle.h"
+#include "bound.h"
+#include "expect.h"
+
+/* m, n, k: vectors, sizes off every tile, more rows than columns and the reverse, and both kinds of
+ * bound; the last two are judged in the double build alone. */
+static const int sizes[][3] = {{3, 4, 5},    {1, 1, 1},     {1, 5, 3},    {7, 1, 9},
+                               {1, 1, 100},  {3, 4, 1},     {17, 33, 65}, {64, 64, 64},
+                               {65, 63, 31}, {5, 130, 70},  {130, 6, 40}, {33, 20, 300},
+                               {8, 9, 1000}, {9, 70, 1500}, {2, 3, 4097}};
+
+/* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
+static void expect_product(claim *c, const char *name, product_call call, const call_target *t,
+                           const tl_matmul_geom *g) {
+    size_t a = (size_t)g->m * (size_t)g->k, b = (size_t)g->k * (size_t)g->n;
+    size_t n = (size_t)g->m * (size_t)g->n, terms = (size_t)g->k + (size_t)g->accumulate;
+    if (!bound_judges(terms)) return;
+    call_report r;
+    tl_real *A = draw_reals(c, a), *B = draw_reals(c, b), *C0 = draw_reals(c, n);
+    tl_real *C = copy_reals(c, C0, n);
+    double *want = doubles(c, n), *scale = doubles(c, n), *coarse = doubles(c, n);
+    double *A_wide = widen(c, A, a), *B_wide = widen(c, B, b);
+    oracle_matmul(want, scale, A_wide, B_wide, g);
+    oracle_matmul(coarse, NULL, coarsen(c, A_wide, a), coarsen(c, B_wide, b), g);
+    for (size_t i = 0; g->accumulate && i < n; i++) {
+        want[i] += C0[i];
+        coarse[i] += C0[i];
+        scale[i] += fabs((double)C0[i]);
+    }
+    claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n, g->accumulate ? "+=" : "=",
+               g->trans_a ? "(transposed)" : "", g->trans_b ? "(transposed)" : "", g->k);
+    claim_trait(c, "transposed_operand", g->trans_a || g->trans_b);
+    claim_trait(c, "nonsquare", g->m != g->n || g->n != g->k);
+    claim_trait(c, "off_tile", g->m % 16 || g->n % 16 || g->k % 16);
+    claim_trait(c, "large", g->k > 256);
+    double *bound = bound_of(c, scale, n, terms);
+    call(t, &r, C, A, B, g);
+    expect_ok(c, &r);
+    expect_added(c, "C", C, g->accumulate ? C0 : NULL, want, bound, SHAPE(g->m, g->n));
+    expect_sharp(c, coarse, want, bound, n);
+}
+
+/* Transposition and accumulation are independent of sizes: each combination meets all of them. */
+void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
+                     int accumulate) {
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            const tl_matmul_geom g = {.m = sizes[s][0],
+                                      .n = sizes[s][1],
+                                      .k = sizes[s][2],
+                                      .trans_a = trans_a,
+                                      .trans_b = trans_b,
+                                      .accumulate = accumulate};
+            expect_product(c, name, call, t, &g);
+        }
+}
+
+void expect_small_product(claim *c, const char *name, product_call call) {
+    const tl_matmul_geom g = {.m = 19, .n = 35, .k = 37, .accumulate = 1};
+    FOR_TARGETS (t) expect_product(c, name, call, t, &g);
+}

@@ -1,0 +1,18 @@
+/* product.h: what one's own matrix product and that of a BLAS must both do. */
+#ifndef TESTS_PRODUCT_H
+#define TESTS_PRODUCT_H
+
+#include "autograder/call/call_ops.h"
+#include "claim.h"
+
+typedef void (*product_call)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
+                             const tl_matmul_geom *);
+
+/* C = op(A) op(B), or C += …, on all targets and for all sizes, against the definition. */
+void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
+                     int accumulate);
+
+/* The same for one size off every tile. */
+void expect_small_product(claim *c, const char *name, product_call call);
+
+#endif

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Times convolution and linear layers, ours and PyTorch's alternating in one run.
+
+  baseline/bench_ops.py [DEVICE=auto|cpu|cuda] [OPS=conv2d,linear] [REPEAT=50] [LONG=5000]
+                        [THREADS=n] [RUNGS=…] [SEED=1] [OUT=file.jsonl]
+
+Convolutions are 3x3 with padding 1. One size at a time is varied (batch, pixels, channels), REPEAT
+runs each after 10 that warm up; then a convolution and a linear layer over LONG runs. Ours is
+build/float/bench_ops, which answers by its pipe; before a case is timed, the results of both sides are
+held against a computation in double. PyTorch takes the quickest of its layouts and thread counts, tried
+first. On a GPU everything runs again inside a CUDA graph of 20. Ratios below 1: ours is quicker.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+import lines
+import programs
+
+PROGRAM = "baseline/bench_ops.py"
+RESULTS = os.path.join(lines.ROOT, "results", "local", "bench_ops.jsonl")
+DEFAULT = (8, 3, 8, 32)  # images, channels in, channels out, pixels a side
+CONVS = {
+    "batch": [(n, 3, 8, 32) for n in (1, 4, 8, 16, 32)],
+    "size": [(8, 3, 8, h) for h in (8, 16, 32, 64)],
+    "channels": [(8, 3, 8, 32), (8, 8, 8, 32), (8, 8, 16, 32)],
+}
+LINEARS = [(64, 2048, 256)]  # net a's first
+ROUNDS, WARMUP, IN_GRAPH = 5, 10, 20
+_BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
+_REST = (
+    0.02  # seconds between the sides: OpenMP's threads of one stop spinning before the other starts
+)
+
+
+class Ours:
+    """The running program, and its answers."""
+
+    def __init__(self, options):
+        self.process = subprocess.Popen(
+            [programs.path("float", "bench_ops"), *programs.arguments(options)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.origin = json.loads(self._send("origin") or self._line())
+
+    def _send(self, line, arrays=()):
+        try:
+            self.process.stdin.write((line + "\n").encode())
+            for array in arrays:
+                self.process.stdin.write(np.ascontiguousarray(array, "<f4").tobytes())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise programs.ProgramError("bench_ops stopped; it says why above") from None
+
+    def _line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise programs.ProgramError("bench_ops stopped; it says why above")
+        return line
+
+    def _numbers(self, count, dtype="<f8"):
+        size = count * np.dtype(dtype).itemsize
+        data = self.process.stdout.read(size)
+        if len(data) != size:
+            raise programs.ProgramError("bench_ops stopped; it says why above")
+        return np.frombuffer(data, dtype)
+
+    def results(self, case):
+        """y, dx, dw, db of one run."""
+        self._send(case.command, [t.cpu().numpy() for t in (case.x, case.w, case.b, case.dy)])
+        return [torch.from_numpy(self._numbers(t.numel(), "<f4").copy()).view(t.shape)
+                for t in (case.dy, case.x, case.w, case.b)]  # fmt: skip
+
+    def times(self, both, mode, count, inner):
+        self._send(f"time {'both' if both else 'fwd'} {mode} {count} {inner}")
+        return self._numbers(count).tolist()
+
+    def peak(self):
+        self._send("peak")
+        return self._numbers(2).tolist()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Case:
+    """One operation: its inputs, and PyTorch's way to run it."""
+
+    def __init__(self, op, shape, device, seed):
+        self.op, self.shape, self.device = op, shape, device
+        draw = torch.Generator().manual_seed(seed)
+        if op == "conv2d":
+            n, c, k, h = shape
+            sizes = (n, c, h, h), (k, c, 3, 3), (k,), (n, k, h, h)
+            self.command = f"conv2d {n} {c} {k} {h}"
+            self.fields = {"n": n, "c": c, "k": k, "h": h}
+        else:
+            n, inputs, outputs = shape
+            sizes = (n, inputs), (outputs, inputs), (outputs,), (n, outputs)
+            self.command = f"linear {n} {inputs} {outputs}"
+            self.fields = {"n": n, "in": inputs, "out": outputs}
+        self.x, self.w, self.b, self.dy = (
+            torch.randn(size, generator=draw).to(device) for size in sizes
+        )
+
+    def call(self, x, w, b):
+        return (
+            functional.conv2d(x, w, b, padding=1)
+            if self.op == "conv2d"
+            else functional.linear(x, w, b)
+        )
+
+    def all(self, x, w, b, dy):
+        """y, dx, dw, db."""
+        x, w, b = (t.detach().requires_grad_() for t in (x, w, b))
+        y = self.call(x, w, b)
+        return [y.detach(), *torch.autograd.grad(y, (x, w, b), dy)]
+
+    def check(self, ours):
+        """Largest error of either side as a share of its bound; an error above it stops the run.
+
+        The bound of a sum of n products with float inputs and sums is 6*sqrt(n)*u*sum|a||b|, and the
+        linear gamma_n*sum|a||b| where n is small (labs judge results by the same one).
+        """
+        wide = [t.double() for t in (self.x, self.w, self.b, self.dy)]
+        right = self.all(*wide)
+        size = self.all(*[t.abs() for t in wide])
+        terms = self._terms()
+        shares = {}
+        for side, results in (
+            ("ours", ours),
+            ("PyTorch", self.all(self.x, self.w, self.b, self.dy)),
+        ):
+            worst = 0.0
+            for got, want, scale, n in zip(results, right, size, terms):
+                u = 2.0**-24
+                bound = max(6 * n**0.5, n) * u * scale if n <= 256 else 6 * n**0.5 * u * scale
+                error = (got.to(want.device).double() - want).abs()
+                if not bool((error <= bound).all()):
+                    raise programs.ProgramError(
+                        f"{self.command}: {side} is wrong; nothing was timed"
+                    )
+                worst = max(worst, float((error / bound.clamp_min(1e-300)).max()))
+            shares[side] = worst
+        return shares
+
+    def _terms(self):
+        """Products (and the bias) in an element of y, dx, dw, db."""
+        if self.op == "conv2d":
+            n, c, k, h = self.shape
+            return 9 * c + 1, 9 * k, n * h * h, n * h * h
+        n, inputs, outputs = self.shape
+        return inputs + 1, outputs, n, n
+
+    def flops(self, both):
+        """Multiplications and additions of forward, or of forward and both gradients."""
+        macs = self.dy.numel() * (self.w.numel() // self.b.numel())
+        return 2 * macs * (3 if both else 1)
+
+
+class Rival:
+    """PyTorch with one layout and number of threads, eager or as a CUDA graph."""
+
+    def __init__(self, case, layout, threads):
+        self.case, self.layout, self.threads, self.graphs = case, layout, threads, {}
+        memory = torch.channels_last if layout == "channels_last" else torch.contiguous_format
+        image = (
+            (lambda t: t.contiguous(memory_format=memory)) if case.x.dim() == 4 else (lambda t: t)
+        )
+        self.x, self.w, self.dy, self.b = image(case.x), image(case.w), image(case.dy), case.b
+
+    def run(self, both):
+        if both:
+            self.case.all(self.x, self.w, self.b, self.dy)
+        else:
+            with torch.no_grad():
+                self.case.call(self.x, self.w, self.b)
+
+    def times(self, both, mode, count, inner):
+        torch.set_num_threads(self.threads)
+        cuda = self.case.device.type == "cuda"
+        wait = torch.cuda.synchronize if cuda else (lambda: None)
+        replay = self._graph(both, inner) if mode == "graph" else None
+        samples = []
+        for _ in range(count):
+            wait()
+            begin = time.perf_counter()
+            if replay:
+                replay()
+            else:
+                for _ in range(inner):
+                    self.run(both)
+            wait()
+            samples.append((time.perf_counter() - begin) / inner)
+        return samples
+
+    def _graph(self, both, inner):
+        if (both, inner) not in self.graphs:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(3):
+                    self.run(both)
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                for _ in range(inner):
+                    self.run(both)
+            self.graphs[both, inner] = graph
+        return self.graphs[both, inner].replay
+
+
+def best_rival(case, both):
+    """The quickest layout and number of threads: by the median of some runs each."""
+    most, cpu = lines.cores(), case.device.type == "cpu"
+    counts = (
+        sorted({1, most, *(2**i for i in range(1, most.bit_length()) if 2**i < most)})
+        if cpu
+        else [1]
+    )
+    layouts = ("nchw", "channels_last") if case.op == "conv2d" else ("nchw",)
+    rivals = [Rival(case, layout, threads) for layout in layouts for threads in counts]
+    trials = {}
+    for rival in rivals:
+        rival.times(both, "eager", WARMUP, 1)
+        trials[rival] = statistics.median(rival.times(both, "eager", 31, 1))
+    return min(trials, key=trials.get)
+
+
+def summary(samples):
+    low, median, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return {"median": median, "quartiles": [low, high], "samples": samples}
+
+
+def compare(case, ours, both, mode, count, inner, rounds=ROUNDS):
+    """Samples of both sides, in turns, and the ratio of each turn's medians."""
+    rival = best_rival(case, both)
+    samples, ratios = {"ours": [], "twin": []}, []
+    for _ in range(rounds):
+        medians = []
+        for name, side in (("ours", ours), ("twin", rival)):
+            time.sleep(_REST)
+            side.times(both, mode, WARMUP if inner == 1 else 2, inner)
+            found = side.times(both, mode, count // rounds, inner)
+            samples[name] += found
+            medians.append(statistics.median(found))
+        ratios.append(medians[0] / medians[1])
+    return rival, {name: summary(s) for name, s in samples.items()} | {"ratio": summary(ratios)}
+
+
+def report(writer, case, ours, series, both, mode, count, inner, shares):
+    rival, figures = compare(case, ours, both, mode, count, inner)
+    what = " ".join(f"{k} {v}" for k, v in case.fields.items())
+    print(f"{case.op:6} {what:22} {'fwd+bwd' if both else 'fwd':7} {mode:5}  "
+          f"ours {1e6 * figures['ours']['median']:8.1f} us  PyTorch {1e6 * figures['twin']['median']:8.1f} us"
+          f"  ratio {figures['ratio']['median']:.3f}", flush=True)  # fmt: skip
+    writer.write(
+        kind="bench_op", op=case.op, series=series, mode=mode, **{"pass": "fwd+bwd" if both else "fwd"},
+        **case.fields, unit="s", flops=case.flops(both), repeats=count * inner, inner=inner, warmup=WARMUP,
+        **figures, error_of_bound=shares, twin_layout=rival.layout, twin_threads=rival.threads,
+        ours_run=ours.origin,
+    )  # fmt: skip
+
+
+def main(arguments):
+    options = lines.parse_options(arguments)
+    device = lines.pick_device(
+        lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda"))
+    )
+    wanted = options.pop("OPS", "conv2d,linear").split(",")
+    repeat = lines.take_number(options, "REPEAT", 50, ROUNDS * 2, 10**6)
+    long = lines.take_number(options, "LONG", 5000, 100, 10**7)
+    seed = lines.take_number(options, "SEED", 1, 0)
+    out = options.pop("OUT", RESULTS)
+    ours_options = {n: options.pop(n) for n in ("THREADS", "RUNGS") if n in options}
+    lines.refuse_rest(options)
+    if set(wanted) - {"conv2d", "linear"}:
+        raise lines.UsageError(f"OPS={','.join(wanted)}: some of conv2d, linear")
+    lines.use_fp32_only()
+    busy = lines.busy_share()
+    if device.type == "cpu" and (busy or 0) > _BUSY:
+        print(
+            f"note: other programs take {100 * busy:.0f} % of the processor; times will be unsteady"
+        )
+    given = " ".join(arguments)
+    ours = Ours(ours_options | {"DEVICE": device.type, "SEED": seed})
+    common = lines.origin(PROGRAM) | {
+        "dataset": "random", "device": device.type, "threads": ours.origin["threads"], "seed": seed,
+        "busy": busy, "rungs": ours.origin["rungs"], "command": f"make bench-ops {given}".strip(),
+    }  # fmt: skip
+    if "gpu" in ours.origin:
+        common["gpu"] = ours.origin["gpu"]
+    writer = lines.LineWriter(out, common)
+    modes = ("eager", "graph") if device.type == "cuda" else ("eager",)
+    if "conv2d" in wanted:
+        for series, shapes in CONVS.items():
+            for shape in shapes:
+                case = Case("conv2d", shape, device, seed)
+                shares = case.check(ours.results(case))
+                for mode in modes:
+                    inner = IN_GRAPH if mode == "graph" else 1
+                    report(writer, case, ours, series, True, mode, repeat, inner, shares)
+    for op, shape in [("conv2d", DEFAULT), *(("linear", s) for s in LINEARS)]:
+        if op not in wanted:
+            continue
+        case = Case(op, shape, device, seed)
+        shares = case.check(ours.results(case))
+        for both in (False, True):
+            for mode in modes:
+                inner = IN_GRAPH if mode == "graph" else long // 50
+                report(writer, case, ours, "long", both, mode, long // inner, inner, shares)
+    flops, copied = ours.peak()
+    print(f"ceilings: {flops / 1e9:.0f} GFLOP/s in a product, {copied / 1e9:.1f} GB/s in a copy")
+    writer.write(kind="peak", flops_per_s=flops, bytes_per_s=copied, ours_run=ours.origin)
+    ours.close()
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (lines.UsageError, programs.ProgramError) as error:
+        sys.exit(f"{PROGRAM}: {error}")

@@ -1,0 +1,42 @@
+/* counts.h: what the kernels of a program did, for a program: an autograder, a test, a benchmark.
+ *
+ * The ordinary build counts launches; CHECK=1 also counts memory, once count_memory(true) was
+ * called or HOSTCUDA_PROFILE is set. All numbers are exact and repeat; README.md says what each
+ * means. A plug-in exports one function: look it up with dlsym(plugin, "hostcuda_counts_get"). */
+#ifndef HOSTCUDA_COUNTS_H
+#define HOSTCUDA_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HOSTCUDA_COUNTS_ABI = 1 };
+
+typedef struct hostcuda_kernel_counts {
+    const char *kernel; /* as written at the launch; lives as long as the plug-in */
+    uint64_t launches, blocks, threads;
+    uint64_t loads, stores, atomics;          /* of single threads, global and shared memory */
+    uint64_t global_requests, global_sectors; /* of warps; sectors of 32 bytes */
+    uint64_t shared_requests, bank_conflicts; /* of warps; cycles beyond the first of a request */
+    uint64_t requests, partial_requests;      /* all; those without all lanes of the warp */
+} hostcuda_kernel_counts;
+
+typedef struct hostcuda_counts {
+    int abi;
+    uint64_t (*launches)(void); /* since the start or the last reset */
+    int (*kernels)(hostcuda_kernel_counts *out,
+                   int room); /* how many there are; fills up to room */
+    void (*reset)(void);
+    bool (*count_memory)(bool on); /* false: this is not a CHECK=1 build */
+} hostcuda_counts;
+
+/* Counts change when work is run: synchronise the device before reading them. */
+__attribute__((visibility("default"))) const hostcuda_counts *hostcuda_counts_get(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,201 @@
+/* race.c: which accesses may meet. Two conflict if they touch the same byte in one launch, at least
+ * one writes, not both are atomic, and nothing orders them:
+ *
+ *   in a block     __syncthreads() between (a later interval), or __syncwarp() of both lanes
+ *   between any    a __threadfence() and then an atomic (or volatile) access by the first, an
+ * atomic (or volatile) access to the same place by the second: a lock, a ticket, a flag
+ *
+ * Two writes conflict only if they leave different values: setting one flag from many threads is
+ * allowed in CUDA. A hook runs before its write, so the values are compared at the next hook. */
+#include "check.h"
+
+#include <string.h>
+
+/* ---- the verdict ---- */
+
+typedef enum conflict { NONE, IN_BLOCK, BETWEEN_BLOCKS } conflict;
+
+static conflict conflict_of(const hc_access *a, uint64_t old, uint64_t word) {
+    if (old < a->region->first) return NONE;
+    if (!(old & word & BYTES_MASK) || (old & word & STRONG_BIT)) return NONE;
+    if (old & BLOCKS_BIT) return hc_check_ordered_between_blocks(old) ? NONE : BETWEEN_BLOCKS;
+    if (old >= hc_check.interval_first) {
+        if (word_thread(old) == word_thread(word) && !(old & MANY_BIT)) return NONE;
+        return hc_check_ordered_in_warp(old) || hc_check_ordered_by_place(old) ? NONE : IN_BLOCK;
+    }
+    if (old >= hc_check.block_first) return NONE; /* a barrier stands between */
+    return hc_check_ordered_between_blocks(old) ? NONE : BETWEEN_BLOCKS;
+}
+
+/* A read of unwritten bytes is told when the interval ends; if another thread writes them before, a
+ * barrier is missing. Only the first is kept. */
+static struct {
+    bool is_set;
+    hc_access access;
+    uint3 thread;
+} early;
+
+void hc_check_early(const hc_access *a) {
+    if (early.is_set) return;
+    early.is_set = true;
+    early.access = *a;
+    early.thread = hc_now.thread;
+}
+
+void hc_check_tell_early(void) {
+    if (!early.is_set) return;
+    early.is_set = false;
+    hc_now.thread = early.thread;
+    hc_check_fail_unwritten(&early.access);
+}
+
+/* Access `a` writes what word `old` read in this interval. If the reads of that line came too
+ * early, it is told there: who reads waits for too little. */
+static void fail_early(const hc_access *a, uint64_t old) {
+    unsigned count, writes = hc_check_new_site(a->pc, a->bytes, a->kind);
+    unsigned reads = (unsigned)(old & SITE_MASK);
+    hc_check_site *sites = hc_check_sites(&count);
+    if (!early.is_set || sites[reads].pc != early.access.pc) return;
+    hc_check_find_lines(writes, writes + 1);
+    const uint3 writer = hc_now.thread;
+    const hc_thread *reader = &hc_self->threads[word_thread(old)];
+    hc_text t;
+    hc_check_message_begin(&t, "race", early.access.pc);
+    hc_add(&t, "reads %s memory before thread (%u,%u,%u) writes it at line %d",
+           a->region == &hc_check.region[REGION_SHARED] ? "shared" : "global", writer.x, writer.y,
+           writer.z, sites[writes].line);
+    hc_now.thread = (uint3){reader->x, reader->y, reader->z};
+    hc_report_thread(&t);
+    hc_check_message_where(&t, a);
+    hc_add(&t, "\n    other    %s:%d", hc_report_shorten(sites[writes].file), sites[writes].line);
+    hc_report_likely(&t, "a __syncthreads() is missing between writing and reading");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how) {
+    hc_text t;
+    if (!old_wrote && how == IN_BLOCK) fail_early(a, old);
+    const hc_worker *w = hc_self;
+    unsigned count, site = (unsigned)(old & SITE_MASK);
+    hc_check_find_lines(site, site + 1);
+    const hc_check_site *other = &hc_check_sites(&count)[site];
+    bool shared = a->region == &hc_check.region[REGION_SHARED];
+    hc_check_message_begin(&t, how == IN_BLOCK ? "race" : "race-between-blocks", a->pc);
+    hc_add(&t, "%s %s memory that ",
+           a->kind & ACCESS_ATOMIC  ? "atomically updates"
+           : a->kind & ACCESS_WRITE ? "writes"
+                                    : "reads",
+           shared ? "shared" : "global");
+    if (how == IN_BLOCK) {
+        const hc_thread *thread = &w->threads[word_thread(old)];
+        hc_add(&t, "thread (%d,%d,%d)", thread->x, thread->y, thread->z);
+    } else {
+        hc_add(&t, "another block");
+    }
+    hc_add(&t, " %s%s at line %d", old & STRONG_BIT ? "atomically " : "",
+           old_wrote ? old & STRONG_BIT ? "updates" : "writes" : "reads", other->line);
+    hc_report_thread(&t);
+    hc_check_message_where(&t, a);
+    hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
+    bool one_warp = how == IN_BLOCK && word_thread(old) / WARP == w->current / WARP &&
+                    word_clock(old) != CLOCK_WARPS;
+    hc_report_likely(
+        &t, how == BETWEEN_BLOCKS
+                ? "blocks run in any order: combine with atomicAdd and its kin, give each block "
+                  "its own elements, or end the kernel and launch a second one"
+            : (a->kind | (old & STRONG_BIT ? ACCESS_STRONG : 0)) & ACCESS_STRONG
+                ? "an atomic protects only against other atomics: put a __syncthreads() between, "
+                  "or make both accesses atomic"
+            : one_warp ? "a __syncthreads() is missing between the two lines (both threads are of "
+                         "one warp, which does not run in lock-step: __syncwarp() would do too)"
+                       : "a __syncthreads() is missing between the two lines (in a loop also "
+                         "between its end and its beginning)");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+/* ---- readers ---- */
+
+/* A CAS loop begins with a plain read, in every textbook: `old = *p; do … atomicCAS(p, …)`. What
+ * that line reads is compared again by the atomicCAS, so it may meet atomics. */
+void hc_check_compares(const hc_region *r, size_t at) {
+    uint64_t read = r->cells[at / 4].read;
+    unsigned count;
+    if (read >= r->first && (read ^ hc_check.me) >> THREAD_SHIFT == 0)
+        hc_check_sites(&count)[read & SITE_MASK].is_compared = true;
+}
+
+static bool is_compared(uint64_t read, uint64_t atomic) {
+    unsigned count;
+    return (atomic & STRONG_BIT) && !(read & STRONG_BIT) &&
+           hc_check_sites(&count)[read & SITE_MASK].is_compared;
+}
+
+static void add_reader(hc_cell *c, uint64_t word, uint64_t first) {
+    uint64_t old = c->read;
+    if (old < first) {
+        c->read = word;
+    } else if (old >= hc_check.interval_first) {
+        bool other = word_thread(old) != word_thread(word);
+        if (other && !(old & word & BYTES_MASK)) return; /* one record a word: the first stays */
+        if (other &&
+            hc_check_ordered_in_warp(old)) { /* who comes after us comes after the old reader too */
+            c->read = word | (old & BLOCKS_BIT);
+            return;
+        }
+        uint64_t kept = old & (BYTES_MASK | BLOCKS_BIT | MANY_BIT);
+        bool weak = !(old & word & STRONG_BIT);
+        if (other) {
+            kept |= MANY_BIT;
+            if (word_thread(old) / WARP != word_thread(word) / WARP) kept |= CLOCK_MASK;
+        }
+        if (word_clock(old) == CLOCK_WARPS) kept |= CLOCK_MASK;
+        c->read = (weak ? word & ~STRONG_BIT : word) | kept;
+    } else if (old >= hc_check.block_first) {
+        c->read = word | (old & BLOCKS_BIT ? old & (BLOCKS_BIT | BYTES_MASK) : 0);
+    } else {
+        c->read = word | BLOCKS_BIT | (old & BYTES_MASK);
+    }
+}
+
+void hc_check_read(const hc_access *a, hc_cell *cell, uint64_t word) {
+    conflict how = conflict_of(a, cell->write, word);
+    if (how && !is_compared(word, cell->write)) fail(a, cell->write, true, how);
+    add_reader(cell, word, a->region->first);
+}
+
+/* ---- writers ---- */
+
+static struct {
+    hc_access access;
+    uint64_t old;
+    conflict how;
+    unsigned char before[16];
+} pending;
+
+void hc_check_compare(void) {
+    hc_check.pending = false;
+    const void *p = (const void *)pending.access.address;
+    if (memcmp(pending.before, p, pending.access.bytes) != 0)
+        fail(&pending.access, pending.old, true, pending.how);
+}
+
+void hc_check_write(const hc_access *a, hc_cell *cell, uint64_t word) {
+    conflict how = conflict_of(a, cell->read, word);
+    if (how && !is_compared(cell->read, word)) fail(a, cell->read, false, how);
+    uint64_t old = cell->write;
+    how = conflict_of(a, old, word);
+    if (how && (a->kind & ACCESS_ATOMIC)) fail(a, old, true, how);
+    if (how && !hc_check.pending) {
+        hc_check.pending = true;
+        pending.access = *a;
+        pending.old = old;
+        pending.how = how;
+        memcpy(pending.before, (const void *)a->address, a->bytes);
+    }
+    bool mine = (old ^ word) >> THREAD_SHIFT == 0;
+    cell->write = word | (mine ? old & BYTES_MASK : 0);
+}
+
+void hc_check_forget_pending(void) { hc_check.pending = early.is_set = false; }

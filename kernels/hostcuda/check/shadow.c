@@ -1,0 +1,301 @@
+/* shadow.c: which bytes of device memory exist and were written: global and shared memory, device
+ * variables. Shadow is reserved for the whole arena at once and touched only where buffers are. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SHARED_ARENA = 256 * 1024, GUARD = 4096, CELL = 4, CELL_BYTES = sizeof(hc_cell) };
+
+hc_check_state hc_check;
+
+/* ---- ready bits ---- */
+
+/* Sets or clears the bits of [from, to), offsets within the region. */
+static void mark(const hc_region *r, size_t from, size_t to, bool ready) {
+    while (from < to && from % 8) {
+        unsigned char bit = (unsigned char)(1u << from % 8);
+        r->ready[from / 8] =
+            (unsigned char)(ready ? r->ready[from / 8] | bit : r->ready[from / 8] & ~bit);
+        from++;
+    }
+    if (to - from >= 8) {
+        memset(r->ready + from / 8, ready ? 0xff : 0, (to - from) / 8);
+        from = to / 8 * 8;
+    }
+    for (; from < to; from++) {
+        unsigned char bit = (unsigned char)(1u << from % 8);
+        r->ready[from / 8] =
+            (unsigned char)(ready ? r->ready[from / 8] | bit : r->ready[from / 8] & ~bit);
+    }
+}
+
+static bool is_ready(const hc_region *r, size_t at) { return r->ready[at / 8] >> at % 8 & 1; }
+
+static size_t offset_in(const hc_region *r, const void *p) { return (uintptr_t)p - r->base; }
+
+/* Shared, because a limit on data (RLIMIT_DATA) counts every private writable page of addresses,
+ * touched or not; nobody forks to share it with. */
+static void *reserve(size_t bytes) {
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (p != MAP_FAILED) return p;
+    fprintf(stderr, "hostcuda: cannot reserve %zu MB of addresses for shadow memory\n",
+            bytes >> 20);
+    exit(2);
+}
+
+static void make_region(hc_region *r, const void *base, size_t bytes) {
+    r->base = (uintptr_t)base;
+    r->bytes = bytes;
+    r->cells = reserve(bytes / CELL * CELL_BYTES + CELL_BYTES);
+    r->ready = reserve(bytes / 8 + 16);
+}
+
+extern char __start_hc_device_data[] __attribute__((weak, visibility("hidden")));
+extern char __stop_hc_device_data[] __attribute__((weak, visibility("hidden")));
+
+void hc_check_arena(const char *base, size_t bytes) {
+    make_region(&hc_check.region[REGION_GLOBAL], base, bytes);
+}
+
+void hc_check_symbols(void) {
+    hc_region *symbols = &hc_check.region[REGION_SYMBOL];
+    if (!__start_hc_device_data || symbols->base) return;
+    make_region(symbols, __start_hc_device_data,
+                (size_t)(__stop_hc_device_data - __start_hc_device_data));
+    mark(symbols, 0, symbols->bytes, true); /* a device variable starts as 0 */
+}
+
+void hc_check_shared_arena(const char *base) {
+    if (hc_check.region[REGION_SHARED].base == (uintptr_t)base) return;
+    make_region(&hc_check.region[REGION_SHARED], base, SHARED_ARENA + GUARD);
+}
+
+/* Host code may write managed memory unseen, so all of it counts as written. */
+void hc_check_allocated(const hc_buffer *b) {
+    if (b->space != HC_MANAGED) return;
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    mark(r, offset_in(r, b->start), offset_in(r, b->start) + b->bytes, true);
+}
+
+static void give_pages(void *from, size_t bytes) {
+    uintptr_t low = ((uintptr_t)from + 4095) / 4096 * 4096;
+    uintptr_t high = ((uintptr_t)from + bytes) / 4096 * 4096;
+    if (high > low) madvise((void *)low, high - low, MADV_DONTNEED);
+}
+
+/* Its addresses may be given out again: nothing of it may be left. */
+void hc_check_freed(const hc_buffer *b) {
+    if (b->space == HC_PINNED) return;
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    size_t at = offset_in(r, b->pages);
+    mark(r, at, at + b->page_bytes, false);
+    give_pages(r->cells + at / CELL, b->page_bytes / CELL * CELL_BYTES);
+}
+
+void hc_check_forget_accesses(void) {
+    for (int i = 0; i < REGIONS; i++) {
+        const hc_region *r = &hc_check.region[i];
+        if (r->cells) madvise(r->cells, r->bytes / CELL * CELL_BYTES, MADV_DONTNEED);
+    }
+}
+
+/* ---- what the host's calls write ---- */
+
+static bool in_global(const void *p) {
+    return offset_in(&hc_check.region[REGION_GLOBAL], p) < hc_check.region[REGION_GLOBAL].bytes;
+}
+
+void hc_check_written(const void *p, size_t bytes) {
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    if (bytes && in_global(p)) mark(r, offset_in(r, p), offset_in(r, p) + bytes, true);
+}
+
+/* A copy within the device copies what is unwritten too. */
+void hc_check_copied(const void *to, const void *from, size_t bytes) {
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    if (!bytes || !in_global(to)) return;
+    if (!in_global(from)) {
+        hc_check_written(to, bytes);
+        return;
+    }
+    size_t out = offset_in(r, to), in = offset_in(r, from);
+    if (out % 8 == 0 && in % 8 == 0) {
+        memmove(r->ready + out / 8, r->ready + in / 8, bytes / 8);
+        out += bytes / 8 * 8, in += bytes / 8 * 8, bytes %= 8;
+    }
+    for (size_t i = 0; i < bytes; i++) mark(r, out + i, out + i + 1, is_ready(r, in + i));
+}
+
+/* ---- a block's shared memory is fresh ---- */
+
+void hc_check_shared_fresh(void) {
+    hc_region *r = &hc_check.region[REGION_SHARED];
+    static size_t highest; /* static arrays of any launch so far end there */
+    size_t static_end, dynamic_start;
+    hc_shared_extent(&static_end, &dynamic_start);
+    if (static_end > highest) highest = static_end;
+    memset(r->ready, 0, (highest + 7) / 8);
+    memset(r->ready + dynamic_start / 8, 0, (SHARED_ARENA - dynamic_start) / 8);
+}
+
+/* ---- bytes whose ready bits are not all set ---- */
+
+static const char *verb(const hc_access *a) {
+    return a->kind & (ACCESS_WRITE | ACCESS_ATOMIC) ? "writes" : "reads";
+}
+
+void hc_check_fail_unwritten(const hc_access *a) {
+    bool shared = a->region == &hc_check.region[REGION_SHARED];
+    hc_text t;
+    hc_check_message_begin(&t, "uninitialised", a->pc);
+    hc_add(&t, "reads %s memory that nothing has written", shared ? "shared" : "global");
+    hc_report_thread(&t);
+    hc_check_message_where(&t, a);
+    hc_report_likely(
+        &t, shared ? "shared memory starts with any values: each element must be written before it "
+                     "is read, in this block, with a __syncthreads() between"
+                   : "cudaMalloc does not clear: cudaMemset or cudaMemcpy is missing, or the "
+                     "kernel that should fill the buffer skips some elements");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+static void global_not_ready(const hc_access *a) {
+    const char *p = (const char *)a->address;
+    const hc_buffer *b = hc_arena_find(p);
+    bool alive = b && !b->freed, starts = alive && p >= b->start && p < b->start + b->bytes;
+    if (!starts || p + a->bytes > b->start + b->bytes) {
+        hc_text t;
+        hc_check_tell_early(); /* an index that was read unwritten leads anywhere */
+        /* An access that begins inside is told by its first byte outside. */
+        hc_fault_device(&t, starts ? b->start + b->bytes : p, verb(a), (void *)(a->pc - 1));
+        hc_report_end(&t);
+        hc_kernel_fail(cudaErrorIllegalAddress);
+    }
+}
+
+static void shared_not_ready(const hc_access *a) {
+    hc_shared_array array;
+    size_t at = a->address - a->region->base;
+    bool found = hc_shared_array_at(at, &array);
+    if (!found || at + a->bytes > array.end) {
+        hc_text t;
+        hc_check_tell_early();
+        hc_check_message_begin(&t, "out-of-bounds", a->pc);
+        size_t first = found ? array.end : at;
+        if (array.name && first == array.end)
+            hc_add(&t, "%s right past the end of the __shared__ array %s (%zu bytes)", verb(a),
+                   array.name, array.end - array.start);
+        else if (array.name && first > array.end)
+            hc_add(&t, "%s %zu bytes past the end of the __shared__ array %s (%zu bytes)", verb(a),
+                   first - array.end, array.name, array.end - array.start);
+        else if (array.name)
+            hc_add(&t, "%s %zu bytes before the start of the __shared__ array %s", verb(a),
+                   array.start - first, array.name);
+        else
+            hc_add(&t, "%s shared memory, but the block has none there", verb(a));
+        hc_report_thread(&t);
+        hc_report_likely(&t, array.name && strcmp(array.name, HC_DYNAMIC_NAME) == 0
+                                 ? "the third launch argument is the array's size in bytes: "
+                                   "n * sizeof(float)"
+                                 : "an index that reaches the array's length, such as "
+                                   "[threadIdx.x + 1] in an array of blockDim.x elements");
+        hc_report_end(&t);
+        hc_kernel_fail(cudaErrorIllegalAddress);
+    }
+}
+
+void hc_check_misaligned(const hc_access *a) {
+    if (a->address < 1 << 16) return; /* null: fault.c */
+    hc_text t;
+    hc_check_message_begin(&t, "misaligned-address", a->pc);
+    hc_add(&t, "an access of %u bytes at an address that is not a multiple of %u", a->bytes,
+           a->bytes);
+    hc_report_thread(&t);
+    hc_report_likely(&t, "float4 needs a multiple of 16 bytes: 4 floats; an odd row length breaks "
+                         "it");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorMisalignedAddress);
+}
+
+/* Some byte of the access is no part of a buffer or was never written. Writing makes it ready. */
+void hc_check_not_ready(const hc_access *a) {
+    if (a->region == &hc_check.region[REGION_SHARED])
+        shared_not_ready(a);
+    else
+        global_not_ready(a);
+    if (!(a->kind & ACCESS_WRITE)) {
+        hc_check_early(a);
+        return;
+    }
+    size_t at = a->address - a->region->base;
+    mark(a->region, at, at + a->bytes, true);
+}
+
+/* ---- memory without shadow ---- */
+
+static bool within(uintptr_t p, const void *from, size_t bytes) {
+    return p - (uintptr_t)from < bytes;
+}
+
+/* Nothing is mapped there, or only shadow memory. */
+static bool is_wild(uintptr_t p) {
+    for (int i = 0; i < REGIONS; i++) {
+        const hc_region *r = &hc_check.region[i];
+        if (within(p, r->cells, r->bytes / CELL * CELL_BYTES) || within(p, r->ready, r->bytes / 8))
+            return true;
+    }
+    unsigned char there;
+    return mincore((void *)(p / 4096 * 4096), 1, &there) != 0;
+}
+
+/* True for what a kernel may touch although it is not device memory: its own stack, its launch's
+ * arguments, what the runtime keeps for it, constants of the module, page-locked memory. */
+bool hc_check_elsewhere(const hc_access *a) {
+    const hc_worker *w = hc_self;
+    const hc_launch *l = w->launch;
+    uintptr_t p = a->address;
+    if (within(p, &hc_now, sizeof hc_now) || within(p, l->arguments, l->argument_bytes) ||
+        within(p, &hc_shared_base, sizeof hc_shared_base) ||
+        within(p, &hc_shared_launch, sizeof hc_shared_launch))
+        return true;
+    if (hc_check_is_constant(p)) return !(a->kind & ACCESS_WRITE);
+    hc_buffer *b;
+    hc_space space = hc_space_of((void *)p, &b);
+    if (space == HC_SYMBOL) return true;
+    if (space == HC_PINNED && (char *)p + a->bytes <= b->start + b->bytes) return true;
+    hc_text t;
+    for (int i = 0; i < w->stacks.count; i++) {
+        if (!within(p, w->stacks.all[i].low, STACK_BYTES)) continue;
+        hc_check_message_begin(&t, "foreign-local", a->pc);
+        hc_add(&t, "%s a local variable of another thread", verb(a));
+        hc_report_thread(&t);
+        hc_report_likely(&t, "a pointer to a local variable was kept in shared or global memory; "
+                             "each thread has its own local memory");
+        hc_report_end(&t);
+        hc_kernel_fail(cudaErrorIllegalAddress);
+    }
+    hc_check_tell_early();
+    if (p < 1 << 16 || space == HC_GUARD) return true; /* the access itself faults: fault.c */
+    if (is_wild(p)) {
+        hc_check_message_begin(&t, "wild-pointer", a->pc);
+        hc_add(&t, "%s at %p, which is no device memory", verb(a), (void *)p);
+        hc_report_thread(&t);
+        hc_report_likely(&t, "an index that overflowed (int arithmetic), or a pointer never set");
+        hc_report_end(&t);
+        hc_kernel_fail(cudaErrorIllegalAddress);
+    }
+    hc_check_message_begin(&t, "host-pointer", a->pc);
+    hc_add(&t, "%s host memory at %p", verb(a), (void *)p);
+    hc_report_thread(&t);
+    hc_report_likely(&t, "a host pointer came in a struct or through device memory, or the kernel "
+                         "uses a host variable: give it the pointer of cudaMalloc, or make the "
+                         "variable __device__ or __constant__");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorIllegalAddress);
+}

@@ -1,0 +1,99 @@
+#!/bin/bash
+# legality.sh [-I dir | -isystem dir | -D name]... FILE.cu: is it CUDA, or only C++ that a host compiler
+# takes? hostcuda compiles kernels for the CPU, so a kernel that calls std::sort or reads a host
+# variable would run here and fail to compile on a GPU machine. nvcc judges where it is installed,
+# else clang++ with declarations of our own (legality/prelude.h), without any CUDA toolkit.
+#
+# Exit 0: legal. 1: not, with a line `FILE:LINE: error: this is not legal CUDA: …` for each reason.
+# 2: could not judge, and why. NVCC and CLANGXX name the compilers; HOSTCUDA_LEGALITY=nvcc or clang
+# wants one of them; HOSTCUDA_LEGALITY_CACHE=folder keeps what makes the next file quicker.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+flags=() file=
+while [ $# -gt 0 ]; do
+    case $1 in
+    -I | -isystem | -D) flags+=("$1" "${2:?$1 wants a value}") && shift ;;
+    -I* | -D*) flags+=("$1") ;;
+    -*) echo "legality.sh: $1 is not an option; -I, -isystem and -D are" >&2 && exit 2 ;;
+    *) [ -z "$file" ] || { echo "legality.sh: one file at a time" >&2 && exit 2; } && file=$1 ;;
+    esac
+    shift
+done
+[ -n "$file" ] || { echo "usage: legality.sh [-I dir]... FILE.cu" >&2 && exit 2; }
+[ -r "$file" ] || { echo "legality.sh: cannot read $file" >&2 && exit 2; }
+
+nvcc=${NVCC:-nvcc} clang=${CLANGXX:-}
+command -v "$nvcc" >/dev/null || { [ -x /usr/local/cuda/bin/nvcc ] && nvcc=/usr/local/cuda/bin/nvcc; }
+for name in clang++ clang++-{20..14}; do
+    [ -z "$clang" ] && command -v "$name" >/dev/null && clang=$name
+done
+case ${HOSTCUDA_LEGALITY:-} in
+'') if command -v "$nvcc" >/dev/null; then way=nvcc; else way=clang; fi ;;
+nvcc | clang) way=$HOSTCUDA_LEGALITY ;;
+*) echo "legality.sh: HOSTCUDA_LEGALITY=$HOSTCUDA_LEGALITY: nvcc or clang is wanted" >&2 && exit 2 ;;
+esac
+if [ $way = nvcc ] && ! command -v "$nvcc" >/dev/null; then
+    echo "legality.sh: no nvcc found; name it with NVCC=" >&2 && exit 2
+fi
+if [ $way = clang ] && ! command -v "${clang:-none}" >/dev/null; then
+    echo "legality.sh: neither nvcc nor clang++ is installed, one of them must judge what is CUDA:" \
+        "apt-get install clang" >&2 && exit 2
+fi
+
+said=$(mktemp) judged=0
+trap 'rm -f "$said"' EXIT
+
+# The warnings made errors: host code and device code use each other's functions and variables.
+with_nvcc() {
+    "$nvcc" -x cu -std=c++17 -arch=sm_80 --extended-lambda --cuda -o /dev/null "${flags[@]}" \
+        -diag-error 20011,20013,20014,20015,20091,20092,20093,20094,20095,20096 "$file" \
+        >"$said" 2>&1 || judged=1
+}
+
+# How to read the prelude: from the header, or, where HOSTCUDA_LEGALITY_CACHE names a folder, from there,
+# parsed once: that is most of the time of a short file. $1 side, then the compiler's options.
+prelude() {
+    local side=$1 key pch command header=$here/legality/prelude.h
+    shift
+    seen=(-include "$header")
+    [ -n "${HOSTCUDA_LEGALITY_CACHE:-}" ] || return 0
+    key=$({ "$clang" --version && cat "$header" "$here"/include/*.h "$here"/include/hostcuda/*.h &&
+        printf '%s\n' "$@"; } | sha256sum | cut -c1-16)
+    pch=$HOSTCUDA_LEGALITY_CACHE/$side-$key.pch
+    if [ ! -e "$pch" ]; then
+        mkdir -p "$HOSTCUDA_LEGALITY_CACHE"
+        # (the driver makes no such file of CUDA, so its own call is changed; no times are recorded)
+        command=$("$clang" "$@" -fsyntax-only "-###" "$header" 2>&1 | grep '"-cc1"' | head -1)
+        eval "${command/\"-fsyntax-only\"/-emit-pch -fno-pch-timestamp -o \"\$pch.$$\"}" >/dev/null 2>&1 &&
+            mv "$pch.$$" "$pch" || return 0
+    fi
+    seen=(-Xclang -include-pch -Xclang "$pch")
+}
+
+# Once as the GPU's compiler sees the file and once as the host's.
+with_clang() {
+    local side builtin options seen
+    builtin=$("$clang" -print-resource-dir)/include
+    for side in device host; do
+        options=(-x cuda -std=c++17 --cuda-$side-only --cuda-gpu-arch=sm_75
+            -nocudainc -nocudalib -nobuiltininc --cuda-path=/nonexistent -Wno-everything
+            -Xclang -fno-cuda-host-device-constexpr -fno-caret-diagnostics -ferror-limit=0
+            "${flags[@]}" -I "$here/include" -isystem "$builtin")
+        prelude $side "${options[@]}"
+        "$clang" "${options[@]}" "${seen[@]}" -fsyntax-only "$file" >>"$said" 2>&1 || judged=1
+    done
+}
+
+with_$way
+# A toolkit without cuBLAS cannot judge who includes it; clang has our declarations.
+if [ $judged$way = 1nvcc ] && [ -z "${HOSTCUDA_LEGALITY:-}" ] && [ -n "$clang" ] &&
+    grep -q 'cannot open source file "cublas\|cublas[^ ]*: No such file' "$said"; then
+    judged=0 way=clang
+    : >"$said"
+    with_clang
+fi
+[ $judged = 0 ] && exit 0
+awk -v wanted="$file" -f "$here/legality/reasons.awk" "$said" && exit 1
+echo "legality.sh: ${!way} failed without naming a line:" >&2
+head -20 "$said" >&2
+exit 2

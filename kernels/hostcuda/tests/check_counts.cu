@@ -1,0 +1,163 @@
+// check_counts.cu: what is counted, against numbers worked out by hand. Both compilers must agree
+// on these kernels; where they may not, g++ counts.
+#include "cases.h"
+
+#include "../check/counts.h"
+
+// Counts of the one kernel that `run` launches.
+template <class F> static hostcuda_kernel_counts counts_of(F run) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    hostcuda_kernel_counts k[2] = {};
+    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && counts->count_memory(true));
+    cudaDeviceSynchronize();
+    counts->reset();
+    run();
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    EXPECT(counts->kernels(k, 2) == 1);
+    counts->count_memory(false);
+    return k[0];
+}
+
+__global__ void copy_strided(float *y, const float *x, int n, int stride) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i * stride];
+}
+RIGHT(sectors_of_strides) {
+    float *x = device_count<float>(32 * 1024), *y = device_count<float>(1024);
+    // Stride 1: 128 bytes a warp, 4 sectors to read and 4 to write.
+    auto one = counts_of([=] { copy_strided<<<4, 256>>>(y, x, 1024, 1); });
+    EXPECT(one.launches == 1 && one.blocks == 4 && one.threads == 1024);
+    EXPECT(one.loads == 1024 && one.stores == 1024 && one.atomics == 0);
+    EXPECT(one.global_requests == 64 && one.global_sectors == 32 * 8 && one.partial_requests == 0);
+    auto two = counts_of([=] { copy_strided<<<4, 256>>>(y, x, 1024, 2); });
+    EXPECT(two.global_sectors == 32 * (8 + 4));
+    auto row = counts_of([=] { copy_strided<<<4, 256>>>(y, x, 1024, 32); });
+    EXPECT(row.global_sectors == 32 * (32 + 4));
+    auto same = counts_of([=] { copy_strided<<<4, 256>>>(y, x, 1024, 0); });
+    EXPECT(same.global_sectors == 32 * (1 + 4));
+    cudaFree(x), cudaFree(y);
+}
+RIGHT(sectors_of_a_shifted_row) {
+    float *x = device_count<float>(1025), *y = device_count<float>(1024);
+    auto k = counts_of([=] { copy_strided<<<4, 256>>>(y, x + 1, 1024, 1); });
+    EXPECT(k.global_sectors == 32 * (5 + 4));
+    cudaFree(x), cudaFree(y);
+}
+RIGHT(partial_warps) {
+    float *x = device_count<float>(1024), *y = device_count<float>(1024);
+    // 1000 of 1024 threads: the last warp has 8 lanes, in one load and one store.
+    auto k = counts_of([=] { copy_strided<<<4, 256>>>(y, x, 1000, 1); });
+    EXPECT(k.loads == 1000 && k.requests == 64 && k.partial_requests == 2);
+    EXPECT(k.global_sectors == 31 * 8 + 2);
+    cudaFree(x), cudaFree(y);
+}
+__global__ void copy_vectors(float4 *y, const float4 *x) { y[threadIdx.x].x = x[threadIdx.x].x; }
+RIGHT(sectors_of_a_field) {
+    float *x = device_count<float>(256), *y = device_count<float>(256);
+    auto k = counts_of([=] { copy_vectors<<<1, 64>>>((float4 *)y, (const float4 *)x); });
+    EXPECT(k.global_requests == 4 && k.global_sectors == 4 * 16);
+    cudaFree(x), cudaFree(y);
+}
+
+template <int PITCH> __global__ void transpose(float *y, const float *x) {
+    __shared__ float tile[32][PITCH];
+    int i = threadIdx.x, j = threadIdx.y;
+    tile[j][i] = x[j * 32 + i];
+    __syncthreads();
+    y[j * 32 + i] = tile[i][j];
+}
+RIGHT(bank_conflicts_of_a_column) {
+    float *x = device_count<float>(1024), *y = device_count<float>(1024);
+    auto straight = counts_of([=] { transpose<32><<<1, dim3(32, 32)>>>(y, x); });
+    EXPECT(straight.shared_requests == 64 && straight.bank_conflicts == 32 * 31);
+    auto padded = counts_of([=] { transpose<33><<<1, dim3(32, 32)>>>(y, x); });
+    EXPECT(padded.shared_requests == 64 && padded.bank_conflicts == 0);
+    EXPECT(to_host(y, 1024)[1] == 32);
+    cudaFree(x), cudaFree(y);
+}
+__global__ void shared_pairs(double *y) {
+    __shared__ double s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    y[threadIdx.x] = s[threadIdx.x * 2 % 64];
+}
+RIGHT(bank_conflicts_of_doubles) {
+    double *y = device_count<double>(64);
+    // A half warp of doubles takes one cycle if they are neighbours, two at stride 2.
+    auto k = counts_of([=] { shared_pairs<<<1, 64>>>(y); });
+    EXPECT(k.shared_requests == 4 && k.bank_conflicts == 2 * 2);
+    cudaFree(y);
+}
+
+__global__ void loop_of_lane(float *y, const float *x) {
+    float sum = 0;
+    for (int i = 0; i <= (int)threadIdx.x % 4; i++) sum += x[i];
+    y[threadIdx.x] = sum;
+}
+RIGHT(lanes_in_a_loop) {
+    float *x = device_count<float>(64), *y = device_count<float>(64);
+    // Lanes take 1, 2, 3 or 4 turns: four requests of x, three of them partial, and one store.
+    auto k = counts_of([=] { loop_of_lane<<<1, 32>>>(y, x); });
+    EXPECT(k.loads == 8 * (1 + 2 + 3 + 4) && k.requests == 5 && k.partial_requests == 3);
+    EXPECT(k.global_sectors == 4 + 4);
+    cudaFree(x), cudaFree(y);
+}
+__global__ void even_odd(float *y, const float *x) {
+    int i = threadIdx.x;
+    if (i % 2)
+        y[i] = x[i];
+    else
+        y[i] = x[63 - i];
+}
+RIGHT(lanes_of_two_branches) {
+    float *x = device_count<float>(64), *y = device_count<float>(64);
+    auto k = counts_of([=] { even_odd<<<1, 64>>>(y, x); });
+    EXPECT(k.loads == 64 && k.stores == 64);
+#ifndef __clang__ // which joins the two branches, as nvcc may
+    EXPECT(k.partial_requests == k.requests);
+#endif
+    cudaFree(x), cudaFree(y);
+}
+__global__ void histogram(int *bins, const int *x) { atomicAdd(&bins[x[threadIdx.x] % 8], 1); }
+RIGHT(atomics_counted_once) {
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    auto k = counts_of([=] { histogram<<<1, 64>>>(bins, x); });
+    EXPECT(k.atomics == 64 && k.loads == 64 && k.stores == 0);
+    EXPECT(k.global_sectors == 2 * (4 + 1));
+    cudaFree(x), cudaFree(bins);
+}
+// A tiled product by hand: n^3 / 16 loads of each matrix, two shared loads a term.
+__global__ void tiled(float *c, const float *a, const float *b, int n) {
+    __shared__ float as[16][16], bs[16][16];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
+    float sum = 0;
+    for (int t = 0; t < n; t += 16) {
+        as[y][x] = a[row * n + t + x];
+        bs[y][x] = b[(t + y) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += as[y][k] * bs[k][x];
+        __syncthreads();
+    }
+    c[row * n + col] = sum;
+}
+RIGHT(loads_of_a_tiled_product) {
+    const int n = 64;
+    float *a = device_count<float>(n * n), *b = device_count<float>(n * n),
+          *c = device_count<float>(n * n);
+    auto k = counts_of([=] { tiled<<<dim3(4, 4), dim3(16, 16)>>>(c, a, b, n); });
+    uint64_t terms = n * n * n;
+    EXPECT(k.loads == 2 * terms / 16 + 2 * terms && k.stores == 2 * terms / 16 + n * n);
+    EXPECT(k.bank_conflicts == 0 && k.partial_requests == 0);
+    // A warp is two rows of 16: two 64-byte pieces.
+    EXPECT(k.global_sectors == 4 * k.global_requests);
+    cudaFree(a), cudaFree(b), cudaFree(c);
+}
+RIGHT(launches_without_counting) {
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    hostcuda_counts_get()->count_memory(false);
+    uint64_t before = hostcuda_counts_get()->launches();
+    for (int i = 0; i < 5; i++) histogram<<<1, 64>>>(bins, x);
+    cudaDeviceSynchronize();
+    EXPECT(hostcuda_counts_get()->launches() == before + 5);
+    cudaFree(x), cudaFree(bins);
+}

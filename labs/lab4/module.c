@@ -1,0 +1,51 @@
+/* module.c: what all modules share: parameters, composition, the walk over a tree (tl/module.h). */
+#include "tl/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+tl_status tl_module_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    return m->forward(m, t, y, x, training);
+}
+
+void tl_module_free(tl_module *m) {
+    if (!m) return;
+    /* TODO(lab 4): Give back all that the module owns: children with all that they own, parameters
+     * (the variable, its value and its gradient), buffers, the list of children, the module.
+     * Constructors that fail call this for a module that is half made: what is NULL then? */
+    (void)TL_NOT_IMPLEMENTED();
+}
+
+static tl_status sequential_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x,
+                                    bool training) {
+    /* TODO(lab 4): x through all children, one after the other. What is y if there are none? */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_sequential(tl_module **m, tl_ctx *ctx) {
+    *m = calloc(1, sizeof **m);
+    TL_NEED(*m, TL_ENOMEM, "no memory for a module");
+    (*m)->kind = "sequential";
+    (*m)->ctx = ctx;
+    (*m)->forward = sequential_forward;
+    return TL_OK;
+}
+
+tl_status tl_module_append(tl_module *sequential, tl_module *child) {
+    /* TODO(lab 4): Put the child at the end of the list, which grows if it is full. The child is
+     * the sequential's from now on: also where there is no memory for the list (TL_ENOMEM), and
+     * nobody else will free it. */
+    (void)sequential, (void)child;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_visit(tl_module *m, tl_module_visit_fn visit, void *user) {
+    /* TODO(lab 4): Call visit for every parameter and buffer of the tree, depth first in order of
+     * construction: a sequential passes the call on to its children; any other module names its
+     * own, "<index>.<kind>.weight" and ".bias" for param[0] and [1], ".running_mean" and
+     * ".running_var" for buffer[0] and [1], where index counts the modules met so far that are no
+     * sequential. Stop at the first failure. (snprintf makes the name; 64 bytes are enough.) */
+    (void)m, (void)visit, (void)user;
+    return TL_NOT_IMPLEMENTED();
+}

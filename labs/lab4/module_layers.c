@@ -1,0 +1,147 @@
+/* module_layers.c: the layers as modules: what each owns, and its forward function (tl/module.h).
+ */
+#include <stdlib.h>
+
+#include "tl/init.h"
+#include "tl/module.h"
+
+typedef tl_status (*forward_fn)(tl_module *, tl_tape *, tl_var **, tl_var *, bool);
+
+static tl_status new_module(tl_module **m, tl_ctx *ctx, const char *kind, forward_fn forward) {
+    *m = calloc(1, sizeof **m);
+    TL_NEED(*m, TL_ENOMEM, "no memory for a module");
+    (*m)->kind = kind;
+    (*m)->ctx = ctx;
+    (*m)->forward = forward;
+    return TL_OK;
+}
+
+/* Ends a constructor: on failure nothing is left and *m is NULL. */
+static tl_status finish(tl_module **m, tl_status status) {
+    if (status == TL_OK) return TL_OK;
+    tl_module_free(*m);
+    *m = NULL;
+    return status;
+}
+
+/* A parameter with value `fill` everywhere and gradient zero. */
+static tl_status new_param(tl_var **param, tl_ctx *ctx, int ndim, const int dim[], tl_real fill) {
+    /* TODO(lab 4): A parameter: a tl_var of the heap that needs a gradient, its value a new tensor
+     * filled with `fill`, its gradient one of the same shape filled with zeros. Everything that was
+     * made must hang on *param at once, so that tl_module_free finds it whatever fails later. */
+    (void)ctx, (void)ndim, (void)dim, (void)fill;
+    *param = NULL;
+    return TL_NOT_IMPLEMENTED();
+}
+
+/* Overwrites a parameter by He-normal numbers of the seed's next stream. */
+static tl_status draw_weights(tl_tensor *w, int fan_in, tl_module_seed *seed) {
+    /* TODO(lab 4): He-normal numbers (tl/init.h) for all of w: draw them on the host, copy them to
+     * the device, free what you took, on failure too. Each tensor of weights takes a stream number
+     * of its own from `seed`: two layers of one shape must not be equal. */
+    (void)w, (void)fan_in, (void)seed;
+    return TL_NOT_IMPLEMENTED();
+}
+
+/* weight and bias of a layer: He-normal and zero. */
+static tl_status new_weight_and_bias(tl_module *m, int ndim, const int dim[], int fan_in,
+                                     tl_module_seed *seed) {
+    TL_TRY(new_param(&m->param[0], m->ctx, ndim, dim, TL_R(0)));
+    TL_TRY(draw_weights(m->param[0]->value, fan_in, seed));
+    return new_param(&m->param[1], m->ctx, 1, dim, TL_R(0)); /* dim[0] outputs */
+}
+
+static tl_status conv2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): The operation of tl/ops.h with the weight, the bias and the attributes of this
+     * module. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *attributes,
+                           tl_module_seed *seed) {
+    const tl_conv2d_geom *a = attributes;
+    TL_TRY(new_module(m, ctx, "conv2d", conv2d_forward));
+    (*m)->u.conv2d = *a;
+    return finish(
+        m, new_weight_and_bias(*m, 4, (int[]){a->k, a->c, a->r, a->s}, a->c * a->r * a->s, seed));
+}
+
+static tl_status linear_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): The operation of tl/ops.h with the weight and the bias of this module. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_linear(tl_module **m, tl_ctx *ctx, int in, int out, tl_module_seed *seed) {
+    TL_TRY(new_module(m, ctx, "linear", linear_forward));
+    return finish(m, new_weight_and_bias(*m, 2, (int[]){out, in}, in, seed));
+}
+
+static tl_status maxpool2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): The operation of tl/ops.h with the attributes of this module. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_maxpool2d(tl_module **m, tl_ctx *ctx, const tl_pool2d_geom *attributes) {
+    TL_TRY(new_module(m, ctx, "maxpool2d", maxpool2d_forward));
+    (*m)->u.pool2d = *attributes;
+    return TL_OK;
+}
+
+static tl_status relu_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): The operation of tl/ops.h. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_relu(tl_module **m, tl_ctx *ctx) {
+    return new_module(m, ctx, "relu", relu_forward);
+}
+
+static tl_status flatten_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): [n,c,h,w] becomes [n, c*h*w]; no element moves. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_flatten(tl_module **m, tl_ctx *ctx) {
+    return new_module(m, ctx, "flatten", flatten_forward);
+}
+
+static tl_status dropout_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): In training the operation of tl/ops.h; in evaluation y is x itself. */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_dropout(tl_module **m, tl_ctx *ctx, double p, uint32_t layer) {
+    TL_NEED(p >= 0 && p < 1, TL_EINVAL, "dropout with p = %g: p must be at least 0 and below 1", p);
+    TL_TRY(new_module(m, ctx, "dropout", dropout_forward));
+    (*m)->u.dropout.p = p;
+    (*m)->u.dropout.layer = layer;
+    return TL_OK;
+}
+
+static tl_status batchnorm_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    /* TODO(lab 4): The operation of tl/ops.h: gamma and beta are parameters, the running statistics
+     * are buffers. Who decides between batch and running statistics? */
+    (void)m, (void)t, (void)y, (void)x, (void)training;
+    return TL_NOT_IMPLEMENTED();
+}
+
+static tl_status new_batchnorm_state(tl_module *m, int channels) {
+    const int dim[] = {channels};
+    /* TODO(lab 4): gamma, beta, running mean and running variance: tl/module.h says how each of
+     * them starts. */
+    (void)m, (void)dim;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_module_batchnorm2d(tl_module **m, tl_ctx *ctx, int channels) {
+    TL_TRY(new_module(m, ctx, "batchnorm2d", batchnorm_forward));
+    (*m)->u.batchnorm.eps = 1e-5;
+    (*m)->u.batchnorm.momentum = 0.1;
+    return finish(m, new_batchnorm_state(*m, channels));
+}

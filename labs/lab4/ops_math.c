@@ -1,0 +1,139 @@
+/* ops_math.c: sums, products and shapes as differentiable operations (tl/ops.h). */
+#include <limits.h>
+
+#include "tl/ops.h"
+
+/* y = a new variable of x's shape. */
+static tl_status like(tl_tape *t, tl_var **y, const tl_var *x) {
+    return tl_tape_value(t, y, x->value->ndim, x->value->dim);
+}
+
+static tl_status need_same_shape(const char *op, const tl_var *a, const tl_var *b) {
+    char left[TL_SHAPE_TEXT], right[TL_SHAPE_TEXT];
+    TL_NEED(tl_tensor_same_shape(a->value, b->value), TL_ESHAPE,
+            "%s needs equal shapes, not %s and %s", op,
+            tl_shape_text(left, a->value->ndim, a->value->dim),
+            tl_shape_text(right, b->value->ndim, b->value->dim));
+    return TL_OK;
+}
+
+static tl_status add_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of y = a + b. tl_tape_grad gives the gradient of an input,
+     * made and zeroed if it is not there yet; what you send is added to it. Inputs whose needs_grad
+     * is false get nothing. The sum may be of one variable with itself. */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_op_add(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
+    tl_ctx *ctx = tl_tape_ctx(t);
+    tl_var *input[] = {a, b};
+    TL_TRY(need_same_shape("add", a, b));
+    TL_TRY(like(t, y, a));
+    /* TODO(lab 4): y = a + b, through ctx->ops. */
+    (void)ctx;
+    TL_TRY(TL_NOT_IMPLEMENTED());
+    if (!tl_tape_wants(t, input, 2)) return TL_OK;
+    return tl_tape_record(t, NULL, "add", add_backward, *y, input, 2, NULL, 0);
+}
+
+static tl_status mul_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of y = a * b, element by element: what does each factor get?
+     * ctx->ops has an operation that multiplies and adds. */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_op_mul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
+    tl_ctx *ctx = tl_tape_ctx(t);
+    tl_var *input[] = {a, b};
+    TL_TRY(need_same_shape("mul", a, b));
+    TL_TRY(like(t, y, a));
+    /* TODO(lab 4): y = a * b, through ctx->ops. */
+    (void)ctx;
+    TL_TRY(TL_NOT_IMPLEMENTED());
+    if (!tl_tape_wants(t, input, 2)) return TL_OK;
+    return tl_tape_record(t, NULL, "mul", mul_backward, *y, input, 2, NULL, 0);
+}
+
+static tl_status scale_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of y = factor * x; forward saved the factor, a double, in
+     * node->saved. */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_op_scale(tl_tape *t, tl_var **y, tl_var *x, double factor) {
+    tl_ctx *ctx = tl_tape_ctx(t);
+    TL_TRY(like(t, y, x));
+    /* TODO(lab 4): y = factor * x, through ctx->ops. */
+    (void)ctx;
+    TL_TRY(TL_NOT_IMPLEMENTED());
+    if (!tl_tape_wants(t, &x, 1)) return TL_OK;
+    return tl_tape_record(t, NULL, "scale", scale_backward, *y, &x, 1, &factor, sizeof factor);
+}
+
+static tl_status sum_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of y = factor * sum(x): every element of x gets factor * dy,
+     * and dy is one number in device memory, which the host must not read. Which operation of
+     * ctx->ops spreads one number over an array? A matrix product can: with which matrices of how
+     * many rows and columns? */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+static tl_status sum_times(tl_tape *t, tl_var **y, tl_var *x, const char *op, double factor) {
+    tl_ctx *ctx = tl_tape_ctx(t);
+    TL_NEED(x->value->size <= INT_MAX, TL_EINVAL, "%s of more than %d elements", op, INT_MAX);
+    TL_TRY(tl_tape_value(t, y, 1, (int[]){1}));
+    tl_real *sum = (*y)->value->data;
+    /* TODO(lab 4): y = factor * (sum of all x), in place: two operations. */
+    (void)ctx, (void)sum;
+    TL_TRY(TL_NOT_IMPLEMENTED());
+    if (!tl_tape_wants(t, &x, 1)) return TL_OK;
+    return tl_tape_record(t, NULL, op, sum_backward, *y, &x, 1, &factor, sizeof factor);
+}
+
+tl_status tl_op_sum(tl_tape *t, tl_var **y, tl_var *x) { return sum_times(t, y, x, "sum", 1); }
+
+tl_status tl_op_mean(tl_tape *t, tl_var **y, tl_var *x) {
+    return sum_times(t, y, x, "mean", 1 / (double)x->value->size);
+}
+
+static tl_status matmul_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of y = a·b. Which product of dy with the other factor has the
+     * shape of a, and which that of b? tl_gemm reads operands transposed if asked to, and adds if
+     * asked to. */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_op_matmul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
+    tl_ctx *ctx = tl_tape_ctx(t);
+    const tl_tensor *A = a->value, *B = b->value;
+    tl_var *input[] = {a, b};
+    char left[TL_SHAPE_TEXT], right[TL_SHAPE_TEXT];
+    TL_NEED(A->ndim == 2 && B->ndim == 2 && A->dim[1] == B->dim[0], TL_ESHAPE,
+            "matmul needs [m,k] and [k,n], not %s and %s", tl_shape_text(left, A->ndim, A->dim),
+            tl_shape_text(right, B->ndim, B->dim));
+    tl_matmul_geom g = {.m = A->dim[0], .n = B->dim[1], .k = A->dim[1]};
+    TL_TRY(tl_matmul_check(&g));
+    TL_TRY(tl_tape_value(t, y, 2, (int[]){g.m, g.n}));
+    /* TODO(lab 4): y = a·b by one gemm. */
+    (void)ctx;
+    TL_TRY(TL_NOT_IMPLEMENTED());
+    if (!tl_tape_wants(t, input, 2)) return TL_OK;
+    return tl_tape_record(t, NULL, "matmul", matmul_backward, *y, input, 2, NULL, 0);
+}
+
+static tl_status reshape_backward(tl_tape *t, tl_node *node) {
+    /* TODO(lab 4): The backward rule of another shape: the same numbers in the same order. */
+    (void)t, (void)node;
+    return TL_NOT_IMPLEMENTED();
+}
+
+tl_status tl_op_reshape(tl_tape *t, tl_var **y, tl_var *x, int ndim, const int dim[]) {
+    TL_TRY(tl_tape_wrap(t, y, x->value, ndim, dim, false));
+    if (!tl_tape_wants(t, &x, 1)) return TL_OK;
+    return tl_tape_record(t, NULL, "reshape", reshape_backward, *y, &x, 1, NULL, 0);
+}

@@ -1,0 +1,21 @@
+/* sgd.c: gradient descent with momentum, Nesterov's form and weight decay. (tl/optim.h) */
+#include "tl/optim.h"
+
+/* Below this many parameters a call is over before other threads have started. */
+enum { PARALLEL_FROM = 1 << 14 };
+
+tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
+                      const tl_step *step, const tl_sgd_options *o) {
+    TL_NEED(o->momentum >= 0 && o->momentum < 1, TL_EINVAL, "momentum is %g: needs 0 <= mu < 1",
+            o->momentum);
+    TL_NEED(!o->nesterov || o->momentum > 0, TL_EINVAL, "nesterov needs a momentum above 0");
+    TL_NEED(o->momentum == 0 || velocity, TL_EINVAL, "momentum %g needs a velocity array",
+            o->momentum);
+
+    /* TODO(lab 5): For every parameter the formula of tl/optim.h: g = dw + lambda*w; v = mu*v + g;
+     * w -= lr * (nesterov ? g + mu*v : v). step->lr is the learning rate. Traps: without momentum
+     * velocity may be NULL, and stays untouched; g is needed twice, and w changes in between;
+     * weight decay enters the velocity, too. */
+    (void)ctx, (void)w, (void)dw, (void)n, (void)step;
+    return TL_NOT_IMPLEMENTED();
+}

@@ -1,0 +1,25 @@
+/* vector_add.cu: the sum of two vectors on a GPU. (tl/vector.h) */
+#include "tl/cuda.h"
+#include "tl/vector.h"
+
+//@lab 0: A kernel `add` (static __global__ void): each thread adds one element, the one of its
+//@  own number, blockIdx.x * blockDim.x + threadIdx.x. Trap: n is mostly no multiple of a block,
+//@  so the last block has threads whose number is n or more: they must do nothing.
+static __global__ void add(tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a[i] + b[i];
+}
+//@end
+
+tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
+    //@lab 0: The launch: blocks of TL_BLOCK threads, as many as cover n elements, on
+    //@  tl_stream(ctx). TL_LAUNCHED() behind it fetches an error of the launch.
+    size_t blocks = (n - 1) / TL_BLOCK + 1;
+    add<<<(unsigned)blocks, TL_BLOCK, 0, tl_stream(ctx)>>>(y, a, b, n);
+    TL_LAUNCHED();
+    return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)y, (void)a, (void)b, (void)n;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
+}

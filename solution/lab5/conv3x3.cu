@@ -1,0 +1,115 @@
+/* conv3x3.cu: a convolution of 3x3 pixels with little memory traffic. (tl/conv3x3.h) */
+#include "tl/conv3x3.h"
+#include "tl/cuda.h"
+
+//@lab 5:
+/* A block makes WIDE x HIGH outputs of CHANNELS channels; a thread one place, all these channels.
+ */
+enum { WIDE = 32, HIGH = 8, CHANNELS = 8 };
+//@end
+
+//@lab 5:
+/* What the block shares of one input channel: its pixels with a rim of one, and the weights. A warp
+ * reads a row of the tile, one word each, and all lanes the same weight: no bank is asked twice. */
+typedef struct shared_part {
+    tl_real pixel[HIGH + 2][WIDE + 2];
+    tl_real weight[CHANNELS][9];
+} shared_part;
+//@end
+
+//@lab 5:
+/* All threads fetch the pixels around the block at (top, left) of a plane, zero outside of it, and
+ * the weights of the first `channels` output channels from w on, which are `apart` from each other.
+ */
+static __device__ void fetch(shared_part *part, const tl_real *plane, int top, int left,
+                             const tl_real *w, int channels, size_t apart, tl_conv3x3_geom g) {
+    int thread = (int)(threadIdx.y * WIDE + threadIdx.x);
+    for (int t = thread; t < (HIGH + 2) * (WIDE + 2); t += WIDE * HIGH) {
+        int i = top + t / (WIDE + 2) - 1, j = left + t % (WIDE + 2) - 1;
+        bool inside = i >= 0 && i < g.h && j >= 0 && j < g.w;
+        part->pixel[t / (WIDE + 2)][t % (WIDE + 2)] = inside ? plane[(size_t)i * g.w + j] : TL_R(0);
+    }
+    for (int t = thread; t < 9 * channels; t += WIDE * HIGH)
+        part->weight[t / 9][t % 9] = w[(size_t)(t / 9) * apart + t % 9];
+}
+//@end
+
+//@lab 5:
+/* sum[k] of the thread's place grows by what this input channel gives to it. */
+static __device__ void add_channel(tl_real sum[CHANNELS], const shared_part *part, int channels) {
+    tl_real x[9];
+    for (int t = 0; t < 9; t++) x[t] = part->pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
+    for (int k = 0; k < CHANNELS; k++)
+        if (k < channels)
+            for (int t = 0; t < 9; t++) sum[k] += part->weight[k][t] * x[t];
+}
+//@end
+
+//@lab 5: The kernel below is right and slow: neighbouring threads fetch nearly the same pixels, and
+//@  all of them the same weights, again for every output channel. Let a block share them: (1) a
+//@  tile of the image in shared memory, with a rim of one pixel, fetched once for each input
+//@  channel by all threads together; (2) several output channels from one tile, with as many sums
+//@  in registers, and their weights in shared memory, too. Traps: every thread takes part in
+//@  fetching and in both barriers, also if its own place lies outside of the image; a barrier after
+//@  fetching, and another one before the tile is overwritten; K need not be a multiple of the
+//@  channels that a thread keeps.
+/* Image and channel group are in the grid. Threads outside of the image fetch and wait with the
+ * others, and write nothing. */
+static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, tl_conv3x3_geom g) {
+    __shared__ shared_part part;
+    int across = (g.w - 1) / WIDE + 1, groups = (g.k - 1) / CHANNELS + 1;
+    int left = (int)blockIdx.x % across * WIDE, top = (int)blockIdx.x / across * HIGH;
+    int k0 = (int)blockIdx.y % groups * CHANNELS, image = (int)blockIdx.y / groups;
+    int channels = g.k - k0 < CHANNELS ? g.k - k0 : (int)CHANNELS;
+    int i = top + (int)threadIdx.y, j = left + (int)threadIdx.x;
+    size_t plane = (size_t)g.h * g.w;
+    tl_real sum[CHANNELS] = {0};
+    for (int c = 0; c < g.c; c++) {
+        fetch(&part, x + ((size_t)image * g.c + c) * plane, top, left,
+              w + ((size_t)k0 * g.c + c) * 9, channels, (size_t)g.c * 9, g);
+        __syncthreads();
+        add_channel(sum, &part, channels);
+        __syncthreads(); /* before the next channel is fetched into the same place */
+    }
+    if (i >= g.h || j >= g.w) return;
+    for (int k = 0; k < CHANNELS; k++)
+        if (k < channels) y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[k];
+}
+//@skeleton
+// /* One thread per output, and everything from global memory. */
+// static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, size_t size,
+//                                 tl_conv3x3_geom g) {
+//     for (size_t t = tl_thread(); t < size; t += tl_threads()) {
+//         int j = (int)(t % g.w), i = (int)(t / g.w % g.h);
+//         size_t k = t / g.w / g.h % g.k, image = t / g.w / g.h / g.k;
+//         tl_real sum = 0;
+//         for (int c = 0; c < g.c; c++) {
+//             for (int tap = 0; tap < 9; tap++) {
+//                 int h = i + tap / 3 - 1, v = j + tap % 3 - 1;
+//                 if (h < 0 || h >= g.h || v < 0 || v >= g.w) continue;
+//                 sum += w[(k * g.c + c) * 9 + tap] *
+//                        x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
+//             }
+//         }
+//         y[t] = sum;
+//     }
+// }
+//@end
+
+tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                     const tl_conv3x3_geom *g) {
+    TL_NEED(g->n >= 1 && g->c >= 1 && g->k >= 1 && g->h >= 1 && g->w >= 1, TL_EINVAL,
+            "conv3x3 of x[%d,%d,%d,%d] to %d channels: every size is at least 1", g->n, g->c, g->h,
+            g->w, g->k);
+    //@lab 5: The launch. The batch stays in the grid: as many launches for one image as for many.
+    int tiles = ((g->w - 1) / WIDE + 1) * ((g->h - 1) / HIGH + 1);
+    int groups = (g->k - 1) / CHANNELS + 1;
+    dim3 grid((unsigned)tiles, (unsigned)(groups * g->n));
+    convolve<<<grid, dim3(WIDE, HIGH), 0, tl_stream(ctx)>>>(y, x, w, *g);
+    //@skeleton
+    // size_t size = (size_t)g->n * (size_t)g->k * (size_t)g->h * (size_t)g->w;
+    // convolve<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, w, size, *g);
+    //@end
+    TL_LAUNCHED();
+    return TL_OK;
+}

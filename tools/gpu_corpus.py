@@ -1,0 +1,401 @@
+"""gpu_corpus.py OUT: hostcuda's corpus on a GPU, beside hostcuda's and compute-sanitizer's verdict.
+
+Builds the .cu files of kernels/hostcuda/tests with nvcc for this machine's GPU and with hostcuda
+(ordinary and CHECK=1). Each right case runs on both, and what it read back must agree: integers
+exactly, floats within the bound that the case derives from its data. Each wrong case runs on the
+GPU alone and under each tool of compute-sanitizer, a process and a time limit each, for it may
+crash or hang. Writes OUT/corpus.jsonl, a line a case, OUT/corpus.md (corpus_table.py), and all
+that the programs said to OUT/corpus-raw.json, from which --again writes the other two anew.
+Exit status 0: every right case agrees, every run was made, the tools found something.
+What does not fit into --budget seconds is "not run", never left out.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import glob
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import corpus_table
+import sanitizer_log
+
+TESTS = "kernels/hostcuda/tests"
+# Its cases ask hostcuda how many accesses it counted; a GPU has nothing to say to that.
+HOSTCUDA_ONLY = ("check_counts.cu",)
+BUILDS = {"ordinary": "build/hostcuda/gcc/corpus", "check": "build/hostcuda/gcc-check/corpus"}
+NVCC_FLAGS = ["-std=c++17", "-O3", "-g", "-lineinfo", "--extended-lambda", "-DCORPUS_ON_GPU"]
+PLAIN_LIMIT_S = 5  # a case takes less than a second; what needs longer hangs
+TOOL_LIMIT_S = 15  # a tool needs a few seconds to start, more when many start at once
+ALONE_LIMIT_S = 60
+CASE = re.compile(r"^(RIGHT|WRONG)\((\w+)\)", re.M)
+MARK = re.compile(r"// (wrong|check) (\w+): ([\w, -]+)$", re.M)
+
+
+# ---- the cases, as their files tell ----
+
+
+def read_cases() -> list[dict]:
+    """Name, file, right or wrong and, from the comment beside the mistake, its lines and kinds."""
+    cases = []
+    for path in sorted(glob.glob(f"{TESTS}/*.cu")):
+        file = os.path.basename(path)
+        if file in HOSTCUDA_ONLY:
+            continue
+        with open(path, encoding="utf-8") as source:
+            text = source.read()
+        marks: dict[str, list[dict]] = {}
+        for mark in MARK.finditer(text):
+            line = text.count("\n", 0, mark.start()) + 1
+            marks.setdefault(mark[2], []).append({"line": line, "kinds": mark[3].split(", ")})
+        for right, name in CASE.findall(text):
+            wrong = right == "WRONG" or name in marks  # CHECK=1 names a few that else pass
+            cases.append({"case": name, "file": file, "right": not wrong,
+                          "marks": marks.get(name, [])})  # fmt: skip
+    names = [case["case"] for case in cases]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice or not cases:
+        sys.exit(f"gpu_corpus.py: {TESTS}: names of more than one case: {sorted(twice)}")
+    return cases
+
+
+# ---- processes that may crash or hang ----
+
+
+def run(command: list[str], limit: float, **env: str) -> dict:
+    """Runs a process group; {"status": exit status, negative: signal, None: it hangs, "text"}."""
+    with tempfile.TemporaryFile() as output:  # no pipe: who hangs may hold its end open
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL, env=os.environ | env,
+                                   start_new_session=True)  # fmt: skip
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # also what the process has left behind
+        except ProcessLookupError:
+            pass
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            pass  # stuck in the driver; it dies when the driver lets it
+        output.seek(0)
+        return {"status": status, "text": output.read().decode(errors="replace")}
+
+
+class Pool:
+    """Runs jobs side by side until the deadline; a job that does not start by then gives None."""
+
+    def __init__(self, workers: int, deadline: float):
+        self.threads = concurrent.futures.ThreadPoolExecutor(workers)
+        self.deadline = deadline
+
+    def map(self, function, items):
+        def job(item):
+            return None if time.monotonic() > self.deadline else function(item)
+
+        return list(self.threads.map(job, items))
+
+
+# ---- building ----
+
+
+def build_hostcuda(jobs: int) -> None:
+    make = ["make", f"-j{jobs}", f"PYTHON={sys.executable}", "CC=gcc", *BUILDS.values()]
+    if subprocess.run(make, stdout=subprocess.DEVNULL).returncode:
+        sys.exit(f"gpu_corpus.py: failed: {' '.join(make)}")
+
+
+def build_gpu(folder: str, arch: str, pool: Pool) -> tuple[str, dict[str, str]]:
+    """The corpus for the GPU, and what nvcc says of the cases that it does not build."""
+    env = os.environ | {"PYTHON": sys.executable}
+    found = subprocess.run(["tools/find_cuda.sh"], capture_output=True, text=True, env=env)
+    if found.stdout.count(" ") != 2 or found.stdout.startswith("error"):
+        sys.exit(f"gpu_corpus.py: no nvcc with cuBLAS: {found.stdout.strip()}")
+    nvcc, include, library = found.stdout.split()
+    refused = {"static_shared_too_large": "streams.cu"}
+    sources = [path for path in sorted(glob.glob(f"{TESTS}/*.cu") + [f"{TESTS}/gpu_runner.cpp"])
+               if os.path.basename(path) not in HOSTCUDA_ONLY]  # fmt: skip
+    jobs = [(path, []) for path in sources]
+    jobs += [(f"{TESTS}/{file}", ["-DCORPUS_REFUSED"]) for file in refused.values()]
+
+    def compile_one(job):
+        path, defines = job
+        target = f"{folder}/{os.path.basename(path)}{len(defines)}.o"
+        command = [nvcc, *NVCC_FLAGS, f"-arch={arch}", f"-I{include}", *defines, "-w", "-c",
+                   "-o", target, path]  # fmt: skip
+        return path, target, run(command, 180)
+
+    objects, reasons = [], {}
+    for (path, defines), (_, target, result) in zip(jobs, pool.threads.map(compile_one, jobs)):
+        if defines:
+            case = next(name for name, file in refused.items() if path.endswith(file))
+            errors = re.findall(r"error\s*: (.*)", result["text"])
+            if result["status"] == 0 or not errors:
+                sys.exit(f"gpu_corpus.py: nvcc builds {case} of {path}, which it is to refuse")
+            reasons[case] = errors[0]
+        elif result["status"] != 0:
+            sys.exit(f"gpu_corpus.py: nvcc does not build {path}:\n{result['text']}")
+        else:
+            objects.append(target)
+    program, place = f"{folder}/gpu-corpus", os.path.dirname(library)
+    link = run([nvcc, f"-arch={arch}", "-o", program, *objects, f"-L{place}",
+                f"-l:{os.path.basename(library)}", "-Xlinker", f"-rpath={place}"], 180)  # fmt: skip
+    if link["status"] != 0:
+        sys.exit(f"gpu_corpus.py: the corpus does not link:\n{link['text']}")
+    return program, reasons
+
+
+# ---- running ----
+
+
+def hostcuda_run(case: dict, build: str, folder: str) -> dict | None:
+    """What hostcuda reports, in order, and what the case read back; None: not in this build."""
+    base = f"{folder}/{build}-{case['case']}"
+    result = run([BUILDS[build], case["case"]], ALONE_LIMIT_S, HOSTCUDA_LOG=f"{base}.log",
+                 CORPUS_RESULTS=f"{base}.out")  # fmt: skip
+    if result["status"] == 2 and f"no case {case['case']}" in result["text"]:
+        return None
+    said = re.findall(r"^(?:.*/)?([\w.]+):(\d+): hostcuda \[([\w-]+)\]", read(f"{base}.log"), re.M)
+    return {"status": result["status"], "results": read(f"{base}.out"),
+            "named": [{"kind": kind, "file": file, "line": int(line)}
+                      for file, line, kind in said]}  # fmt: skip
+
+
+def gpu_run(program: str, name: str, folder: str) -> dict:
+    """The case alone on the GPU: how it ended in a word, which error CUDA gave, what it read."""
+    out = f"{folder}/gpu-{name}.out"
+    result = run([program, name], PLAIN_LIMIT_S, CORPUS_RESULTS=out)
+    ended = re.findall(r"^ended: (\w+)$", result["text"], re.M)
+    failed = re.findall(r"^.*?([\w.]+:\d+): not so: (.*)$", result["text"], re.M)
+    error = ended[-1] if ended and ended[-1] != "cudaSuccess" else None
+    status = result["status"]
+    if status is None:
+        how = "hangs"
+    elif status < 0:
+        how = signal.Signals(-status).name
+    else:
+        how = error or ("silent" if ended else f"exit {status}")
+    return {"how": how, "not_so": " ".join(failed[0]) if failed else None,
+            "good": status == 0, "results": read(out), "text": result["text"][-2000:]}  # fmt: skip
+
+
+def tool_run(program: str, case: dict, tool: str) -> dict:
+    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "50"]
+    if any("leak" in mark["kinds"] for mark in case["marks"]):  # the other wrong cases leave memory to the reset
+        command += ["--leak-check", "full"]
+    result = run([*command, program, case["case"]], TOOL_LIMIT_S)
+    return {"status": result["status"], "text": result["text"][:60000]}
+
+
+# ---- comparing ----
+
+
+def read(path: str) -> str:
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def parse_results(text: str) -> list | None:
+    """A (form, values, bounds) for each buffer; None if the case says that they are open."""
+    buffers = []
+    for line in text.splitlines():
+        if line == "open":
+            return None
+        form, size, *rest = line.split(" ")
+        raw, bounds = bytes.fromhex(rest[0]), [float(word) for word in rest[1:]]
+        code = "<" + str(len(bounds)) + ({"4": "f", "8": "d"} if form == "f" else
+                                         {"1": "B", "2": "H", "4": "I", "8": "Q"})[size]  # fmt: skip
+        buffers.append((form + size, struct.unpack(code, raw), bounds))
+    return buffers
+
+
+def compare(here: str, there: str) -> dict:
+    """hostcuda's results against the GPU's. `worst`: largest difference as a share of its bound."""
+    ours, theirs = parse_results(here), parse_results(there)
+    if ours is None or theirs is None:
+        return {"compared": "open"}
+    if not ours and not theirs:
+        return {"compared": "no output"}
+    found = {"compared": "equal", "values": 0, "floats": 0, "different_bits": 0, "worst": 0.0}
+    if [(form, len(values)) for form, values, _ in ours] != [(f, len(v)) for f, v, _ in theirs]:
+        return found | {"compared": "DIFFERENT", "where": "number or size of the buffers"}
+    for at, ((form, a, bounds), (_, b, _)) in enumerate(zip(ours, theirs)):
+        found["values"] += len(a)
+        found["floats"] += len(a) if form[0] == "f" else 0
+        for i, (x, y, bound) in enumerate(zip(a, b, bounds)):
+            if x == y or (x != x and y != y):
+                continue
+            found["different_bits"] += 1
+            share = abs(x - y) / bound if bound > 0 else math.inf
+            if not share <= 1 and "where" not in found:
+                found |= {"compared": "DIFFERENT",
+                          "where": f"buffer {at}, element {i}: {x} here, {y} there"}  # fmt: skip
+            found["worst"] = max(found["worst"], share if share <= 1 else 2.0)
+    if found["compared"] == "equal" and found["different_bits"]:
+        found["compared"] = "within bounds"
+    return found
+
+
+def origin() -> dict:
+    """Where the results come from; `sources`: 8 digits over the files, 8 over the compilers."""
+    files = sorted(path for path in glob.glob("kernels/hostcuda/**", recursive=True)
+                   if os.path.isfile(path) and not path.endswith(".md"))  # fmt: skip
+    files += ["tools/gpu_corpus.py", "tools/sanitizer_log.py"]
+    total = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            total.update(path.encode() + hashlib.sha256(file.read()).digest())
+
+    def said(*command: str) -> str:
+        if not shutil.which(command[0]):
+            return ""
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    compilers = said("g++", "--version") + said("nvcc", "--version") + " ".join(NVCC_FLAGS)
+    version = re.search(r"[Vv]ersion (\S+)", said("compute-sanitizer", "--version"))
+    top = said("git", "rev-parse", "--show-toplevel") == os.getcwd()
+    head = said("git", "rev-parse", "HEAD") if top else "unknown"
+    dirty = bool(top and said("git", "status", "--porcelain", "--", ".", ":!results"))
+    gpu = said("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    return {"commit": os.environ.get("GRADLAB_COMMIT", head), "dirty": int(dirty),
+            "sources": total.hexdigest()[:8] + hashlib.sha256(compilers.encode()).hexdigest()[:8],
+            "program": "tools/gpu_corpus.py", "device": "cuda",
+            "gpu": gpu.splitlines()[0].split(", ")[0] if gpu else "unknown",
+            "driver": gpu.splitlines()[0].split(", ")[1] if gpu else "unknown",
+            "sanitizer": version[1] if version else "unknown",
+            "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}  # fmt: skip
+
+
+def judge_cases(cases: list[dict], program: str, refused: dict, folder: str, pool: Pool) -> None:
+    """Fills in each case: hostcuda, then the right ones, then the wrong ones tool by tool."""
+    begin = time.monotonic()
+
+    def done(what: str) -> None:
+        print(f"{time.monotonic() - begin:6.1f} s  {what}", flush=True)
+
+    for build in BUILDS:
+        for case, result in zip(cases, pool.map(lambda c: hostcuda_run(c, build, folder), cases)):
+            case[build] = result
+    done(f"{len(cases)} cases on hostcuda, ordinary and CHECK=1")
+    built = [case for case in cases if case["case"] not in refused]
+    runs = pool.map(lambda case: gpu_run(program, case["case"], folder), built)
+    for case, result in zip(built, runs):
+        case["gpu"] = result
+    done(f"{len(built)} cases alone on the GPU")
+    wrong = [case for case in built if not case["right"]]
+    for tool in sanitizer_log.TOOLS:
+        for case, result in zip(wrong, pool.map(lambda c: tool_run(program, c, tool), wrong)):
+            case[tool] = result
+        done(f"{len(wrong)} wrong cases under {tool}")
+
+
+def as_line(case: dict, refused: dict) -> dict:
+    """What corpus.jsonl says of a case."""
+    line = {"kind": "corpus", "case": case["case"], "file": case["file"], "right": case["right"]}
+    gpu = case.get("gpu")
+    line["gpu"] = gpu["how"] if gpu else "not run"
+    if gpu and gpu["not_so"]:
+        line["not_so"] = gpu["not_so"]
+    if case["right"]:
+        ours = case["ordinary"] or case["check"]  # check_*.cu are in CHECK=1's corpus alone
+        line["hostcuda_good"] = bool(ours) and ours["status"] == 0 and not ours["named"]
+        line |= compare(ours["results"], gpu["results"]) if ours and gpu else {"compared": "not run"}
+        line["good"] = bool(gpu and gpu["good"]) and line["hostcuda_good"] and (
+            line["compared"] not in ("DIFFERENT", "not run"))  # fmt: skip
+        return line
+    line["marks"] = case["marks"]
+    for build in BUILDS:
+        result = case[build]
+        line[build] = result["named"] if result else "not in this build"
+    if case["case"] in refused:
+        return line | {"gpu": "refused by nvcc", "reason": refused[case["case"]]}
+    for tool in sanitizer_log.TOOLS:
+        line[tool] = tool_verdict(case.get(tool), case["file"])
+    return line
+
+
+def tool_verdict(result: dict | None, file: str) -> dict:
+    if result is None:
+        return {"how": "not run", "reports": []}
+    if sanitizer_log.failed_to_start(result["text"]):
+        return {"how": "did not start", "reports": []}
+    return {"how": "hangs" if result["status"] is None else "ran",
+            "reports": sanitizer_log.reports(result["text"], file)}  # fmt: skip
+
+
+def failures(lines: list[dict]) -> list[str]:
+    """Why the result is not to be trusted, or not good."""
+    found = [f"{line['file']}: {line['case']}: {line['compared']} {line.get('where', '')}, GPU: "
+             f"{line['gpu']} {line.get('not_so', '')}"
+             for line in lines if line["right"] and not line["good"]]  # fmt: skip
+    wrong = [line for line in lines if not line["right"] and line["gpu"] != "refused by nvcc"]
+    for tool in sanitizer_log.TOOLS:
+        missing = [line["case"] for line in wrong if line[tool]["how"] not in ("ran", "hangs")]
+        if missing:
+            found.append(f"{tool}: {len(missing)} cases not run, such as {missing[0]}")
+        elif not any(line[tool]["reports"] for line in wrong):
+            found.append(f"{tool} has named nothing at all, so its silence proves nothing")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", help="a folder")
+    parser.add_argument("--again", action="store_true", help="from OUT/corpus-raw.json alone")
+    parser.add_argument("--budget", type=float, default=240, metavar="S")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--arch", default="native", help="nvcc's -arch")
+    options = parser.parse_args()
+    base = os.path.join(options.out, "corpus")
+    if not options.again:
+        judge_all(options, base)
+    with open(f"{base}-raw.json", encoding="utf-8") as file:
+        raw = json.load(file)
+    lines = [as_line(case, raw["refused"]) | raw["common"] for case in raw["cases"]]
+    with open(f"{base}.jsonl", "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    with open(f"{base}.md", "w", encoding="utf-8") as file:
+        file.write(corpus_table.table(lines))
+    print(corpus_table.summary(lines))
+    found = failures(lines)
+    print("\n".join([*found, f"{base}.jsonl, {base}.md: {'NOT GOOD' if found else 'good'}"]))
+    return 1 if found else 0
+
+
+def judge_all(options: argparse.Namespace, base: str) -> None:
+    """Builds, runs everything and writes what was said to OUT/corpus-raw.json."""
+    missing = [need for need in ("compute-sanitizer", "nvidia-smi", "g++") if not shutil.which(need)]
+    if missing or not os.path.isdir(TESTS):
+        sys.exit(f"gpu_corpus.py: there is no {(missing or [TESTS])[0]}; it runs in the root of the "
+                 "repository on a GPU machine with the CUDA toolkit")  # fmt: skip
+    os.makedirs(options.out, exist_ok=True)
+    begin = time.monotonic()
+    pool = Pool(options.workers, begin + options.budget - TOOL_LIMIT_S)
+    cases, common = read_cases(), origin()
+    with tempfile.TemporaryDirectory(prefix="gradlab-corpus-") as folder:
+        hostcuda = pool.threads.submit(build_hostcuda, options.workers)
+        program, refused = build_gpu(folder, options.arch, pool)
+        hostcuda.result()
+        print(f"{time.monotonic() - begin:6.1f} s  built with nvcc and with hostcuda", flush=True)
+        judge_cases(cases, program, refused, folder, pool)
+    with open(f"{base}-raw.json", "w", encoding="utf-8") as file:
+        json.dump({"common": common, "refused": refused, "cases": cases}, file)
+    print(f"{time.monotonic() - begin:6.1f} s in all", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
