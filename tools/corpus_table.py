@@ -40,7 +40,7 @@ def _hostcuda_cell(case: dict, build: str) -> str:
 
 def _tool_cell(case: dict) -> str:
     """What each tool says: first what it says of the marked line, else its first report."""
-    if case["gpu"] == "refused by nvcc":
+    if case["alone"] == "refused by nvcc":
         return f"nvcc: {case['reason']}"
     cells, hanging, broken = [], [], []
     for tool in TOOLS:
@@ -65,7 +65,7 @@ def _tool_cell(case: dict) -> str:
 def summary(cases: list[dict]) -> str:
     right = [case for case in cases if case["right"]]
     wrong = [case for case in cases if not case["right"]]
-    run = [case for case in wrong if case["gpu"] != "refused by nvcc"]
+    run = [case for case in wrong if case["alone"] != "refused by nvcc"]
 
     def count(chosen, test) -> int:
         return sum(1 for case in chosen if test(case))
@@ -82,7 +82,7 @@ def summary(cases: list[dict]) -> str:
         f"the same files built by nvcc.\n\n"
         f"* **Right cases**: {good} of {len(right)} agree. {len(compared)} read results back "
         f"({sum(c['values'] for c in compared)} numbers): "
-        f"{count(compared, lambda c: c['compared'] == 'equal')} equal to the bit, "
+        f"{count(compared, lambda c: c['compared'] == 'equal')} equal, "
         f"{count(compared, lambda c: c['compared'] == 'within bounds')} within the floats' bounds "
         f"(at most {worst:.2g} of a bound), "
         f"{count(compared, lambda c: c['compared'] == 'DIFFERENT')} different. "
@@ -92,8 +92,8 @@ def summary(cases: list[dict]) -> str:
         f"* **Wrong cases**: {len(wrong)}. hostcuda names, with kind and line, "
         f"{count(wrong, lambda c: _named_by_hostcuda(c, 'ordinary'))} in the ordinary build, "
         f"{count(wrong, lambda c: _named_by_hostcuda(c, 'check'))} with CHECK=1. On the GPU alone "
-        f"{count(run, lambda c: c['gpu'] == 'silent')} pass in silence and "
-        f"{count(run, lambda c: c['gpu'] == 'hangs')} hang. compute-sanitizer's four tools together "
+        f"{count(run, lambda c: c['alone'] == 'silent')} pass in silence and "
+        f"{count(run, lambda c: c['alone'] == 'hangs')} hang. compute-sanitizer's four tools together "
         f"report something in {anywhere}, at the line of the mistake in {any_line} "
         f"({', '.join(f'{tool} {n}' for tool, n in at.items())}).\n"
     )
@@ -105,7 +105,7 @@ def table(cases: list[dict]) -> str:
     for case in cases:
         if case["right"] and not case["good"]:
             what = case.get("not_so") or case.get("where", case["compared"])
-            rows.append(f"* not equal: {case['file']}, {case['case']}: {what}; GPU: {case['gpu']}")
+            rows.append(f"* not equal: {case['file']}, {case['case']}: {what}; GPU: {case['alone']}")
     rows += ["", "named: with kind and line. **Bold**: at the line of the mistake. –: not in this "
              "build's corpus.", "",
              "| case | mistake | hostcuda | CHECK=1 | the GPU alone | compute-sanitizer |",
@@ -116,7 +116,7 @@ def table(cases: list[dict]) -> str:
         mistake = "; ".join(f"{', '.join(mark['kinds'])} ({case['file']}:{mark['line']})"
                             for mark in case["marks"])  # fmt: skip
         rows.append(f"| {case['case']} | {mistake} | {_hostcuda_cell(case, 'ordinary')} | "
-                    f"{_hostcuda_cell(case, 'check')} | {case['gpu']} | {_tool_cell(case)} |")  # fmt: skip
+                    f"{_hostcuda_cell(case, 'check')} | {case['alone']} | {_tool_cell(case)} |")  # fmt: skip
     return "\n".join(rows) + "\n"
 
 

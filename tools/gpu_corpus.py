@@ -230,7 +230,7 @@ def compare(here: str, there: str) -> dict:
         return {"compared": "open"}
     if not ours and not theirs:
         return {"compared": "no output"}
-    found = {"compared": "equal", "values": 0, "floats": 0, "different_bits": 0, "worst": 0.0}
+    found = {"compared": "equal", "values": 0, "floats": 0, "unequal": 0, "worst": 0.0}
     if [(form, len(values)) for form, values, _ in ours] != [(f, len(v)) for f, v, _ in theirs]:
         return found | {"compared": "DIFFERENT", "where": "number or size of the buffers"}
     for at, ((form, a, bounds), (_, b, _)) in enumerate(zip(ours, theirs)):
@@ -239,13 +239,13 @@ def compare(here: str, there: str) -> dict:
         for i, (x, y, bound) in enumerate(zip(a, b, bounds)):
             if x == y or (x != x and y != y):
                 continue
-            found["different_bits"] += 1
+            found["unequal"] += 1
             share = abs(x - y) / bound if bound > 0 else math.inf
             if not share <= 1 and "where" not in found:
                 found |= {"compared": "DIFFERENT",
                           "where": f"buffer {at}, element {i}: {x} here, {y} there"}  # fmt: skip
             found["worst"] = max(found["worst"], share if share <= 1 else 2.0)
-    if found["compared"] == "equal" and found["different_bits"]:
+    if found["compared"] == "equal" and found["unequal"]:
         found["compared"] = "within bounds"
     return found
 
@@ -307,7 +307,7 @@ def as_line(case: dict, refused: dict) -> dict:
     """What corpus.jsonl says of a case."""
     line = {"kind": "corpus", "case": case["case"], "file": case["file"], "right": case["right"]}
     gpu = case.get("gpu")
-    line["gpu"] = gpu["how"] if gpu else "not run"
+    line["alone"] = gpu["how"] if gpu else "not run"
     if gpu and gpu["not_so"]:
         line["not_so"] = gpu["not_so"]
     if case["right"]:
@@ -322,7 +322,7 @@ def as_line(case: dict, refused: dict) -> dict:
         result = case[build]
         line[build] = result["named"] if result else "not in this build"
     if case["case"] in refused:
-        return line | {"gpu": "refused by nvcc", "reason": refused[case["case"]]}
+        return line | {"alone": "refused by nvcc", "reason": refused[case["case"]]}
     for tool in sanitizer_log.TOOLS:
         line[tool] = tool_verdict(case.get(tool), case["file"])
     return line
@@ -340,9 +340,9 @@ def tool_verdict(result: dict | None, file: str) -> dict:
 def failures(lines: list[dict]) -> list[str]:
     """Why the result is not to be trusted, or not good."""
     found = [f"{line['file']}: {line['case']}: {line['compared']} {line.get('where', '')}, GPU: "
-             f"{line['gpu']} {line.get('not_so', '')}"
+             f"{line['alone']} {line.get('not_so', '')}"
              for line in lines if line["right"] and not line["good"]]  # fmt: skip
-    wrong = [line for line in lines if not line["right"] and line["gpu"] != "refused by nvcc"]
+    wrong = [line for line in lines if not line["right"] and line["alone"] != "refused by nvcc"]
     for tool in sanitizer_log.TOOLS:
         missing = [line["case"] for line in wrong if line[tool]["how"] not in ("ran", "hangs")]
         if missing:

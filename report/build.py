@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""Fills and builds the report: every number in it comes from results.
+
+  report/build.py [LANG=en|zh] [FROM="folder or file …"] [DRAFT=1] [OUT=file.pdf]
+
+Parts whose results are missing or stale stop it, with the command that mends each; DRAFT=1 builds
+all the same and marks them. What is optional (lab scores, a GPU) leaves a marked gap. Equal results
+give an equal PDF, bit for bit.
+"""
+
+import calendar
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import catalogue
+import freshness
+import latex
+import lint
+import parts
+import store
+import units
+import words
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+DEFAULT_FROM = ["results/local"]
+
+
+class ReportError(Exception):
+    """The report cannot be built; the text says why and what mends it."""
+
+
+class Report:
+    """What the parts see: results, freshness, words of the language, and the values they leave."""
+
+    def __init__(self, results, fresh, lang):
+        self.results, self.fresh, self.lang = results, fresh, lang
+        self.values = {}
+
+    def t(self, text, **fields):
+        return words.translate(self.lang, text, **fields)
+
+    def set(self, key, value):
+        """A number for the text: \\val{key}."""
+        self.values[key] = value
+
+
+def parse(arguments):
+    options = {"LANG": "en", "FROM": "", "DRAFT": "", "OUT": "", "BUILD": ""}
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if not equals or name not in options:
+            raise ReportError(f"'{word}': options are {', '.join(options)}, each as NAME=value")
+        options[name] = value
+    if options["LANG"] not in ("en", "zh"):
+        raise ReportError(f"LANG={options['LANG']}: use en or zh")
+    if options["DRAFT"] not in ("", "0", "1"):
+        raise ReportError(f"DRAFT={options['DRAFT']}: use 1, or leave it out")
+    return options
+
+
+def read_names(path):
+    """{"title": …, "authors": [...]} of names.txt."""
+    names = {"title": "", "title-zh": "", "course": "", "authors": []}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    for number, row in enumerate(text.splitlines(), 1):
+        if not row.strip() or row.startswith("#"):
+            continue
+        key, colon, value = row.partition(":")
+        key, value = key.strip(), value.strip()
+        if not colon or key not in (*names, "author") or key == "authors":
+            raise ReportError(f"{path}:{number}: '{row}' is not 'key: value' with one of title, "
+                              "title-zh, course, author")  # fmt: skip
+        if key == "author":
+            names["authors"].append(value)
+        else:
+            names[key] = value
+    return names
+
+
+class Filler:
+    """Builds every part and writes what LaTeX reads: one file a part, values, provenance."""
+
+    def __init__(self, report, folder, draft):
+        self.report, self.folder, self.draft = report, folder, draft
+        self.env = latex.environment()
+        self.unfinished = unfinished(ROOT)
+        self.refused, self.gaps = [], []  # (title, reason, command that mends it)
+        self.used, self.ledger, self.missing = [], [], {}
+
+    def render(self, template, **fields):
+        return self.env.get_template(template).render(**fields)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def fill(self):
+        done = {}
+        for part in catalogue.PARTS:
+            for lane in part.lanes:
+                done.setdefault(part.id, []).append((lane, self._build(part, lane)))
+        # one lane is enough: a report from a GPU machine may have no numbers of a processor
+        for part in catalogue.PARTS:
+            shown = any(items is not None for _, items in done[part.id])
+            for lane, items in done[part.id]:
+                if items is None:
+                    self._gap(part, lane, must=not (part.optional or shown))
+                else:
+                    self._show(part, lane, items)
+        self._write_values()
+        self._write_provenance()
+
+    def _build(self, part, lane):
+        try:
+            return part.build(self.report, lane)
+        except parts.Missing as missing:
+            self.missing[part.id, lane] = missing
+            return None
+
+    def _name(self, part, lane):
+        return f"{part.id}-{lane}" if lane else part.id
+
+    def _gap(self, part, lane, must):
+        missing = self.missing[part.id, lane]
+        title = self.report.t(part.title) + (f" ({lane.upper()})" if lane else "")
+        if (
+            self.unfinished
+        ):  # a student's own build: what it cannot do yet is no fault of the report
+            missing = parts.Missing(
+                f"{self.report.t('not implemented yet')}: {self.unfinished}", missing.mend
+            )
+            must = False
+        (self.refused if must else self.gaps).append((title, missing.reason, missing.mend))
+        self.write(f"{self._name(part, lane)}.tex", self.render(
+            "gap.tex.j2", title=title, reason=missing.reason, mend=missing.mend))  # fmt: skip
+
+    def _show(self, part, lane, items):
+        text = []
+        for item in items:
+            faults = self.report.fresh.faults(item.lines)
+            if faults:
+                mend = catalogue.mend(item.lines)
+                self.refused.append(
+                    (f"{self.report.t(part.title)}, {item.id}", "; ".join(faults), mend)
+                )
+            mark = "; ".join(faults)
+            text.append(
+                self._table(item, mark) if isinstance(item, parts.Table) else self._plot(item, mark)
+            )
+            if item.lines:
+                self.used.append(item)
+        self.write(f"{self._name(part, lane)}.tex", "\n".join(text))
+
+    def _table(self, table, mark):
+        rows = [row if row is None else [_cell(c) for c in row] for row in table.rows]
+        for row in table.rows:
+            if row is not None:
+                self.ledger.append({"table": table.id, "row": [_entry(c) for c in row]})
+        return self.render(
+            "table.tex.j2", id=latex.Tex(table.id), caption=table.caption, columns=latex.Tex(table.columns),
+            header=table.header, groups=table.groups, rules=parts.groups_rules(table.groups),
+            rule=lambda a, b: latex.Tex(f"{a}-{b}"), rows=rows, note=table.note, mark=mark,
+        )  # fmt: skip
+
+    def _plot(self, plot, mark):
+        import style
+
+        name = f"{plot.id}.pdf"
+        style.save(plot.draw, plot.size, self.folder / name)
+        return self.render("plot.tex.j2", id=latex.Tex(plot.id), caption=plot.caption, file=latex.Tex(name),
+                           width=plot.width, mark=mark)  # fmt: skip
+
+    def _write_values(self):
+        for key, value in sorted(self.report.values.items()):
+            self.ledger.append({"value": key, **_entry(value)})
+        self.write("values.tex", self.render("values.tex.j2", values={
+            latex.Tex(key): value.text for key, value in sorted(self.report.values.items())}))  # fmt: skip
+        text = json.dumps(self.ledger, indent=1, ensure_ascii=False)
+        self.write("values.json", text + "\n")
+
+    def _write_provenance(self):
+        origins, rows = catalogue.Origins(), []
+        for item in self.used:
+            kind = "tab" if isinstance(item, parts.Table) else "fig"
+            rows.append((latex.Tex(f"{kind}:{item.id}"), kind, origins.add(item.lines),
+                         parts.commands_of(item.lines)))  # fmt: skip
+        self.write("provenance.tex", self.render(
+            "provenance.tex.j2", rows=rows, origins=origins.table(), t=self.report.t,
+            notes=self.report.results.notes))  # fmt: skip
+
+
+def _cell(value):
+    return latex.escape(value.text if isinstance(value, units.Value) else value)
+
+
+def _entry(value):
+    if not isinstance(value, units.Value):
+        return {"text": str(value)}
+    return {"text": value.text, "raw": value.raw, "scale": value.scale, "source": value.source}
+
+
+def unfinished(root):
+    """What the last measurement said of operations that are not written yet; empty if nothing."""
+    try:
+        failures = json.loads(
+            (root / "results/local/report/failures.json").read_text(encoding="utf-8")
+        )
+    except (OSError, ValueError):
+        return ""
+    return next((text for text in failures.values() if "not implemented" in text), "")
+
+
+def latest_time(lines):
+    """Seconds since 1970 of the latest result used: the date of the report."""
+    times = [line["time"] for line in lines]
+    if not times:
+        return 0
+    try:
+        return calendar.timegm(time.strptime(max(times), "%Y-%m-%dT%H:%M:%SZ"))
+    except ValueError:
+        return 0
+
+
+def write_preamble(filler, names, lang, xelatex, epoch, draft):
+    title = names["title-zh"] if lang == "zh" and names["title-zh"] else names["title"]
+    foreign = latex.foreign(title + names["course"] + "".join(names["authors"]))
+    if foreign and not xelatex:
+        raise ReportError(f"names.txt: pdflatex has no letters for {foreign}; install xelatex with "
+                          "'make setup report-zh', or write them in Latin letters")  # fmt: skip
+    filler.write("preamble.tex", filler.render(
+        "preamble.tex.j2", title=title, course=names["course"], authors=names["authors"],
+        date=time.strftime("%Y-%m-%d", time.gmtime(epoch)), xelatex=xelatex, draft=draft,
+        lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t))  # fmt: skip
+    return xelatex
+
+
+def run_latex(source, folder, xelatex, epoch):
+    """LaTeX until nothing changes; what it complains about stops the report."""
+    engine = "xelatex" if xelatex else "pdflatex"
+    for program in ("latexmk", engine):
+        if not shutil.which(program):
+            goal = "report-zh" if xelatex else "report"
+            raise ReportError(f"{program} is missing; install it with: make setup {goal}\n  (Debian: "
+                              f"{' '.join(words.PACKAGES[goal])})")  # fmt: skip
+    env = dict(os.environ, SOURCE_DATE_EPOCH=str(epoch), FORCE_SOURCE_DATE="1", LC_ALL="C.UTF-8",
+               TEXINPUTS=f"{folder}:{source.parent}:", TZ="UTC", max_print_line="1000")  # fmt: skip
+    env.pop("LANG", None)  # make exports LANG=zh, which is no locale
+    command = ["latexmk", "-pdfxe" if xelatex else "-pdf", "-interaction=nonstopmode",
+               "-halt-on-error", "-silent", f"-outdir={folder}", str(source)]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    log = folder / f"{source.stem}.log"
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if done.returncode != 0:
+        said = [row for row in text.splitlines() if row.startswith("!") or row.startswith("l.")]
+        first = "\n  ".join(said[:4]) or done.stderr.strip()[-300:] or done.stdout.strip()[-300:]
+        raise ReportError(f"{engine} stopped; {log}:\n  {first}")
+    bad = [row for row in text.splitlines() if lint.LOG_FAULT.search(row)]
+    if bad:
+        raise ReportError(f"the page is not right ({log}):\n  " + "\n  ".join(bad[:8]))
+    return folder / f"{source.stem}.pdf"
+
+
+def grouped(refused):
+    """Parts with the same fault and cure are said once."""
+    titles = {}
+    for title, reason, mend in refused:
+        titles.setdefault((reason, mend), []).append(title)
+    return [(", ".join(names), reason, mend) for (reason, mend), names in titles.items()]
+
+
+def say_refused(refused):
+    rows = ["these parts cannot be shown:"]
+    for titles, reason, mend in grouped(refused):
+        rows.append(f"  {titles}: {reason}\n    mend: {mend}")
+    return "\n".join([*rows, "  or measure all of it again with 'make report AGAIN=1', "
+                      "or build with DRAFT=1, which marks it"])  # fmt: skip
+
+
+def main(arguments):
+    options = parse(arguments)
+    lang, draft = options["LANG"], options["DRAFT"] == "1"
+    source = HERE / ("report-zh.tex" if lang == "zh" else "report.tex")
+    folder = Path(options["BUILD"] or HERE / "build" / lang).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    names = read_names(HERE / "names.txt")
+    places = options["FROM"].split() or DEFAULT_FROM
+    results = store.read(ROOT, places)
+    for note in results.notes:
+        print(f"note: {note}")
+    if not results.lines:
+        raise ReportError(f"no results in {', '.join(places)}; 'make report' without FROM measures the "
+                          "short ones, or give FROM=folder")  # fmt: skip
+    report = Report(results, freshness.Freshness(ROOT), lang)
+    xelatex = lang == "zh" or bool(latex.foreign("".join(names["authors"]) + names["title"]) and
+                                   shutil.which("xelatex"))  # fmt: skip
+    _use_style(lang)
+    filler = Filler(report, folder, draft)
+    filler.fill()
+    if filler.refused and not draft:
+        raise ReportError(say_refused(filler.refused))
+    faults = lint.check(source, set(report.values))
+    if faults:
+        raise ReportError("\n  ".join([f"{len(faults)} faults in {source.name}:", *faults]))
+    epoch = latest_time([line for item in filler.used for line in item.lines])
+    write_preamble(filler, names, lang, xelatex, epoch, draft)
+    pdf = run_latex(source, folder, xelatex, epoch)
+    out = Path(options["OUT"] or HERE / "build" / f"{source.stem}.pdf")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(pdf, out)
+    for titles, reason, mend in grouped([*filler.gaps, *filler.refused]):
+        print(f"gap: {titles}: {reason} (mend: {mend})")
+    print(f"report  {os.path.relpath(out)}: {len(filler.used)} tables and plots")
+
+
+def _use_style(lang):
+    import style
+
+    font = words.font_file() if lang == "zh" else None
+    if lang == "zh" and not font:
+        raise ReportError("no Chinese font; install it with: make setup report-zh\n  (Debian: "
+                          f"{' '.join(words.PACKAGES['report-zh'])})")  # fmt: skip
+    style.use(font)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except ReportError as error:
+        sys.exit(f"report: {error}")
+    except ModuleNotFoundError as error:
+        sys.exit(f"report: {sys.executable} lacks {error.name}; run: make setup report")

@@ -1,0 +1,82 @@
+"""The parts of the report, in its order, and where each result came from."""
+
+import operators
+import parts
+import pictures
+import steps
+import training
+from parts import Part
+
+PARTS = [
+    Part("machine", "Machine and software", pictures.machine, lanes=("",)),
+    Part("scores", "Lab scores", pictures.scores, lanes=("",), optional=True),
+    Part("final", "Training", training.final),
+    Part("curves", "Loss and accuracy", training.curves),
+    Part("confusion", "Confusion matrix", pictures.confusion),
+    Part("filters", "First-layer filters", pictures.filters),
+    Part("wrong", "Misclassified images", pictures.wrong, optional=True),
+    Part("conv", "Convolution", operators.convolutions),
+    Part("convs", "Convolution time", operators.convolution_plot),
+    Part("ops", "Forward and backward", operators.forward_backward),
+    Part("steps", "Training steps", steps.table),
+    Part("batch", "Training steps and batch size", steps.batch_plot, optional=True),
+    Part("profile", "Operations of a training step", operators.profile),
+    Part("roofline", "Roofline", operators.roofline),
+    Part("ladder", "Kernel ladder", operators.ladder, optional=True),
+    Part("memory", "Memory", steps.memory, lanes=("gpu",), optional=True),
+    Part(
+        "gradcheck",
+        "Errors of gradient checks",
+        pictures.gradient_errors,
+        lanes=("",),
+        optional=True,
+    ),
+    Part("epochs", "Training, epoch by epoch", training.epochs),
+]
+
+
+class Origins:
+    """States of code on machines that results came from, numbered in the order of their first use."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, lines):
+        """Numbers of the origins of these lines, as text: "1, 3"."""
+        numbers = set()
+        for line in lines:
+            if line["kind"] == "epoch":
+                continue  # its run line says the same
+            commit = str(line.get("commit") or "unknown")[:10] + ("+" if line.get("dirty") else "")
+            ours = line.get("ours_run") or {}
+            key = (
+                line["program"],
+                commit,
+                line["sources"],
+                ours.get("sources") or "",
+                line.get("gpu") or line.get("machine") or "",
+                str(line.get("threads") or ""),
+            )
+            row = self.rows.setdefault(
+                key, {"number": len(self.rows) + 1, "days": set(), "places": set()}
+            )
+            row["days"].add(line["time"][:10])
+            row["places"].add(str(line.path))
+            numbers.add(row["number"])
+        return ", ".join(str(n) for n in sorted(numbers))
+
+    def table(self):
+        """One list of texts per origin: number, program, commit, sources, device, threads, dates, files."""
+        return [[str(row["number"]), key[0], key[1], key[2] + (f" / {key[3]}" if key[3] else ""), key[4],
+                 key[5], _span(row["days"]), ", ".join(sorted(row["places"]))]
+                for key, row in self.rows.items()]  # fmt: skip
+
+
+def _span(days):
+    return min(days) if len(days) == 1 else f"{min(days)} .. {max(days)}"
+
+
+def mend(lines):
+    """The commands that measure these lines again."""
+    return "; ".join(f"{command} SEED={seeds}" if ", " in seeds else command
+                     for command, seeds in parts.commands_of(lines))  # fmt: skip

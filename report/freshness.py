@@ -1,0 +1,102 @@
+"""Whether results still belong to the code that lies here, and whether they may share a table.
+
+`sources` of a result is 16 hexadecimal digits: 8 over the source files, 8 over compiler, flags and
+libraries. On this machine both must be as they are now; of another machine the first 8 are compared,
+for its compiler is another one, and rightly so.
+"""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import store
+
+
+def twin_code(root):
+    """The first half of `sources` of baseline/'s programs, as baseline/lines.py computes it."""
+    digest = hashlib.sha256()
+    for path in sorted((Path(root) / "baseline").glob("*.py"), key=lambda p: p.name):
+        if not path.name.startswith("test_"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:8]
+
+
+class Freshness:
+    def __init__(self, root, here=("results/local",)):
+        self.root, self.here = Path(root), here
+        self.commit, self.ours = store.build_info(root)
+        self.twin = twin_code(root)
+
+    def fault(self, line):
+        """Why a line must not be used, in words; empty if it may be. A comparison is made by two
+        programs, and names the other's run in `ours_run`."""
+        if line.get("ours_run"):
+            fault = self._ours(line, line["ours_run"])
+        elif line.ours:
+            return self._ours(line, line)
+        elif line.get("ours") or line.get("times"):
+            fault = "it does not say which build of ours was timed"
+        else:
+            fault = ""
+        return fault or ("" if line["sources"][:8] == self.twin else "other code of baseline/")
+
+    def _ours(self, line, fields):
+        if self.ours is None:
+            return "nothing is built here to compare it with (make build/float/train)"
+        sources = fields.get("sources") or ""
+        if sources[:8] != self.ours[:8]:
+            return "other code of labs/, solution/ or kernels/"
+        local = any(Path(line.path).is_relative_to(folder) for folder in self.here)
+        if local and fields.get("real", "float") == "float" and sources != self.ours:
+            return "built with another compiler, other flags or libraries than now"
+        return ""
+
+    def pick(self, lines):
+        """Of lines that measured the same thing: the latest one that may be used, else the latest."""
+        if not lines:
+            return None
+        return max(lines, key=lambda line: (not self.fault(line), line["time"]))
+
+    def faults(self, lines):
+        """What is wrong with a table or plot made of these lines; [] if nothing is."""
+        found = []
+        for line in lines:
+            fault = self.fault(line)
+            if fault and fault not in (f for f, _ in found):
+                found.append((fault, line.where))
+        texts = [f"{where}: {fault}" for fault, where in found]
+        for what, name in (("machine", "devices"), ("gpu", "devices"), ("dataset", "data sets")):
+            values = sorted({str(line.get(what)) for line in lines if line.get(what)
+                             and not (what == "dataset" and _has_own_data(line))})  # fmt: skip
+            if len(values) > 1:
+                texts.append(f"{name} are mixed: {', '.join(values)}")
+        for side, ours in (("ours", True), ("PyTorch's", False)):
+            hashes = sorted({(line["program"], line["sources"]) for line in lines
+                             if line.ours == ours})  # fmt: skip
+            programs = [program for program, _ in hashes]
+            if len(programs) != len(set(programs)):
+                texts.append(f"{side} come from several states of the code: "
+                             + ", ".join(f"{p} {h}" for p, h in hashes))  # fmt: skip
+        return texts
+
+    def describe_commit(self):
+        """Commit of the report itself, "+" if the tree differs from it outside of results/."""
+        if not self.commit:
+            return "unknown"
+        command = [
+            "git",
+            "-C",
+            str(self.root),
+            "status",
+            "--porcelain",
+            "--",
+            ".",
+            ":(exclude)results",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return self.commit[:12] + ("+" if done.returncode == 0 and done.stdout else "")
+
+
+def _has_own_data(line):
+    """Net m has images of its own by design, and single operations run on random numbers."""
+    return line.get("net") == "m" or line.get("dataset") == "random"

@@ -1,0 +1,86 @@
+"""What a report is made of: parts, each a few tables or plots, or the reason why there are none."""
+
+from dataclasses import dataclass, field
+
+
+class Missing(Exception):
+    """No results for a part: what is missing, and the command that makes it."""
+
+    def __init__(self, reason, mend):
+        super().__init__(reason)
+        self.reason, self.mend = reason, mend
+
+
+@dataclass
+class Table:
+    id: str
+    caption: str
+    columns: str  # of tabular: "lrr"
+    header: list
+    rows: list  # lists of units.Value or str; None for a little space
+    lines: list  # store.Line of every result used
+    groups: list = field(default_factory=list)  # headings above the header: (text, columns)
+    note: str = ""
+
+
+@dataclass
+class Plot:
+    id: str
+    caption: str
+    draw: object  # called with a matplotlib figure
+    lines: list
+    size: tuple = (5.6, 3.0)  # inches
+    width: float = 0.9  # of the line
+
+
+@dataclass
+class Part:
+    """`build(report, lane)` returns tables and plots or raises Missing. An optional part may be
+    missing from a finished report, where a marked gap says how to fill it."""
+
+    id: str
+    title: str
+    build: object
+    lanes: tuple = ("cpu", "gpu")
+    optional: bool = False
+
+
+def groups_rules(groups):
+    """First and last column of each heading that has a text, for its rule."""
+    rules, at = [], 1
+    for text, width in groups:
+        if text:
+            rules.append((at, at + width - 1))
+        at += width
+    return rules
+
+
+_GOALS = {"train": "train", "predict": "predict", "baseline/train.py": "baseline",
+          "baseline/profile_step.py": "baseline", "baseline/bench_step.py": "bench-step",
+          "baseline/bench_ops.py": "bench-ops"}  # fmt: skip
+
+
+def command_of(line, seeds=True):
+    """The make command that writes such a line."""
+    if line.get("command"):
+        return line["command"]
+    if line["program"] == "baseline/bench_gpu.py":
+        return "make gpu-suite OUT=dir STAGES=steps"
+    goal = _GOALS.get(line["program"])
+    if not goal:
+        return line["program"]
+    names = ["net", "device", "dataset", *(["batch"] if goal == "bench-step" else [])]
+    words = [f"make {goal}", *(f"{n.upper()}={line.get(n)}" for n in names if line.get(n))]
+    words += ["PROFILE=1"] if line["kind"] == "profile" else []
+    words += ["RESUME=checkpoint OUT=dir"] if goal == "predict" else []
+    return " ".join(words)
+
+
+def commands_of(lines):
+    """Commands of lines that may differ in their seeds: [("make train …", "1, 2, 3")]."""
+    seeds = {}
+    for line in lines:
+        if line["kind"] != "epoch":  # its run line says the same
+            seeds.setdefault(command_of(line), set()).add(line.get("seed"))
+    return [(command, ", ".join(str(s) for s in sorted(s for s in found if s is not None)))
+            for command, found in seeds.items()]  # fmt: skip

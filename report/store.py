@@ -1,0 +1,256 @@
+"""Reading results: JSON lines with their origin, damaged ones named, runs put together.
+
+Nothing is repaired here and nothing is guessed: what cannot be understood is left out and said so
+(`Results.notes`), and the report prints those words in its appendix.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# What a line must hold to be used, by kind: name and type. `float` also takes whole numbers and
+# null, which stands for NaN; other fields are welcome and ignored.
+_ORIGIN = {"program": str, "sources": str, "time": str}
+_KINDS = {
+    "run": {"net": str, "dataset": str, "device": str, "seed": int},
+    "epoch": {"net": str, "epoch": int, "train_loss": float, "train_acc": float,
+              "test_loss": float, "test_acc": float, "train_s": float, "images_per_s": float},
+    "bench_step": {"net": str, "batch": int, "device": str, "ours": dict, "twin": dict,
+                   "ratio": dict, "images": int},
+    "bench_gpu": {"net": str, "batch": int, "times": dict, "best_rival": str, "ratio": float},
+    "bench_op": {"op": str, "pass": str, "mode": str, "device": str, "ours": dict, "twin": dict,
+                 "ratio": dict},
+    "peak": {"device": str, "flops_per_s": float, "bytes_per_s": float},
+    "profile": {"op": str, "device": str, "calls": int, "seconds": float, "steps": int},
+    "predictions": {"net": str, "device": str, "confusion": list, "wrong_index": list},
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Line:
+    """One JSON object and where it stands."""
+
+    fields: dict
+    path: Path
+    number: int
+
+    def __getitem__(self, name):
+        return self.fields[name]
+
+    def get(self, name, default=None):
+        return self.fields.get(name, default)
+
+    @property
+    def where(self):
+        return f"{self.path}:{self.number}"
+
+    @property
+    def lane(self):
+        """Which part of the report it belongs to: a GPU's numbers never meet a processor's."""
+        return {"cpu": "cpu", "cuda": "gpu"}.get(self.get("device"))
+
+    @property
+    def ours(self):
+        return self.get("framework") != "pytorch"
+
+    @property
+    def hardware(self):
+        """What one table may have one of."""
+        return self.get("gpu") or self.get("machine") or "unknown machine"
+
+
+@dataclass(eq=False)
+class Run:
+    """A training run: its first line and its epochs, in order."""
+
+    start: Line
+    epochs: list = field(default_factory=list)
+
+    @property
+    def options(self):
+        """The options of the run, as our trainer's line has them; the twin keeps them apart."""
+        return self.start.get("options") or self.start.fields
+
+    @property
+    def planned(self):
+        return self.options.get("epochs") or 0
+
+    @property
+    def complete(self):
+        return self.planned > 0 and [e["epoch"] for e in self.epochs] == list(
+            range(1, self.planned + 1)
+        )
+
+    @property
+    def lines(self):
+        return [self.start, *self.epochs]
+
+    @property
+    def recipe(self):
+        """Runs of one recipe differ in nothing but the seed (and in who trained)."""
+        o, s = self.options, self.start
+        names = (
+            "batch",
+            "epochs",
+            "opt",
+            "lr",
+            "momentum",
+            "nesterov",
+            "wd",
+            "sched",
+            "aug",
+            "limit",
+        )
+        return (s["net"], s["dataset"], s["device"], s.get("real", "float"),
+                *(o.get(name) for name in names))  # fmt: skip
+
+    @property
+    def summary(self):
+        """Where a run that did not reach its end stands."""
+        return f"{self.start.where}: {len(self.epochs)} of {self.planned} epochs"
+
+
+class Results:
+    def __init__(self):
+        self.lines, self.runs, self.grades, self.notes = [], [], [], []
+
+    def of(self, kind, lane, **wanted):
+        """Lines of a kind on `cpu` or `gpu` whose fields are as wanted; the latest one last."""
+        found = [
+            line for line in self.lines
+            if line["kind"] == kind and line.lane == lane
+            and all(line.get(name) == value for name, value in wanted.items())
+        ]  # fmt: skip
+        return sorted(found, key=lambda line: line["time"])
+
+
+def _finite(value):
+    """null, NaN and infinity are all `None`: not a number that a report could print."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_finite(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return value
+
+
+def _lacking(fields):
+    """What a line lacks, in words; empty if it can be used."""
+    for name, kind in {**_ORIGIN, **_KINDS[fields["kind"]]}.items():
+        if name not in fields:
+            return f"no field {name}"
+        value = fields[name]
+        good = (
+            (value is None or isinstance(value, (int, float)))
+            if kind is float
+            else isinstance(value, kind)
+        )
+        if not good or isinstance(value, bool):
+            return f"field {name} is {value!r}"
+    for name in ("ours", "twin", "ratio"):
+        if isinstance(fields.get(name), dict) and not _sound(fields[name]):
+            return f"field {name} has no median, quartiles and samples"
+    return ""
+
+
+def _sound(figures):
+    numbers = [figures.get("median"), *(figures.get("quartiles") or [None])]
+    return len(numbers) == 3 and all(isinstance(n, (int, float)) for n in numbers)
+
+
+def _read_file(results, path, name):
+    """Adds the lines of one file."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    for number, row in enumerate(text.split("\n"), 1):
+        if not row.strip():
+            continue
+        try:
+            fields = _finite(json.loads(row))
+        except ValueError:
+            half = number == text.count("\n") + 1
+            why = "half a line (the program was stopped while it wrote)" if half else "not JSON"
+            results.notes.append(f"{name}:{number}: {why}; left out")
+            continue
+        if not isinstance(fields, dict) or fields.get("kind") not in _KINDS:
+            continue  # of a kind that this report does not show
+        fields.setdefault("device", "cuda" if fields["kind"] == "bench_gpu" else None)
+        lacking = _lacking(fields)
+        if lacking:
+            results.notes.append(f"{name}:{number}: {lacking}; left out")
+            continue
+        results.lines.append(Line(fields, name, number))
+
+
+def _join_runs(results):
+    """Each epoch belongs to the run line before it in its file; a resumed run has two."""
+    current, latest = {}, {}
+    for line in results.lines:
+        key = (line.path, line["program"], line.get("net"), line.get("seed"))
+        if line["kind"] == "run":
+            run = Run(line)
+            before = latest.get(key)
+            # a resumed run writes its options again and goes on counting epochs
+            if before and not before.complete and before.recipe == run.recipe:
+                current[key] = before
+                continue
+            current[key] = latest[key] = run
+            results.runs.append(run)
+        elif line["kind"] == "epoch":
+            run = current.get(key)
+            if run is None:
+                results.notes.append(
+                    f"{line.where}: an epoch without the line of its run; left out"
+                )
+            elif run.epochs and line["epoch"] <= run.epochs[-1]["epoch"]:
+                results.notes.append(f"{line.where}: epoch {line['epoch']} comes twice; left out")
+            else:
+                run.epochs.append(line)
+    results.notes += [f"{run.summary}: not finished; left out" for run in results.runs
+                      if not run.complete]  # fmt: skip
+    results.runs = [run for run in results.runs if run.complete]
+
+
+def _read_grade(results, path, name):
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["schema"] != "gradlab-grade/1":
+            raise ValueError(f"schema {document['schema']}")
+        score = document["score"]
+        if not all(isinstance(score[k], int) for k in ("points", "max")):
+            raise ValueError("points are not whole numbers")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        results.notes.append(f"{name}: no grade that can be read ({error}); left out")
+        return
+    results.grades.append((name, document))
+
+
+def read(root, places):
+    """All results of files and folders `places`, relative to `root`, in order of their names."""
+    results = Results()
+    root = Path(root)
+    for place in places:
+        path = root / place
+        if not path.exists():
+            results.notes.append(f"{place}: no such file or folder")
+            continue
+        files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+        for file in files:
+            name = file.relative_to(root) if file.is_relative_to(root) else file
+            _read_file(results, file, name)
+    _join_runs(results)
+    for file in sorted(root.glob("build/grade/lab*/grade.json")):
+        _read_grade(results, file, file.relative_to(root))
+    return results
+
+
+def build_info(root):
+    """(commit, sources) of the programs built now in float, or (None, None) if there are none."""
+    path = Path(root) / "build" / "float" / "build_info.c"
+    if not path.exists():
+        return None, None
+    text = path.read_text(encoding="utf-8")
+    found = [re.search(rf'{name}\[\] = "(.*)"', text) for name in ("build_commit", "build_sources")]
+    return tuple(match[1] if match else None for match in found)

@@ -1,0 +1,135 @@
+"""A small repository with results of every kind, in which the report is built."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+REPORT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPORT))
+sys.dont_write_bytecode = True
+
+CODE, BUILD = "0123abcd", "89ef4567"  # of our programs: files, and compiler with flags
+
+
+def figures(middle):
+    return {"median": middle, "quartiles": [middle * 0.97, middle * 1.04],
+            "samples": [middle * 0.97, middle, middle * 1.04]}  # fmt: skip
+
+
+class Lab:
+    """The repository: `write` adds a file of lines, `build` makes the report."""
+
+    def __init__(self, root):
+        self.root = root
+        (root / "build/float").mkdir(parents=True)
+        (root / "baseline").mkdir()
+        (root / "baseline/lines.py").write_text("# a program\n")
+        (root / "build/float/build_info.c").write_text(
+            f'const char build_commit[] = "feed";\nconst char build_sources[] = "{CODE}{BUILD}";\n'
+        )
+        code = hashlib.sha256(b"lines.py\0# a program\n\0").hexdigest()[:8]
+        self.twin = code + "77777777"
+
+    def common(self, ours, device="cpu", /, **fields):
+        line = {"commit": "feed", "dirty": 0, "time": "2026-11-21T12:00:00Z", "dataset": "cifar10",
+                "device": device, "machine": "Test_CPU & Co", "threads": 2, "seed": 1}  # fmt: skip
+        line |= {"gpu": "Test GPU"} if device == "cuda" else {}
+        line |= {"program": "train", "sources": CODE + BUILD} if ours else {
+            "program": "baseline/train.py", "sources": self.twin, "framework": "pytorch",
+            "torch": "2.13.0"}  # fmt: skip
+        return line | fields
+
+    def compared(self, program, device="cpu", /, **fields):
+        return self.common(False, device, program=program, busy=0.01,
+                           ours_run={"sources": CODE + BUILD, "real": "float"}, **fields)  # fmt: skip
+
+    def training(self, net="a", seeds=(1, 2), epochs=3, device="cpu"):
+        lines = []
+        for ours in (True, False):
+            for seed in seeds:
+                options = {"net": net, "batch": 64, "epochs": epochs, "opt": "sgd", "lr": 0.05,
+                           "momentum": 0, "nesterov": 0, "wd": 0, "sched": "cosine", "aug": "none",
+                           "limit": 0}  # fmt: skip
+                own = options if ours else {"options": options}
+                lines.append(
+                    self.common(ours, device, kind="run", **{"net": net, **own}) | {"seed": seed}
+                )
+                for i in range(epochs):
+                    shift = 0.001 * seed + 0.0007 * ours + 0.01 * i
+                    lines.append(self.common(
+                        ours, device, kind="epoch", net=net, epoch=i + 1, train_loss=1.6213 - 9 * shift,
+                        train_acc=0.41 + shift, test_loss=1.4731 - 7 * shift, test_acc=0.5137 + shift,
+                        train_s=4.837 + 3 * shift + 5 * (not ours), eval_s=0.3,
+                        images_per_s=50000 / (4.837 + 3 * shift + 5 * (not ours))) | {"seed": seed})  # fmt: skip
+        return lines
+
+    def operations(self, device="cpu"):
+        modes = ("eager", "graph") if device == "cuda" else ("eager",)
+        cases = [("batch", n, 3, 8, 32) for n in (1, 4, 8)] + [
+            ("size", 8, 3, 8, h) for h in (8, 16)
+        ]
+        cases += [("channels", 8, 3, 8, 32), ("channels", 8, 8, 16, 32), ("long", 8, 3, 8, 32)]
+        lines = []
+        for i, (series, n, c, k, h) in enumerate(cases):
+            for mode in modes:
+                t = 1e-5 * (3 + i) / (1 + (mode == "graph"))
+                lines.append(self.compared(
+                    "baseline/bench_ops.py", device, kind="bench_op", op="conv2d", series=series, mode=mode,
+                    n=n, c=c, k=k, h=h, repeats=50, rungs="all", ours=figures(t), twin=figures(2.13 * t),
+                    ratio=figures(0.4694836), **{"pass": "fwd+bwd"}))  # fmt: skip
+        lines.append(self.compared("baseline/bench_ops.py", device, kind="peak", dataset="random",
+                                   flops_per_s=2.3e11, bytes_per_s=4.1e10))  # fmt: skip
+        return lines
+
+    def rest(self, device="cpu"):
+        lines = [self.common(True, device, kind="profile", net="a", op=op, within="", calls=200, seconds=s,
+                             bytes=1e9, flops=3e9, steps=100, batch=64, wall_s=1.0)
+                 for op, s in (("conv2d_fwd", 0.123), ("relu_fwd", 0.0456))]  # fmt: skip
+        lines.append(self.common(False, device, kind="profile", net="a", op="aten::mm", within="", calls=400,
+                                 seconds=0.2, steps=100, batch=64, program="baseline/profile_step.py"))  # fmt: skip
+        lines.append(self.common(
+            True, device, kind="predictions", program="predict", net="a", accuracy=0.6437, images=10000,
+            confusion=[60 + i for i in range(100)], wrong_index=[3], wrong_label=[1], wrong_guess=[2],
+            wrong_prob=[0.9], filter_shape=[8, 3, 3, 3], filters=[0.01 * i - 1 for i in range(216)]))  # fmt: skip
+        if device == "cpu":
+            for batch in (64, 512):
+                lines.append(self.compared(
+                    "baseline/bench_step.py", kind="bench_step", net="a", batch=batch, images=6400,
+                    ours=figures(0.4567), twin=figures(0.9876), ratio=figures(0.46243), twin_layout="nchw",
+                    twin_threads=2))  # fmt: skip
+        else:
+            lines.append(self.compared(
+                "baseline/bench_gpu.py", device, kind="bench_gpu", net="a", batch=64, ratio=2.0713,
+                best_rival="graph, nchw", times={"ours": figures(89.914), "eager, nchw": figures(1133.98),
+                "graph, nchw": figures(186.24)}, ours_peak_bytes=17039360,
+                rival_peak_bytes={"graph, nchw": 73400320}))  # fmt: skip
+        return lines
+
+    def write(self, lines, name="results/local/all.jsonl", end="\n"):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines) + end)
+        return path
+
+    def everything(self, device="cpu"):
+        return self.training(device=device) + self.operations(device) + self.rest(device)
+
+    def build(self, *arguments, folder="out"):
+        """Runs build.py in this process; the path of the PDF."""
+        import build
+
+        pdf = self.root / folder / "report.pdf"
+        build.main([*arguments, f"BUILD={self.root / folder / 'tex'}", f"OUT={pdf}"])
+        return pdf
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    import build
+
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setenv("GRADLAB_DATA", str(tmp_path / "data"))
+    return Lab(tmp_path)

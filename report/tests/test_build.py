@@ -1,0 +1,194 @@
+"""The whole way, from lines to the words of a PDF."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import build
+import latex
+import pytest
+import units
+
+
+def text_of(pdf):
+    done = subprocess.run(
+        ["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def squeezed(text):
+    """Without what a typesetter may change: spaces, and the forms of dashes and letters."""
+    for old, new in (("\u2013", "-"), ("\u2212", "-"), ("\ufb01", "fi"), ("\ufb02", "fl"), ("\ufb00", "ff"),
+                     ("\u03bc", "\u00b5"), ("\u2192", "->"), ("\u2019", "'")):  # fmt: skip
+        text = text.replace(old, new)
+    return re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_every_value_on_the_page_is_the_number_of_its_line(lab, device):
+    lab.write(lab.everything(device))
+    pdf = lab.build()
+    page = squeezed(text_of(pdf))
+    ledger = json.loads((lab.root / "out/tex/values.json").read_text())
+    rows = [entry for entry in ledger if "row" in entry]
+    assert len(rows) > 15
+    for entry in rows:
+        row = squeezed("".join(cell["text"] for cell in entry["row"]))
+        assert row in page, f"{entry['table']}: {row}"
+        for cell in entry["row"]:
+            check_number(lab, cell)
+    assert "??" not in page and "STALE" not in page
+
+
+def check_number(lab, cell):
+    """The text says what the number says, to the last digit; and a plain source holds that number."""
+    if "raw" not in cell or cell["text"] == units.DASH or "/" in cell["text"]:
+        return
+    shown = re.findall(r"\d+(?:\.\d+)?", cell["text"])
+    assert len(shown) == len(cell["raw"])
+    for text, raw in zip(shown, cell["raw"]):
+        # half a unit of the last digit; from 1000 on the third digit is the last that counts
+        decimals, number = len(text.partition(".")[2]), float(text)
+        unit = 10.0**-decimals if decimals or number < 1000 else 10.0 ** (len(text) - 3)
+        assert abs(number - raw / cell["scale"]) <= 0.5001 * unit, cell
+    match = re.fullmatch(r"(\S+):(\d+) ([\w.]+)", cell.get("source", ""))
+    if match:
+        value = json.loads((lab.root / match[1]).read_text().splitlines()[int(match[2]) - 1])
+        for name in match[3].split("."):
+            value = value[name]
+        first = value["median"] if isinstance(value, dict) else value
+        assert first == cell["raw"][0]
+
+
+def test_equal_results_give_equal_bytes(lab):
+    lab.write(lab.everything())
+    first, second = (lab.build(folder=name).read_bytes() for name in ("one", "two/deeper"))
+    assert first == second
+
+
+def test_stale_results_stop_it_with_the_command_and_draft_marks_them(lab):
+    lines = lab.everything()
+    for line in lines:
+        if line["program"] == "train":
+            line["sources"] = "f" * 16
+    lab.write(lines)
+    with pytest.raises(build.ReportError) as error:
+        lab.build()
+    assert "make train NET=a DEVICE=cpu DATASET=cifar10" in str(error.value) and "DRAFT=1" in str(
+        error.value
+    )
+    assert not (lab.root / "out/report.pdf").exists()
+    text = text_of(lab.build("DRAFT=1"))
+    assert "STALE" in text and "DRAFT" in text
+
+
+def test_missing_parts_stop_it_and_optional_ones_are_marked_gaps(lab):
+    lab.write(lab.training() + lab.rest())
+    with pytest.raises(build.ReportError) as error:
+        lab.build()
+    assert "Convolution" in str(error.value) and "make bench-ops DEVICE=cpu" in str(error.value)
+    lab.write(lab.everything())
+    text = text_of(lab.build())
+    assert "no lab has been graded here" in text and "make lab1 && make grade" in text
+
+
+def test_an_operation_that_is_not_written_yet_is_a_gap(lab):
+    lab.write(lab.training() + lab.rest())
+    path = lab.root / "results/local/report/failures.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"operations": "bench_ops: conv2d_fwd is not implemented"}')
+    text = text_of(lab.build())
+    assert "not implemented yet" in re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("lines", [[], ["{"]])
+def test_no_results_is_said(lab, lines):
+    lab.write(lines)
+    with pytest.raises(build.ReportError, match="no results in results/local"):
+        lab.build()
+
+
+def test_missing_latex_names_packages_and_command(lab, monkeypatch):
+    lab.write(lab.everything())
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(build.ReportError, match="make setup report\n.*texlive-latex-recommended"):
+        lab.build()
+
+
+def test_a_run_that_diverged_shows_dashes(lab):
+    lines = lab.everything()
+    for line in lines:
+        if line["kind"] == "epoch" and line["program"] == "train" and line["epoch"] == 3:
+            line["test_loss"] = line["train_loss"] = float("nan")
+    lab.write(lines)
+    lab.build()
+    ledger = json.loads((lab.root / "out/tex/values.json").read_text())
+    texts = {entry["value"]: entry["text"] for entry in ledger if "value" in entry}
+    assert texts["a.cpu.ours.loss"] == units.DASH != texts["a.cpu.ours.acc"]
+
+
+def test_timings_on_a_busy_machine_are_said_to_be_so(lab):
+    lines = lab.everything()
+    for line in lines:
+        if line["kind"] in ("bench_op", "bench_step"):
+            line["busy"] = 0.42
+    lab.write(lines)
+    assert "took 42 % of the processor" in re.sub(r"\s+", " ", text_of(lab.build()))
+
+
+NASTY = "100% _under_ & {b} \\back #1 $x$ ~t^c <i> \"q\" 'a' `g` a--b"
+
+
+def test_every_character_stands_for_itself(lab, monkeypatch, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text(
+        f"title: {NASTY}\ncourse: {NASTY}\nauthor: Zo\u00eb {NASTY}\n", encoding="utf-8"
+    )
+    real = build.read_names
+    monkeypatch.setattr(build, "read_names", lambda path: real(names))
+    lab.write(lab.everything())
+    page = squeezed(text_of(lab.build()))
+    assert page.count(squeezed(NASTY)) >= 3 and "Zo\u00eb" in page
+
+
+def test_chinese_names_are_set_or_refused(lab, monkeypatch, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("title: T\nauthor: \u738b\u82b3\n", encoding="utf-8")
+    real, which = build.read_names, shutil.which
+    monkeypatch.setattr(build, "read_names", lambda path: real(names))
+    lab.write(lab.everything())
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "xelatex" else which(name))
+    with pytest.raises(
+        build.ReportError, match="\u738b\u82b3; install xelatex with 'make setup report-zh'"
+    ):
+        lab.build()
+
+
+@pytest.mark.parametrize("row", ["autor: X", "no colon", "authors: X"])
+def test_a_names_file_that_cannot_be_understood_is_refused(tmp_path, row):
+    path = tmp_path / "names.txt"
+    path.write_text(f"title: T\n{row}\n")
+    with pytest.raises(build.ReportError, match="names.txt:2"):
+        build.read_names(path)
+
+
+def test_escaping_leaves_no_command_and_keeps_what_is_latex():
+    assert latex.escape("\\input{x}%") == r"\textbackslash{}input\{x\}\%"
+    assert latex.escape(latex.Tex(r"\val{a}")) == r"\val{a}"
+    assert latex.escape("a\nb\x00") == "a b"
+
+
+def test_a_typed_number_stops_the_report(lab, monkeypatch, tmp_path):
+    for path in build.HERE.iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path / path.name)
+    source = tmp_path / "report.tex"
+    source.write_text(
+        source.read_text().replace("\\section{Discussion}", "\\val{a.cpu.ours.acc} or 64.2")
+    )
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    lab.write(lab.everything())
+    with pytest.raises(build.ReportError, match="64.2 is typed by hand"):
+        lab.build()

@@ -1,0 +1,75 @@
+"""Reading results: what is damaged, unfinished or unknown is left out and said so."""
+
+import json
+
+import pytest
+import store
+
+
+def read(lab):
+    return store.read(lab.root, ["results/local"])
+
+
+def test_whole_lines_count_and_half_a_line_is_named(lab):
+    lines = lab.training(seeds=(1,))
+    half = json.dumps(lines[-1])[:40]
+    lab.write([*lines, half], end="")
+    results = read(lab)
+    assert len(results.runs) == 2
+    assert any("half a line" in note and f":{len(lines) + 1}:" in note for note in results.notes)
+
+
+def test_a_damaged_line_costs_its_run_not_the_file(lab):
+    lines = lab.training(seeds=(1,))
+    lines[2] = '{"kind": "epoch", "program'
+    lab.write(lines)
+    results = read(lab)
+    assert [run.start.ours for run in results.runs] == [False]
+    assert any("not JSON" in note for note in results.notes)
+    assert any("2 of 3 epochs: not finished" in note for note in results.notes)
+
+
+def test_a_killed_run_is_left_out_and_a_resumed_one_is_whole(lab):
+    lines = [line for line in lab.training(seeds=(1,)) if line["program"] == "train"]
+    lab.write(lines[:3])
+    assert read(lab).runs == []
+    lab.write([*lines[:3], lines[0], lines[3]])
+    (run,) = read(lab).runs
+    assert [e["epoch"] for e in run.epochs] == [1, 2, 3]
+
+
+def test_fields_that_are_not_known_do_no_harm_and_missing_ones_are_named(lab):
+    good = lab.operations()[0]
+    bad = {k: v for k, v in good.items() if k != "twin"}
+    lab.write([good | {"flavour": "new"}, bad, {"kind": "of tomorrow"}, 17])
+    results = read(lab)
+    assert len(results.of("bench_op", "cpu")) == 1
+    assert any(":2: no field twin" in note for note in results.notes)
+
+
+@pytest.mark.parametrize("text", ["NaN", "null", "Infinity"])
+def test_a_loss_that_is_no_number_is_none(lab, text):
+    rows = [json.dumps(line) for line in lab.training(seeds=(1,))]
+    rows[1] = json.dumps(json.loads(rows[1]) | {"train_loss": 0.125}).replace("0.125", text)
+    lab.write(rows)
+    assert read(lab).runs[0].epochs[0]["train_loss"] is None
+
+
+def test_timings_without_quartiles_are_left_out(lab):
+    lab.write([lab.operations()[0] | {"ours": {"median": 1.0}}])
+    results = read(lab)
+    assert results.lines == [] and "quartiles" in results.notes[0]
+
+
+def test_a_folder_that_is_not_there_is_named(lab):
+    assert store.read(lab.root, ["results/nowhere"]).notes == [
+        "results/nowhere: no such file or folder"
+    ]
+
+
+def test_a_grade_of_another_form_is_left_out(lab):
+    path = lab.root / "build/grade/lab1/grade.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema": "gradlab-grade/9"}')
+    results = read(lab)
+    assert results.grades == [] and any("gradlab-grade/9" in note for note in results.notes)

@@ -1,0 +1,216 @@
+"""Parts about training: what was reached, epoch by epoch, and how long a step takes."""
+
+import units
+from parts import Missing, Plot, Table
+
+NETS = ("a", "b", "c", "m")
+LANES = {"cpu": "CPU", "gpu": "GPU"}
+
+
+def chosen_runs(report, net, lane):
+    """{"ours": {seed: run}, "twin": …} of the one recipe with the most seeds on both sides.
+
+    Somebody who tried other options has runs of other recipes too; they do not mix.
+    """
+    recipes = {}
+    for run in report.results.runs:
+        if run.start["net"] == net and run.start.lane == lane:
+            side = "ours" if run.start.ours else "twin"
+            seeds = recipes.setdefault(run.recipe, {"ours": {}, "twin": {}})[side]
+            seeds.setdefault(run.start["seed"], []).append(run)
+    if not recipes:
+        return {"ours": {}, "twin": {}}
+
+    def newest(sides):
+        return max(
+            r.start["time"] for side in sides.values() for runs in side.values() for r in runs
+        )
+
+    def rank(sides):
+        both = set(sides["ours"]) & set(sides["twin"])
+        return len(both), len(sides["ours"]) + len(sides["twin"]), newest(sides)
+
+    best = max(recipes.values(), key=rank)
+    chosen = {}
+    for side, seeds in best.items():
+        chosen[side] = {}
+        for seed, runs in sorted(seeds.items()):
+            start = report.fresh.pick([run.start for run in runs])
+            chosen[side][seed] = next(run for run in runs if run.start is start)
+    return chosen
+
+
+def mend_training(report, lane, net=None):
+    net = net or "a"
+    if lane == "gpu":
+        return "make gpu-suite OUT=results/local/gpu STAGES=accuracy"
+    return f"make train NET={net} DEVICE=cpu; make baseline NET={net} DEVICE=cpu"
+
+
+def all_lines(sides):
+    return [line for runs in sides.values() for run in runs.values() for line in run.lines]
+
+
+def seeds_text(sides):
+    return ", ".join(str(s) for s in sorted({*sides["ours"], *sides["twin"]}))
+
+
+def _last(runs, name):
+    return [run.epochs[-1][name] for run in runs.values()]
+
+
+def _total(runs):
+    """Seconds of training, without evaluation, of each run."""
+    return [sum(e["train_s"] for e in run.epochs) for run in runs.values()]
+
+
+def _rates(runs):
+    """Images a second of each run, over all of its epochs but the first, which warms up."""
+    rates = []
+    for run in runs.values():
+        epochs = run.epochs[1:] or run.epochs
+        seconds = sum(e["train_s"] for e in epochs)
+        images = sum(e["images_per_s"] * e["train_s"] for e in epochs)
+        rates.append(images / seconds if seconds else None)
+    return rates
+
+
+def final(report, lane):
+    """Accuracy, time and rate of all nets, ours beside PyTorch's."""
+    rows, lines = [], []
+    for net in NETS:
+        sides = chosen_runs(report, net, lane)
+        if not sides["ours"]:
+            continue
+        lines += all_lines(sides)
+        start = next(iter(sides["ours"].values())).start
+        rows.append(None)
+        for side in ("ours", "twin"):
+            runs = sides[side]
+            if not runs:
+                rows.append(["", "", "PyTorch", "", *[units.DASH] * 5])
+                continue
+            source = f"{next(iter(runs.values())).start.where} + {len(runs)} runs"
+            cells = {
+                "acc": units.over_seeds(_last(runs, "test_acc"), "percent", source),
+                "loss": units.over_seeds(_last(runs, "test_loss"), "loss", source),
+                "time": units.over_seeds(_total(runs), "time", source),
+                "rate": units.over_seeds(_rates(runs), "rate", source),
+            }
+            for name, value in cells.items():
+                report.set(f"{net}.{lane}.{side}.{name}", value)
+            who = report.t("ours") if side == "ours" else "PyTorch"
+            epochs = units.count(next(iter(runs.values())).planned)
+            rows.append([net if side == "ours" else "", start["dataset"] if side == "ours" else "",
+                         who, epochs if side == "ours" else "", units.count(len(runs)),
+                         *cells.values()])  # fmt: skip
+        if sides["twin"]:
+            ratio = _mean(_total(sides["ours"])) / _mean(_total(sides["twin"]))
+            report.set(f"{net}.{lane}.ratio", units.quantity(ratio))
+    if not rows:
+        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+    t = report.t
+    return [Table(
+        f"final-{lane}",
+        t("Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, "
+          "images a second. Mean over the seeds, in brackets the smallest and the largest.",
+          lane=LANES[lane]),
+        "lll" + "r" * 6,
+        [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"), t("test loss"),
+         t("time (s)"), t("images/s")],
+        rows[1:], lines,
+    )]  # fmt: skip
+
+
+def _mean(numbers):
+    return sum(numbers) / len(numbers)
+
+
+def epochs(report, lane):
+    """One table per net: each epoch, means over the seeds."""
+    tables = []
+    for net in NETS:
+        sides = chosen_runs(report, net, lane)
+        if not sides["ours"]:
+            continue
+        rows = []
+        for i in range(next(iter(sides["ours"].values())).planned):
+            row = [units.count(i + 1)]
+            for side in ("ours", "twin"):
+                runs = sides[side]
+                for name, kind in (("train_loss", "loss"), ("test_loss", "loss"),
+                                   ("test_acc", "percent"), ("train_s", "time")):  # fmt: skip
+                    numbers = [run.epochs[i][name] for run in runs.values()]
+                    lines = [run.epochs[i].where for run in runs.values()]
+                    row.append(_plain_mean(numbers, kind, f"{', '.join(lines)} {name}"))
+            rows.append(row)
+        t = report.t
+        head = [t("train loss"), t("test loss"), t("test acc. (%)"), t("time (s)")]
+        tables.append(Table(
+            f"epochs-{net}-{lane}",
+            t("Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.", net=net,
+              dataset=next(iter(sides["ours"].values())).start["dataset"], lane=LANES[lane],
+              seeds=seeds_text(sides)),
+            "r" + "rrrr" * 2, [t("epoch"), *head, *head], rows, all_lines(sides),
+            groups=[("", 1), (t("ours"), 4), ("PyTorch", 4)],
+        ))  # fmt: skip
+    if not tables:
+        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+    return tables
+
+
+def _plain_mean(numbers, kind, source):
+    if not numbers or any(n is None for n in numbers):
+        return units.Value(units.DASH, [None], 1.0, source)
+    make = {"loss": units.loss, "percent": units.percent, "time": units.quantity}[kind]
+    return make(_mean(numbers), source=source)
+
+
+def curves(report, lane):
+    """Loss and accuracy over the epochs, with a band from the smallest to the largest seed."""
+    plots = []
+    for net in NETS:
+        sides = chosen_runs(report, net, lane)
+        if not sides["ours"]:
+            continue
+
+        def draw(figure, sides=sides):
+            axes = figure.subplots(1, 2)
+            for ax, name, scale in ((axes[0], "loss", 1.0), (axes[1], "acc", 100.0)):
+                for side, style in (("ours", "ours"), ("twin", "twin")):
+                    for split in ("train", "test"):
+                        _band(report, ax, sides[side], f"{split}_{name}", scale, style, split)
+                ax.set_xlabel(report.t("epoch"))
+            axes[0].set_ylabel(report.t("loss"))
+            axes[1].set_ylabel(report.t("accuracy (%)"))
+            axes[0].legend()
+
+        plots.append(Plot(
+            f"curves-{net}-{lane}",
+            report.t("Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the mean, the "
+                     "band goes from the smallest to the largest of seeds {seeds}.", net=net,
+                     lane=LANES[lane], seeds=seeds_text(sides)),
+            draw, all_lines(sides), size=(6.3, 2.6), width=1.0,
+        ))  # fmt: skip
+    if not plots:
+        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+    return plots
+
+
+def _band(report, ax, runs, name, scale, side, split):
+    import style
+
+    if not runs:
+        return
+    columns = list(zip(*[[e[name] for e in run.epochs] for run in runs.values()]))
+    columns = [[scale * v for v in c] if None not in c else None for c in columns]
+    at = [i + 1 for i, c in enumerate(columns) if c]
+    columns = [c for c in columns if c]
+    if not columns:
+        return
+    who = report.t("ours") if side == "ours" else "PyTorch"
+    look = style.series(side, split)
+    ax.plot(at, [_mean(c) for c in columns], label=f"{who}, {report.t(split)}", **look)
+    ax.fill_between(at, [min(c) for c in columns], [max(c) for c in columns], alpha=0.2,
+                    color=look["color"], linewidth=0)  # fmt: skip
+    ax.xaxis.get_major_locator().set_params(integer=True)
