@@ -278,7 +278,7 @@ endif
 
 # ---- commands -------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grader-soak skeletons restore labs-check
+.PHONY: $(LAB_GOALS) grade grader-soak mutants skeletons restore labs-check
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
@@ -297,6 +297,9 @@ grade: $(LAB_BUILT) $(GRADERS) ## grade the lab built last: LAB=N T=task MIN=n T
 	    GRADER='build/{mode}$(call lab_host_mode,$(LAB_SUFFIX))/grader' \
 	    WORKER='$(call lab_variant,$(if $(CHECK),{real}-check,{mode}$(LAB_SUFFIX)),$(LAB_N),{variant})/worker' \
 	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V)
+
+mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
+	@$(LAB_PYTHON) autograder/grade/mutants.py LAB=$(LAB) $(call given,T V KEEP)
 
 grader-soak: $(LAB_BUILT) $(GRADERS) ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
 	@$(LAB_PYTHON) autograder/grade/soak.py LAB=$(LAB_N) LABS=$(LABS) \

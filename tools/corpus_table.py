@@ -40,8 +40,6 @@ def _hostcuda_cell(case: dict, build: str) -> str:
 
 def _tool_cell(case: dict) -> str:
     """What each tool says: first what it says of the marked line, else its first report."""
-    if case["alone"] == "refused by nvcc":
-        return f"nvcc: {case['reason']}"
     cells, hanging, broken = [], [], []
     for tool in TOOLS:
         reports, how = case[tool]["reports"], case[tool]["how"]
@@ -65,36 +63,36 @@ def _tool_cell(case: dict) -> str:
 def summary(cases: list[dict]) -> str:
     right = [case for case in cases if case["right"]]
     wrong = [case for case in cases if not case["right"]]
-    run = [case for case in wrong if case["alone"] != "refused by nvcc"]
 
     def count(chosen, test) -> int:
         return sum(1 for case in chosen if test(case))
 
     compared = [case for case in right if "values" in case]
     worst = max((case["worst"] for case in compared), default=0)
-    at = {tool: count(run, lambda c, t=tool: _at_line(c, t)) for tool in TOOLS}
-    any_line = count(run, lambda c: any(_at_line(c, tool) for tool in TOOLS))
-    anywhere = count(run, lambda c: any(c[tool]["reports"] for tool in TOOLS))
+    at = {tool: count(wrong, lambda c, t=tool: _at_line(c, t)) for tool in TOOLS}
+    any_line = count(wrong, lambda c: any(_at_line(c, tool) for tool in TOOLS))
+    anywhere = count(wrong, lambda c: any(c[tool]["reports"] for tool in TOOLS))
     good = count(right, lambda c: c["good"])
     first = cases[0]
     return (
-        f"On one {first['gpu']} (driver {first['driver']}, compute-sanitizer {first['sanitizer']}), "
-        f"the same files built by nvcc.\n\n"
+        f"On one {first['gpu']} (driver {first['driver']}, compute-sanitizer "
+        f"{first['sanitizer']}), the same files built by nvcc.\n\n"
         f"* **Right cases**: {good} of {len(right)} agree. {len(compared)} read results back "
         f"({sum(c['values'] for c in compared)} numbers): "
         f"{count(compared, lambda c: c['compared'] == 'equal')} equal, "
         f"{count(compared, lambda c: c['compared'] == 'within bounds')} within the floats' bounds "
         f"(at most {worst:.2g} of a bound), "
         f"{count(compared, lambda c: c['compared'] == 'DIFFERENT')} different. "
-        f"{count(right, lambda c: c['compared'] == 'no output')} read nothing back and only expect; "
+        f"{count(right, lambda c: c['compared'] == 'no output')} read nothing back, they only "
+        f"expect; "
         f"{count(right, lambda c: c['compared'] == 'open')} show what hostcuda does where CUDA "
-        f"leaves it open.\n"
+        f"leaves it open. Left out are the cases that ask hostcuda for its own counts.\n"
         f"* **Wrong cases**: {len(wrong)}. hostcuda names, with kind and line, "
         f"{count(wrong, lambda c: _named_by_hostcuda(c, 'ordinary'))} in the ordinary build, "
         f"{count(wrong, lambda c: _named_by_hostcuda(c, 'check'))} with CHECK=1. On the GPU alone "
-        f"{count(run, lambda c: c['alone'] == 'silent')} pass in silence and "
-        f"{count(run, lambda c: c['alone'] == 'hangs')} hang. compute-sanitizer's four tools together "
-        f"report something in {anywhere}, at the line of the mistake in {any_line} "
+        f"{count(wrong, lambda c: c['alone'] == 'silent')} pass in silence and "
+        f"{count(wrong, lambda c: c['alone'] == 'hangs')} hang. compute-sanitizer's four tools "
+        f"together report something in {anywhere}, at the line of the mistake in {any_line} "
         f"({', '.join(f'{tool} {n}' for tool, n in at.items())}).\n"
     )
 
@@ -105,7 +103,8 @@ def table(cases: list[dict]) -> str:
     for case in cases:
         if case["right"] and not case["good"]:
             what = case.get("not_so") or case.get("where", case["compared"])
-            rows.append(f"* not equal: {case['file']}, {case['case']}: {what}; GPU: {case['alone']}")
+            rows.append(f"* not so on the GPU: {case['file']}, {case['case']}: {what}; it ended: "
+                        f"{case['alone']}")  # fmt: skip
     rows += ["", "named: with kind and line. **Bold**: at the line of the mistake. –: not in this "
              "build's corpus.", "",
              "| case | mistake | hostcuda | CHECK=1 | the GPU alone | compute-sanitizer |",
@@ -116,7 +115,8 @@ def table(cases: list[dict]) -> str:
         mistake = "; ".join(f"{', '.join(mark['kinds'])} ({case['file']}:{mark['line']})"
                             for mark in case["marks"])  # fmt: skip
         rows.append(f"| {case['case']} | {mistake} | {_hostcuda_cell(case, 'ordinary')} | "
-                    f"{_hostcuda_cell(case, 'check')} | {case['alone']} | {_tool_cell(case)} |")  # fmt: skip
+                    f"{_hostcuda_cell(case, 'check')} | {case['alone']} | "
+                    f"{_tool_cell(case)} |")  # fmt: skip
     return "\n".join(rows) + "\n"
 
 

@@ -10,15 +10,17 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 # Lines that tell of the run and not of a mistake.
 ABOUT_THE_RUN = re.compile(
-    r"COMPUTE-SANITIZER|\w+ SUMMARY:|Target application|No attachable|"
-    r"Error: (process|Target|No )|Internal |Warning: |Fatal |This tool|Please|Copyright|\s*$"
+    r"COMPUTE-SANITIZER|\w+ SUMMARY:|Target application|(Error|Warning): (?!Race)|Internal |Fatal |"
+    r"This tool|Please|Copyright|\s*$"
 )
 API_ERROR = re.compile(r"Program hit (\w+).*?on CUDA API call to (\w+)")
-RACE = re.compile(r"(Error|Warning|WARN|ERROR): (?:Potential )?(Race|\w+ hazard)")
+RACE = re.compile(r"(Error|Warning): Race")
 
 
 def failed_to_start(text: str) -> bool:
-    return bool(re.search(r"Device not supported|Unable to find injection|Failed to init", text))
+    """The tool could not watch the program; what it leaves unsaid then means nothing."""
+    return bool(re.search(r"Device not supported|Unable to find injection|Error: (Could not|Failed|"
+                          r"No attachable)|unrecognised option", text))  # fmt: skip
 
 
 def _kind(headline: str) -> str:

@@ -16,14 +16,17 @@ die() {
 # ---- what is missing ----------------------------------------------------------------------------
 
 # Which goals need more than compiler and OpenBLAS.
-need_tests= need_python= need_cuda= need_report= need_chinese=
+need_tests= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
 for goal in ${goals:-train}; do
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
     esac
     case $goal in
-    test | test-all) need_tests=1 need_python=1 ;;
+    test | test-all) need_tests=1 need_labs=1 need_python=1 ;;
+    lab[0-5] | grade | grader-soak | mutants | restore | skeletons | labs-check)
+        need_labs=1 need_tests=1 ;;
+    data) need_curl=1 ;;
     baseline | parity | bench-step | bench-ops) need_python=1 ;;
     report | report-test) need_python=1 need_report=1 ;;
     report-zh) need_python=1 need_report=1 need_chinese=1 ;;
@@ -49,6 +52,13 @@ have_openblas || missing libopenblas-dev "OpenBLAS with its headers"
 if [ -n "$need_tests" ] && ! have_criterion; then
     missing libcriterion-dev "Criterion 2.4 with its headers"
 fi
+
+# Grading needs no packages of Python's, and a compiler that knows what CUDA forbids.
+if [ -n "$need_labs" ]; then
+    have_grading_python || missing python3 "Python 3.11 or newer"
+    have_cuda_syntax || missing clang "nvcc or clang++, to say what is not legal CUDA"
+fi
+if [ -n "$need_curl" ] && ! command -v curl >/dev/null; then missing curl curl; fi
 
 if [ -n "$need_report" ] && ! have_latex; then
     missing "latexmk texlive-latex-base texlive-latex-recommended texlive-pictures lmodern \

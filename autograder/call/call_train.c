@@ -184,6 +184,8 @@ static tl_status run_next(machine *m) {
         return TL_OK;
     case TRAIN_INTERRUPT:
         return interrupt(m, o);
+    case TRAIN_READ_MEMORY:
+        return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).live_bytes);
     case TRAIN_READ_CALLS:
         TL_TRY(put(m, (double)m->steps));
         return put(m, (double)m->images);

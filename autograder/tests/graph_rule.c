@@ -32,8 +32,10 @@ static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
     int leaf[RULE_LEAVES];
     graph g = graph_new(c, 40, 900);
     int y = emit_case(&g, o, -1, leaf), again = emit_again(&g, o, leaf);
-    int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, graph_weigh(&g, y, 3), graph_weigh(&g, again, 3));
-    DO(&g, GRAPH_BACKWARD, both);
+    int first = graph_weigh(&g, y, 3), second = graph_weigh(&g, again, 3);
+    DO(&g, GRAPH_BACKWARD, first);
+    DO(&g, GRAPH_BACKWARD, second);
+    int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, first, second); /* what the gradients are those of */
     graph_read(&g, GRAPH_READ_VALUE, y);
     for (int i = 0; i < o->leaves; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
     call_report r;

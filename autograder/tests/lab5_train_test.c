@@ -284,6 +284,18 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
     }
 }
 
+/* What a step takes is free again when the next one begins: the tape is reset. */
+CLAIM(lab5_train, later_steps_take_no_more_memory) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "memory after two and after five epochs", 2 + FLAT,
+                           TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_READ_MEMORY, TRAIN_EPOCH, TRAIN_EPOCH,
+                           TRAIN_EPOCH, TRAIN_READ_MEMORY, TRAIN_READ_WEIGHTS);
+        expect_true(c, out[1] == out[0], "%.0f bytes are out after two epochs, %.0f after five",
+                    (double)out[0], (double)out[1]);
+    }
+}
+
 /* A loop that learns: a convolution net with SGD, and with Adam. */
 CLAIM(lab5_train, returned_weights_know_images_never_sent) {
     static const training_plan plans[] = {

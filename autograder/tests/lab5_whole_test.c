@@ -15,8 +15,8 @@ CLAIM(lab5_whole, all_tasks_work_together) {
          TL_SCHEDULE_COSINE,
          0.05,
          0.9,
-         0.75},
-        {"Adam with crops", {0}, 200, 6, 20, 1, true, TL_SCHEDULE_STEP, 0.01, 0, 0.75},
+         0.5},
+        {"Adam with crops", {0}, 200, 6, 20, 1, true, TL_SCHEDULE_STEP, 0.01, 0, 0.5},
     };
     FOR_TARGETS (t)
         for (int i = 0; i < 2; i++) expect_training(c, t, &plans[i]);

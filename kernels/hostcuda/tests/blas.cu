@@ -247,7 +247,7 @@ RIGHT(destroyed_handle) {
     float one = 1, *x = device_count<float>(10);
     cublasHandle_t h;
     cublasCreate(&h), cublasDestroy(h);
-    EXPECT(cublasSscal(h, 6, &one, x, 1) == CUBLAS_STATUS_NOT_INITIALIZED);
+    EXPECT_HERE(cublasSscal(h, 6, &one, x, 1) == CUBLAS_STATUS_NOT_INITIALIZED);
     cudaFree(x);
 }
 WRONG(vector_too_short) {

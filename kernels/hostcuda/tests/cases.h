@@ -43,14 +43,13 @@ void corpus_failed(const char *file, int line, const char *text);
         if (!(condition)) corpus_failed(__FILE__, __LINE__, #condition);                           \
     } while (0)
 
-/* What hostcuda shows and CUDA leaves open: on a GPU it may be otherwise, and so may the results.
- */
+/* What hostcuda shows and CUDA leaves open: a GPU is not asked, and the results may differ. */
 void corpus_open();
 #ifdef CORPUS_ON_GPU
 #define EXPECT_HERE(condition)                                                                     \
     do {                                                                                           \
         corpus_open();                                                                             \
-        (void)(condition);                                                                         \
+        (void)sizeof(!(condition));                                                                \
     } while (0)
 /* The runner tells which error a case met: these two would hide it. */
 cudaError_t corpus_error_taken(cudaError_t error);
@@ -90,8 +89,7 @@ template <class T, class F> static inline void note_result(const T *values, int 
     corpus_result(std::is_floating_point<T>::value, sizeof(T), values, n, bounds.data());
 }
 
-/* Every buffer that comes back is a result: equal on every device unless `within` says otherwise.
- */
+/* Every buffer that comes back is a result: equal on every device, if `within` allows no more. */
 template <class T, class F> static inline std::vector<T> to_host(const T *device, int n, F within) {
     std::vector<T> host(n);
     EXPECT(cudaMemcpy(host.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost) == cudaSuccess);

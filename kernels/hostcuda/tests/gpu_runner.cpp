@@ -1,8 +1,8 @@
-// gpu_runner.cpp: the corpus on a GPU: nvcc builds the same .cu files, and `gpu-corpus NAME` runs one
-// case in this process and tells on the last line which error of CUDA's it met.
+// gpu_runner.cpp: the corpus on a GPU. nvcc builds the same .cu files; `gpu-corpus NAME` runs one
+// case in this process and tells on its last line which error of CUDA the case met.
 //
-// Exit status 0: every EXPECT held; 3: one did not, its text is on stderr; 2: no such case. What the
-// case read back goes to the file that CORPUS_RESULTS names.
+// Exit status 0: every EXPECT held; 3: one did not, its text is on stderr; 2: no such case. What
+// the case read back goes to the file that CORPUS_RESULTS names.
 #include "cases.h"
 #include "results.h"
 
@@ -17,10 +17,8 @@ cudaError_t corpus_error_taken(cudaError_t error) {
     if (first_error == cudaSuccess) first_error = error;
     return error;
 }
-// A case resets the device so that hostcuda forgets its buffers. Here that would hide a sticky error.
-cudaError_t corpus_reset() {
-    return corpus_error_taken(cudaDeviceSynchronize());
-}
+// A case resets the device so that hostcuda forgets its buffers; here that would hide an error.
+cudaError_t corpus_reset() { return corpus_error_taken(cudaDeviceSynchronize()); }
 
 static void tell() {
     corpus_reset();

@@ -317,7 +317,6 @@ WRONG(deep_block) {
     EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
     cudaFree(x);
 }
-#if !defined(CORPUS_ON_GPU) || defined(CORPUS_REFUSED) // nvcc does not build it
 __global__ void much_shared(int *x) {
     __shared__ double a[4096], b[4096];
     a[threadIdx.x] = b[threadIdx.x] = 1;
@@ -329,7 +328,6 @@ WRONG(static_shared_too_large) {
     EXPECT(cudaDeviceSynchronize() != cudaSuccess);
     cudaDeviceReset();
 }
-#endif
 WRONG(too_much_shared_asked_for) {
     auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     cudaError_t error = cudaFuncSetAttribute(fill, limit, 300000); // wrong too_much_shared_asked_for: shared-too-large
