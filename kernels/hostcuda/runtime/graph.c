@@ -10,6 +10,7 @@ struct CUgraph_st {
     size_t count;
     int owners;
     cudaStream_t origin;
+    bool invalid; /* a call that a capture forbids was made: cudaStreamEndCapture says so */
 };
 
 struct CUgraphExec_st {
@@ -35,6 +36,8 @@ void hc_graph_append(cudaGraph_t graph, hc_op *op) {
     graph->count++;
 }
 
+void hc_graph_invalidate(cudaGraph_t graph) { graph->invalid = true; }
+
 cudaError_t hc_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode,
                                   const char *file, int line) {
     (void)mode, (void)file, (void)line;
@@ -57,10 +60,15 @@ cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const c
     hc_enter();
     *graph = hc_stream_capture(stream);
     cudaError_t error = *graph && (*graph)->origin == stream ? cudaSuccess : cudaErrorInvalidValue;
-    if (!error)
+    if (!error) {
         hc_capture_end(*graph);
-    else
-        hc_fail(error);
+        if ((*graph)->invalid) {
+            give_up(*graph);
+            *graph = NULL;
+            error = cudaErrorStreamCaptureInvalidated;
+        }
+    }
+    if (error) hc_fail(error);
     hc_leave();
     return error;
 }

@@ -183,6 +183,7 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
 
 cudaError_t hc_finish(cudaStream_t stream) {
     struct CUstream_st *s = hc_resolve(stream);
+    if (s->capture) hc_graph_invalidate(s->capture);
     if (s->capture || (s == &hc_default_stream && capturing))
         return cudaErrorStreamCaptureUnsupported;
     cudaError_t error = run_dependencies(s, UINT64_MAX);

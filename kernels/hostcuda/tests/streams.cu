@@ -265,9 +265,10 @@ RIGHT(waiting_while_capturing_is_refused) {
     EXPECT(cudaStreamIsCapturing(s, &status) == cudaSuccess);
     EXPECT(status == cudaStreamCaptureStatusActive);
     EXPECT(cudaStreamSynchronize(s) == cudaErrorStreamCaptureUnsupported);
-    EXPECT(cudaStreamEndCapture(s, &g) == cudaSuccess);
     EXPECT(cudaGetLastError() == cudaErrorStreamCaptureUnsupported);
-    cudaGraphDestroy(g), cudaStreamDestroy(s), cudaFree(x);
+    EXPECT(cudaStreamEndCapture(s, &g) == cudaErrorStreamCaptureInvalidated);
+    EXPECT(cudaGetLastError() == cudaErrorStreamCaptureInvalidated);
+    cudaStreamDestroy(s), cudaFree(x);
 }
 RIGHT(default_stream_is_not_captured) {
     EXPECT(cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal) ==
