@@ -44,7 +44,8 @@ HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 # CHECK=1: a student's file calls a hook before each access, and no optimisation takes one away; the
 # hooks are ours (check/), libtsan is not linked. -O1 overrides what stands before it.
 HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
-HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -fno-builtin -fsanitize=thread
+# (fortified memcpy and memset would put the lines of the C library's header into messages)
+HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
 HOSTCUDA_HOOKS_g++ := -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
 	--param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
