@@ -309,6 +309,7 @@ grader-soak: $(LAB_BUILT) $(GRADERS) ## the maintainer's: the reference under ma
 
 skeletons: ## labs/ from the markers in solution/; never overwrites a file with work in it
 	@$(LAB_PYTHON) autograder/grade/skeletons.py write
+	@$(LAB_PYTHON) autograder/grade/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore '$(LAB)' '$(T)'
@@ -317,6 +318,7 @@ restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 CHECK_LABS := $(patsubst autograder/grade/lab%.toml,%,$(wildcard autograder/grade/lab[1-9].toml))
 labs-check: $(CHECK_OBJECTS) ## the maintainer's: markers, skeletons and solution fit, in every build
 	@$(LAB_PYTHON) autograder/grade/skeletons.py check build/check
+	@$(LAB_PYTHON) autograder/grade/handouts.py check
 	@for n in $(CHECK_LABS); do mkdir -p build/skeletons/lab$$n; cp -pu labs/lab$$n/*.c* build/skeletons/lab$$n; \
 	for side in solution build/skeletons; do echo "$$side, lab $$n"; \
 	    $(MAKE) -s grade LAB=$$n LABS=$$side JSON=1 >build/check/grade.json 2>build/check/grade.log || \
