@@ -377,10 +377,12 @@ ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,- -san -check,$(patsubst %-,%,b
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
+# (under sanitizers in float alone: the kernels are the same lines, and test-all runs both)
+ON_HOSTCUDA := $(if $(SAN),$(firstword $(SUITES)),$(SUITES))
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
 test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
 		python-ready
-	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS) \
+	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(ON_HOSTCUDA:%=%@hostcuda) refusals $(CORPUS) \
 	    $(if $(SAN)$(CHECK),,pytest parity)
 
 test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
