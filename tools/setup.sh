@@ -23,7 +23,7 @@ for goal in ${goals:-train}; do
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
     esac
     case $goal in
-    test | test-all) need_tests=1 need_labs=1 need_python=1 need_report=1 ;;
+    test | test-all) need_tests=1 need_labs=1 need_python=1 need_report=1 need_curl=1 ;;
     lab[0-5] | grade | grader-soak | mutants | restore | skeletons | labs-check)
         need_labs=1 need_tests=1 ;;
     data) need_curl=1 ;;
