@@ -48,6 +48,7 @@ OPTIONS_hostcuda-bench := OUT
 OPTIONS_data := DATASET SEED FROM
 OPTIONS_gpu-suite := OUT STAGES
 OPTIONS_fuzz := SECONDS
+OPTIONS_cuda-all := CUDA_REALS
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
 $(foreach n,0 1 2 3 4 5,$(eval OPTIONS_lab$n := $(OPTIONS_labs)))
@@ -416,7 +417,8 @@ hostcuda-bench: build/hostcuda/$(CC_NAME)/bench build/float/train
 	    $(if $(filter OUT,$(GIVEN)),--out $(call quote,$(value OUT)))
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
-cuda-all: $(foreach r,float double,build/$r/cuda-all/libtl_cuda.so)
+CUDA_REALS ?= float double
+cuda-all: $(foreach r,$(CUDA_REALS),build/$r/cuda-all/libtl_cuda.so)
 ifeq ($(CUDA),)
 build/%/cuda-all/libtl_cuda.so:
 	@echo "cuda-all: no nvcc, or no cuBLAS beside it ('make setup cuda-all' fetches cuBLAS alone);" \
