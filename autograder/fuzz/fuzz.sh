@@ -1,6 +1,6 @@
 #!/bin/bash
-# fuzz.sh SECONDS [TARGET...]: runs each fuzz target that long (libFuzzer under ASan and UBSan) on
-# this machine's copy of its corpus, which starts from seeds/ and grows under build/fuzz.
+# fuzz.sh SECONDS [TARGET...]: runs each fuzz target that long (libFuzzer under ASan and UBSan), on
+# a corpus of its own, which starts from seeds.py and grows under build/fuzz.
 #
 # Says executions a second and coverage; ends with `N passed, N failed`. What a target finds is left
 # in build/fuzz/<target>-crash-* with the command that runs it again.
@@ -13,7 +13,7 @@ build=build/fuzz
 compiler=${FUZZ_CC:-clang}
 flags=(-std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Wall -Wextra
     -Ilabs/include -I.)
-mkdir -p "$build"
+python3 autograder/fuzz/seeds.py "$build/seeds" || exit 2
 
 command -v "$compiler" >/dev/null || {
     echo "fuzz: no $compiler; apt-get install clang libclang-rt-14-dev (14: your release's)" >&2
@@ -44,7 +44,7 @@ for target in "$@"; do
     if make_target "$target" && "$build/$target" -max_total_time="$seconds" -len_control=0 \
         -max_len=4096 -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
         -artifact_prefix="$build/$target-" \
-        "$build/corpus-$target" "autograder/fuzz/seeds/$target" >"$log" 2>&1; then
+        "$build/corpus-$target" "$build/seeds/$target" >"$log" 2>&1; then
         passed=$((passed + 1))
         rate=$(awk '/average_exec_per_sec/ {print $2}' "$log")
         runs=$(awk '/number_of_executed_units/ {print $2}' "$log")
