@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Times training steps on a GPU: ours and PyTorch's best of several ways, alternating in one run.
 
-  baseline/bench_gpu.py [NETS=a,b] [BATCHES=64,512] [ROUNDS=4] [TUNE=1|0] [OUT=file.jsonl]
+  baseline/bench_gpu.py [NETS=a,b,c] [BATCHES=64,512] [ROUNDS=4] [OUT=file.jsonl]
+                        [RIVALS=eager,graph,compile,tuned,tf32,bf16]
 
 A sample is the mean time of a step over a run of steps without a look at the device: ours an epoch
 of `make train` on so many images, PyTorch's as many replays. Each round takes samples of ours, then
 of each rival. PyTorch's step works on a batch that lies on the device already; ours also draws and
-loads its batch and sums its metrics. float32 on both sides, TF32 off. TUNE=0 spares max-autotune.
+loads its batch and sums its metrics. The ratio is ours against the quickest of PyTorch's ways in
+float32 with TF32 off, as ours computes; what TF32 and bfloat16 reach is measured beside it and
+never used for the ratio. A way that cannot be run is named in the results, and the exit is 1.
 
 Memory is compared without a data set, which only ours keeps on the device: parameters, optimiser,
 batch, activations, gradients and scratch at their peak, as the two allocators count them, and
@@ -17,6 +20,8 @@ import os
 import statistics
 import sys
 import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -26,15 +31,60 @@ import nets
 import programs
 
 PROGRAM = "baseline/bench_gpu.py"
-_STEPS = {64: 200, 512: 90}  # of a sample
 _EPOCHS = 5  # of one start of ours, the first of which is a warm-up
-_WORKSPACE = (32 << 20) + 256  # cuBLAS's and the step's numbers (labs/common/cuda/cuda_device.cu)
-_OPTIONS = {"a": {"lr": 0.05, "momentum": 0.0}, "b": {"lr": 0.01, "momentum": 0.9}}
+_WORKSPACE = (8 << 20) + 256  # cuBLAS's and the step's numbers (labs/common/cuda/cuda_device.cu)
+_LAYOUTS = {"nchw": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run PyTorch's step; in results it is called `name`, with its layout."""
+
+    name: str
+    mode: str = ""  # of torch.compile; empty: not compiled
+    graph: bool = True  # the whole step, optimiser included, in one CUDA graph
+    precision: str = "fp32"
+
+
+# RIVALS= chooses among these
+WAYS = {
+    "eager": Way("eager", graph=False),
+    "graph": Way("graph"),
+    "compile": Way("compile+graph", mode="default"),
+    "tuned": Way("compile-tuned+graph", mode="max-autotune-no-cudagraphs"),
+    "tf32": Way("tf32 compile+graph", mode="default", precision="tf32"),
+    "bf16": Way("bf16 compile+graph", mode="default", precision="bf16"),
+}
 
 
 def summary(samples):
     low, median, high = statistics.quantiles(samples, n=4, method="inclusive")
     return {"median": median, "quartiles": [low, high], "samples": samples}
+
+
+def steps_of(net, batch):
+    """Steps of a sample, which must find images enough in 50,000; net c's take ten times longer."""
+    return max(5, min(200, 46080 // batch) // (3 if net == "c" else 1))
+
+
+def optimizer(net, parameters, captured):
+    """The net's default optimiser (DESIGN section 7), in PyTorch's quickest form."""
+    if net == "c":
+        return torch.optim.Adam(parameters, lr=1e-3, fused=True, capturable=captured)
+    options = {"a": {"lr": 0.05}, "b": {"lr": 0.01, "momentum": 0.9}}
+    return torch.optim.SGD(parameters, **options[net], fused=True)
+
+
+@contextmanager
+def computing_in(precision):
+    """Only tf32 lets products round their inputs; what is captured inside keeps to it."""
+    if precision == "tf32":
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
+    try:
+        yield
+    finally:
+        lines.use_fp32_only()
 
 
 class Rival:
@@ -45,25 +95,34 @@ class Rival:
         torch.compiler.reset()
         torch._C._cuda_clearCublasWorkspaces()  # or the first rival would pay for all
         before = torch.cuda.memory_allocated()
-        memory = torch.channels_last if layout == "channels_last" else torch.contiguous_format
+        memory = _LAYOUTS[layout]
+        self.precision = way.precision
         self.model = nets.build(net).cuda().to(memory_format=memory)
         self.x = torch.randn(batch, 3, 32, 32, device="cuda").contiguous(memory_format=memory)
         self.label = torch.randint(10, (batch,), device="cuda")
-        self.optimizer = torch.optim.SGD(self.model.parameters(), **_OPTIONS[net], fused=True)
-        self.loss = lambda x, label: nn.functional.cross_entropy(self.model(x), label)
-        if way.startswith("compile"):
-            mode = "max-autotune-no-cudagraphs" if way == "compile-tuned+graph" else "default"
-            self.loss = torch.compile(self.loss, mode=mode)
+        self.optimizer = optimizer(net, self.model.parameters(), way.graph)
+        self.loss = self.forward_bf16 if way.precision == "bf16" else self.forward
+        if way.mode:
+            self.loss = torch.compile(self.loss, mode=way.mode)
         self.replay = self.step
-        for _ in range(3):  # what compiling and tuning take is not the step's
+        with computing_in(way.precision):
+            for _ in range(3):  # what compiling and tuning take is not the step's
+                self.step()
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            if way.graph:
+                self.capture()
             self.step()
         torch.cuda.synchronize()
-        torch.cuda.reset_peak_memory_stats()
-        if way.endswith("graph"):
-            self.capture()
-        self.step()
-        torch.cuda.synchronize()
         self.peak = torch.cuda.max_memory_allocated() - before
+
+    def forward(self, x, label):
+        return nn.functional.cross_entropy(self.model(x), label)
+
+    def forward_bf16(self, x, label):
+        # (no cache: a graph must not depend on weights that were rounded outside of it)
+        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+            return self.forward(x, label)
 
     def step(self):
         self.optimizer.zero_grad(set_to_none=True)
@@ -107,7 +166,7 @@ def run_ours(net, batch, steps, folder):
 
 def sample_ours(net, batch, folder):
     """Microseconds of a step in each epoch but the first."""
-    steps = _STEPS[batch]
+    steps = steps_of(net, batch)
     return [e["train_s"] * 1e6 / steps for e in run_ours(net, batch, steps, folder)[1:]]
 
 
@@ -117,58 +176,92 @@ def peak_of_ours(net, batch, folder):
     return run_ours(net, batch, 2, folder)[-1]["peak_bytes"] - data_set + _WORKSPACE
 
 
-def ways(tune):
-    found = [(way, layout) for way in ("eager", "graph", "compile+graph")
-             for layout in ("nchw", "channels_last")]  # fmt: skip
-    return found + ([("compile-tuned+graph", "nchw")] if tune else [])
+def make_rivals(net, batch, ways):
+    """{name: Rival} of all ways and layouts, and {name: why} of those that cannot be run."""
+    rivals, failed = {}, {}
+    for way in ways:
+        for layout in _LAYOUTS:
+            name = f"{way.name}, {layout}"
+            try:
+                rivals[name] = Rival(net, batch, way, layout)
+            except Exception as error:  # a compiler of its own may fail in any way
+                failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+                print(f"net {net} batch {batch:3}  {name:34} cannot be run: {failed[name]}")
+    if not any(rival.precision == "fp32" for rival in rivals.values()):
+        raise lines.UsageError(f"net {net}, batch {batch}: no way in float32 is left to compare with")
+    return rivals, failed
 
 
-def compare(net, batch, rounds, tune, folder, writer):
-    rivals = {}
-    for way, layout in ways(tune):
-        rivals[f"{way}, {layout}"] = Rival(net, batch, way, layout)
+def measure(net, batch, rounds, rivals, folder):
+    """{name: summary} of ours and of every rival, in turns."""
     samples = {name: [] for name in ["ours", *rivals]}
     for _ in range(rounds):
         samples["ours"] += sample_ours(net, batch, folder)
         for name, rival in rivals.items():
-            samples[name] += [rival.sample(_STEPS[batch]) for _ in range(_EPOCHS - 1)]
+            samples[name] += [rival.sample(steps_of(net, batch)) for _ in range(_EPOCHS - 1)]
     figures = {name: summary(values) for name, values in samples.items()}
-    best = min(rivals, key=lambda name: figures[name]["median"])
-    ratio = figures[best]["median"] / figures["ours"]["median"]
     for name, f in figures.items():
         low, high = f["quartiles"]
-        print(f"net {net} batch {batch:3}  {name:30} {f['median']:7.1f} us  "
-              f"({low:.1f} .. {high:.1f})")  # fmt: skip
+        print(f"net {net} batch {batch:3}  {name:34} {f['median']:8.1f} us  ({low:.1f} .. {high:.1f})")
+    return figures
+
+
+def compare(net, batch, rounds, ways, folder, writer):
+    """Writes the line of one net and batch; True if every way could be run."""
+    rivals, failed = make_rivals(net, batch, ways)
+    figures = measure(net, batch, rounds, rivals, folder)
+    equal = [name for name, rival in rivals.items() if rival.precision == "fp32"]
+    best = min(equal, key=lambda name: figures[name]["median"])
+    ratio = figures[best]["median"] / figures["ours"]["median"]
     peak = peak_of_ours(net, batch, folder)
-    least = min(rival.peak for rival in rivals.values())
+    least = min(rivals[name].peak for name in equal)
     print(f"net {net} batch {batch}: ours {ratio:.2f}x as quick as {best}; peak memory "
           f"{peak / 2**20:.0f} MiB, PyTorch's {rivals[best].peak / 2**20:.0f} MiB, its least of "
           f"all ways {least / 2**20:.0f} MiB", flush=True)  # fmt: skip
-    writer.write(kind="bench_gpu", net=net, batch=batch, unit="us", steps_per_sample=_STEPS[batch],
-                 times=figures, best_rival=best, ratio=ratio, ours_peak_bytes=peak,
-                 ours_workspace_bytes=_WORKSPACE,
+    writer.write(kind="bench_gpu", net=net, batch=batch, unit="us",
+                 steps_per_sample=steps_of(net, batch), times=figures, best_rival=best, ratio=ratio,
+                 precision={name: rival.precision for name, rival in rivals.items()},
+                 failed=failed, ours_peak_bytes=peak, ours_workspace_bytes=_WORKSPACE,
                  ours_run=programs.train_lines(folder)[0],
                  rival_peak_bytes={n: r.peak for n, r in rivals.items()})  # fmt: skip
+    return not failed
+
+
+def choice(options, name, default, known):
+    """The words of NAME=one,two, each of which must be known."""
+    found = options.pop(name, default).split(",")
+    for word in found:
+        if word not in known:
+            raise lines.UsageError(f"{name}={word}: some of {','.join(known)}")
+    return found
 
 
 def main(arguments):
-    options = dict(word.split("=", 1) for word in arguments if "=" in word)
-    known = {"NETS": "a,b", "BATCHES": "64,512", "ROUNDS": "4", "TUNE": "1",
-             "OUT": os.path.join(lines.ROOT, "results", "local", "bench_gpu.jsonl")}  # fmt: skip
-    if len(options) != len(arguments) or set(options) - set(known):
-        raise lines.UsageError(f"options are {', '.join(known)}, each as NAME=value")
-    known.update(options)
+    options = lines.parse_options(arguments)
+    chosen = choice(options, "NETS", "a,b,c", ("a", "b", "c"))
+    ways = [WAYS[word] for word in choice(options, "RIVALS", ",".join(WAYS), tuple(WAYS))]
+    batches = options.pop("BATCHES", "64,512").split(",")
+    if not all(b.isdecimal() and 1 <= int(b) <= 9216 for b in batches):
+        raise lines.UsageError(f"BATCHES={','.join(batches)}: whole numbers from 1 to 9216")
+    rounds = lines.take_number(options, "ROUNDS", 4, 1, 1000)
+    out = options.pop("OUT", os.path.join(lines.ROOT, "results", "local", "bench_gpu.jsonl"))
+    lines.refuse_rest(options)
+    lines.pick_device("cuda")
     lines.use_fp32_only()
-    common = lines.origin(PROGRAM) | {"device": "cuda", "gpu": torch.cuda.get_device_name()}
-    writer = lines.LineWriter(known["OUT"], common)
+    common = lines.origin(PROGRAM) | {
+        "dataset": "random", "device": "cuda", "gpu": torch.cuda.get_device_name(),
+        "threads": lines.cores(), "seed": 1, "command": "make gpu-suite OUT=dir STAGES=steps",
+    }  # fmt: skip
+    writer, whole = lines.LineWriter(out, common), True
     with tempfile.TemporaryDirectory(prefix="gradlab-bench-") as folder:
-        for batch in map(int, known["BATCHES"].split(",")):
-            for net in known["NETS"].split(","):
-                compare(net, batch, int(known["ROUNDS"]), known["TUNE"] == "1", folder, writer)
+        for batch in map(int, batches):
+            for net in chosen:
+                whole &= compare(net, batch, rounds, ways, folder, writer)
+    return 0 if whole else 1
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        sys.exit(main(sys.argv[1:]))
     except (lines.UsageError, programs.ProgramError) as error:
         sys.exit(f"{PROGRAM}: {error}")

@@ -305,7 +305,7 @@ grader-soak: $(LAB_BUILT) $(GRADERS) ## the maintainer's: the reference under ma
 	@$(LAB_PYTHON) autograder/grade/soak.py LAB=$(LAB_N) LABS=$(LABS) \
 	    GRADER='build/{mode}$(LAB_SUFFIX)/grader' \
 	    WORKER='$(call lab_variant,{mode}$(LAB_SUFFIX),$(LAB_N),{variant})/worker' \
-	    $(call given,SEEDS FIRST DEVICES)
+	    $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
 skeletons: ## labs/ from the markers in solution/; never overwrites a file with work in it
 	@$(LAB_PYTHON) autograder/grade/skeletons.py write
@@ -314,13 +314,17 @@ skeletons: ## labs/ from the markers in solution/; never overwrites a file with 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore '$(LAB)' '$(T)'
 
-# The skeletons are graded from a copy: whoever asks may have work in labs/.
-CHECK_LABS := $(patsubst autograder/grade/lab%.toml,%,$(wildcard autograder/grade/lab[1-9].toml))
+# Skeletons and solution of every lab are graded; the skeletons from a copy, because whoever asks may
+# have work in labs/.
+CHECK_LABS := $(patsubst autograder/grade/lab%.toml,%,$(wildcard autograder/grade/lab[0-9].toml))
 labs-check: $(CHECK_OBJECTS) ## the maintainer's: markers, skeletons and solution fit, in every build
-	@$(LAB_PYTHON) autograder/grade/skeletons.py check build/check
+	@$(LAB_PYTHON) autograder/grade/labs_check.py files build/check
 	@$(LAB_PYTHON) autograder/grade/handouts.py check
-	@for n in $(CHECK_LABS); do mkdir -p build/skeletons/lab$$n; cp -pu labs/lab$$n/*.c* build/skeletons/lab$$n; \
-	for side in solution build/skeletons; do echo "$$side, lab $$n"; \
-	    $(MAKE) -s grade LAB=$$n LABS=$$side JSON=1 >build/check/grade.json 2>build/check/grade.log || \
-	        { cat build/check/grade.log; exit 1; }; \
-	    $(LAB_PYTHON) autograder/grade/skeletons.py graded $$side build/check/grade.json; done; done
+	@for n in $(CHECK_LABS); do \
+	    mkdir -p build/skeletons/lab$$n; cp -pu labs/lab$$n/*.c* build/skeletons/lab$$n; \
+	    for side in solution build/skeletons; do echo "$$side, lab $$n"; \
+	        $(MAKE) -s grade LAB=$$n LABS=$$side JSON=1 \
+	            >build/check/grade.json 2>build/check/grade.log || \
+	            { cat build/check/grade.log; exit 1; }; \
+	        $(LAB_PYTHON) autograder/grade/labs_check.py graded $$side build/check/grade.json; \
+	    done; done

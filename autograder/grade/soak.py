@@ -1,21 +1,25 @@
-"""soak.py LAB=n [SEEDS=20] [FIRST=1] [DEVICES=cpu,hostcuda] GRADER=… WORKER=…
+"""soak.py LAB=n [SEEDS=20] [FIRST=1] [DEVICES=cpu,hostcuda] [JOBS=n] [OUT=file] GRADER= WORKER=
 
 Runs every claim of a lab against the reference with many seeds: a claim that fails would fail a
 right submission. For each claim the table says how near to its bound the reference came (err/bound,
-0.5 is the most), with which seed and where. `make grader-soak` builds what it needs and calls it.
+0.5 is the most), with which seed and where. JOBS seeds go side by side, one to four cores unless
+said; OUT= keeps the table. `make grader-soak` builds what it needs and calls it.
 Exit 0: no failure; 1: a claim failed or came too near; 2: could not run.
 """
 
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import grade
 import machine
 import runs
 import table
 
-OPTIONS = {"LAB": "", "SEEDS": "20", "FIRST": "1", "DEVICES": "", "GRADER": "build/{mode}/grader",
+OPTIONS = {"LAB": "", "SEEDS": "20", "FIRST": "1", "DEVICES": "", "OUT": "",
+           "JOBS": str(max(1, machine.cores() // 4)), "GRADER": "build/{mode}/grader",
            "WORKER": "", "LABS": "solution"}
 NEAREST = 0.5  # of its bound: what the reference may use; a submission may use all
 
@@ -36,8 +40,8 @@ def options(arguments: list) -> dict:
         if not equals or name not in OPTIONS:
             raise grade.Usage(f"{argument}: unknown option; it takes {' '.join(OPTIONS)}")
         given[name] = value
-    for name in ("LAB", "SEEDS", "FIRST"):
-        if not given[name].isdecimal():
+    for name in ("LAB", "SEEDS", "FIRST", "JOBS"):
+        if not given[name].isdecimal() or name in ("SEEDS", "JOBS") and int(given[name]) == 0:
             raise grade.Usage(f"{name}={given[name]}: a whole number is needed")
     return given
 
@@ -57,18 +61,40 @@ def take(outcome: runs.Outcome, seed: int, worst: dict) -> None:
                   f"{record.get('text', '')}", flush=True)
 
 
-def show(worst: dict) -> bool:
-    """The table; whether all is well."""
-    well = True
-    print(f"{'err/bound':>9}  {'seed':>6}  {'where':22} claim")
-    for name, w in sorted(worst.items(), key=lambda item: -item[1].ratio):
-        near = w.ratio > NEAREST
-        well = well and not near and not w.failures
-        ratio = f"{w.ratio:9.3f}" if w.ratio >= 0 else f"{'exact':>9}"
-        print(f"{ratio}  {w.seed or '':>6}  {w.where:22} {name}"
-              + (f"   {w.failures} of {w.runs} FAILED" if w.failures else "")
-              + ("   TOO NEAR" if near else ""))
-    return well
+def rows(worst: dict) -> list:
+    """The table's lines, what came nearest to its bound first."""
+    lines = [f"{'err/bound':>9}  {'seed':>6}  {'where':22} claim"]
+    for name, w in sorted(worst.items(), key=lambda item: (-item[1].ratio, item[0])):
+        rounded = w.ratio > 0  # else it compares for equality, or counts
+        ratio = f"{w.ratio:9.3f}" if rounded else f"{'exact':>9}"
+        seed, where = (w.seed, w.where) if rounded else ("", "")
+        lines.append(f"{ratio}  {seed:>6}  {where:22} {name}"
+                     + (f"   {w.failures} of {w.runs} FAILED" if w.failures else "")
+                     + ("   TOO NEAR" if w.ratio > NEAREST else ""))
+    return lines
+
+
+def one_seed(programs: runs.Programs, places: dict, factor: float, seed: int):
+    runner = runs.Runner(programs, seed, factor)
+    try:
+        outcome = runner.run(places, {})
+    finally:
+        runner.close()
+    if outcome.problems:
+        raise runs.CannotGrade(f"seed {seed}: " + "\n".join(outcome.problems))
+    return outcome
+
+
+def ready(lab: table.Lab, programs: runs.Programs, places: dict) -> None:
+    """What is the same for every seed: that all is built, and that list and binary agree."""
+    runner = runs.Runner(programs, 0, 1)
+    try:
+        problems = list(runner.check_files(places).values())
+    finally:
+        runner.close()
+    problems += runs.check_list(lab, programs, {place.real for place in places})
+    if problems:
+        raise runs.CannotGrade("\n".join(problems))
 
 
 def soak(given: dict) -> int:
@@ -78,26 +104,21 @@ def soak(given: dict) -> int:
     programs = runs.Programs(given["GRADER"], worker)
     lanes = grade.choose_lanes(given["DEVICES"], programs)
     places = runs.plan(lab.claims, lanes, False)
-    first, count = int(given["FIRST"]), int(given["SEEDS"])
+    ready(lab, programs, places)
+    seeds = range(int(given["FIRST"]), int(given["FIRST"]) + int(given["SEEDS"]))
     factor, worst, begin = machine.measure(), {}, time.monotonic()
-    for seed in range(first, first + count):
-        runner = runs.Runner(programs, seed, factor)
-        try:
-            unbuilt = runner.check_files(places)
-            if unbuilt:
-                raise runs.CannotGrade("\n".join(unbuilt.values()))
-            problems = runs.check_list(lab, programs, {p.real for p in places})
-            outcome = runner.run(places, {}) if not problems else None
-        finally:
-            runner.close()
-        if problems or outcome.problems:
-            raise runs.CannotGrade("\n".join(problems or outcome.problems))
-        take(outcome, seed, worst)
-    well = show(worst)
+    with ThreadPoolExecutor(int(given["JOBS"])) as pool:
+        outcomes = pool.map(lambda seed: one_seed(programs, places, factor, seed), seeds)
+        for seed, outcome in zip(seeds, outcomes):
+            take(outcome, seed, worst)
     failed = sum(w.failures for w in worst.values())
-    print(f"lab{lab.number}: {count} seeds from {first}, {', '.join(lanes)}: {failed} failures of "
-          f"{sum(w.runs for w in worst.values())} runs, {time.monotonic() - begin:.0f} s")
-    return 0 if well else 1
+    lines = rows(worst)
+    lines.append(f"lab{lab.number}: {len(seeds)} seeds from {seeds[0]}, {', '.join(lanes)}: "
+                 f"{failed} failures of {sum(w.runs for w in worst.values())} runs")
+    print("\n".join(lines), f"in {time.monotonic() - begin:.0f} s")
+    if given["OUT"]:
+        Path(given["OUT"]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 1 if failed or any(w.ratio > NEAREST for w in worst.values()) else 0
 
 
 def main(arguments: list) -> int:

@@ -11,10 +11,10 @@
 #endif
 
 enum {
-    COLUMN_BYTES = 256 << 20,   /* scratch for im2col columns: net c's largest layer in 5 chunks */
-    WORKSPACE_BYTES = 32 << 20, /* cuBLAS's own scratch; what NVIDIA advises from Hopper on */
-    STEP_BYTES = 256,           /* tl_step, and the alignment of what follows */
-    OLDEST_GPU = 75,            /* compute capability 7.5: the oldest that CUDA 13 builds for */
+    COLUMN_BYTES = 256 << 20,  /* scratch for im2col columns: net c's largest layer in 5 chunks */
+    WORKSPACE_BYTES = 8 << 20, /* cuBLAS's own scratch; these products are small and want no more */
+    STEP_BYTES = 256,          /* tl_step, and the alignment of what follows */
+    OLDEST_GPU = 75,           /* compute capability 7.5: the oldest that CUDA 13 builds for */
 };
 
 /* ---- memory, copies and the numbers of a step ---- */
