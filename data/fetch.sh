@@ -20,6 +20,7 @@ die() {
 
 [ $# -ge 2 ] || die "usage: fetch.sh cifar10|mnist FOLDER [FROM]" 2
 set_name=$1 folder=$2 from=${3:-}
+[ "${from#\~/}" = "$from" ] || from=$HOME/${from#\~/} # not every shell expands it in FROM=~/…
 case $set_name in
 cifar10)
     files=$(printf 'data_batch_%d.bin ' 1 2 3 4 5)test_batch.bin
@@ -54,10 +55,10 @@ fi
 elsewhere="GRADLAB_DATA=dir names another"
 mkdir -p "$folder" 2>/dev/null || die "cannot create the folder $folder; $elsewhere"
 [ -w "$folder" ] || die "cannot write to $folder; $elsewhere"
-parts="$folder/.fetch" # partial downloads wait here for the next call
-mkdir -p "$parts" || die "cannot create $parts"
+parts="$folder/.fetch-$set_name" # partial downloads wait here for the next call
+mkdir -p "$parts" 2>/dev/null || die "cannot create the folder $parts; $elsewhere"
 exec 9>"$parts/lock"
-flock -n 9 || die "another call is fetching into $folder; wait until it is done"
+flock -n 9 || die "another call is fetching $set_name into $folder; wait until it is done"
 
 # ---- archives ------------------------------------------------------------------------------------
 
@@ -97,7 +98,10 @@ download() { # ADDRESS PART BYTES SHA256
     18 | 56 | 92) why="the connection broke off" ;;
     22) why="it refused: $(tail -n 1 "$parts/curl" 2>/dev/null)" ;;
     23) why="the disk is full, or $parts cannot be written" ;;
-    28) why="it stalled: below $((slowest / 1000)) kB/s for $patience s, or no answer" ;;
+    28)
+        why="it stalled: below $((slowest / 1000)) kB/s for $patience s, or no answer"
+        why+=" (SLOWEST=bytes a second in the environment waits for slower ones)"
+        ;;
     33) # the next attempt starts from nothing
         why="it cannot resume"
         rm -f "$part"
@@ -145,7 +149,7 @@ while read -r name bytes sum; do find_archive "$name" "$bytes" "$sum"; done <<<"
 
 # ---- unpack beside, check, then one rename -------------------------------------------------------
 
-fresh=$(mktemp -d "$folder/.fetch/$set_name.XXXXXX") || die "cannot create a folder in $folder"
+fresh=$(mktemp -d "$parts/unpacked.XXXXXX") || die "cannot create a folder in $parts"
 trap 'rm -rf "$fresh"' EXIT
 case $set_name in
 cifar10) tar -xzf "$parts"/*.tar.gz --strip-components=1 --no-same-owner -C "$fresh" ;;
@@ -160,9 +164,10 @@ done
 # shellcheck disable=SC2086  # a list of plain names
 (cd "$fresh" && sha256sum $files >SHA256SUMS && chmod 755 . && sync -f .) ||
     die "cannot write $fresh/SHA256SUMS"
-if [ -e "$goal" ]; then # incomplete, or the check above had ended; somebody's work all the same
-    mv "$goal" "$goal.before.$(date +%s)" || die "cannot move the incomplete $goal away"
-    echo "data: what was in $goal lies in $goal.before.* now"
+if [ -e "$goal" ]; then # incomplete, but somebody's work all the same
+    aside=$(mktemp -d "$goal.before.XXXXXX") && mv -T "$goal" "$aside" ||
+        die "cannot move the incomplete $goal away"
+    echo "data: what was in $goal lies in $aside now"
 fi
 mv -T "$fresh" "$goal" || die "cannot rename $fresh to $goal"
 trap - EXIT

@@ -1,5 +1,6 @@
 """data/fetch.sh against a server that does everything a bad network does."""
 
+import fcntl
 import gzip
 import hashlib
 import http.server
@@ -37,7 +38,8 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        _, manner, name = self.path.split("/")
+        # (as a proxy it is asked for whole addresses)
+        _, manner, name = self.path.removeprefix("http://mirror.example").split("/")
         data = (self.archives / name).read_bytes()
         start = 0
         if (wanted := self.headers.get("Range")) and manner != "norange":
@@ -78,8 +80,9 @@ def server(archives):
     http_server.shutdown()
 
 
-def fetch(folder, archives, server, *manners, source="", **env):
-    """Runs fetch.sh with one mirror per manner, in order; returns the finished process."""
+def fetch(folder, archives, server, *manners, source="", before=(), **env):
+    """Runs fetch.sh with one mirror per manner, in order; returns the finished process. `before`:
+    words in front of the command."""
     table = folder.parent / "mirrors.tsv"
     rows = []
     for name in SIZES:
@@ -89,7 +92,7 @@ def fetch(folder, archives, server, *manners, source="", **env):
                         f"\t{server}/{manner}/{name}.gz\n")
     table.write_text("# a table\n" + "".join(rows))
     clean = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
-    return subprocess.run([FETCH, "mnist", folder, *([source] if source else [])],
+    return subprocess.run([*before, FETCH, "mnist", folder, *([source] if source else [])],
                           env=clean | {"MIRRORS": str(table), "PATIENCE": "2"} | env,
                           capture_output=True, text=True, timeout=120)
 
@@ -106,7 +109,7 @@ def test_a_good_mirror_gives_a_checked_set(tmp_path, archives, server):
     folder = tmp_path / "data"
     done = fetch(folder, archives, server)
     assert done.returncode == 0 and whole(folder), done.stderr
-    assert not (folder / ".fetch").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["mnist"]
     again = fetch(folder, archives, server, "refuse")  # needs no network the second time
     assert again.returncode == 0 and "every file has its sum" in again.stdout
 
@@ -139,9 +142,9 @@ def test_a_redirect_is_followed(tmp_path, archives, server):
 def test_a_broken_download_is_resumed(tmp_path, archives, server):
     folder = tmp_path / "data"
     name = "train-images-idx3-ubyte.gz"
-    (folder / ".fetch").mkdir(parents=True)
+    (folder / ".fetch-mnist").mkdir(parents=True)
     data = (archives / name).read_bytes()
-    (folder / ".fetch" / f"{name}.partial").write_bytes(data[:1000])
+    (folder / ".fetch-mnist" / f"{name}.partial").write_bytes(data[:1000])
     done = fetch(folder, archives, server)
     assert done.returncode == 0 and whole(folder), done.stderr
     assert "1 of" in done.stdout.splitlines()[0]
@@ -149,8 +152,8 @@ def test_a_broken_download_is_resumed(tmp_path, archives, server):
 
 def test_a_partial_file_of_something_else_is_replaced(tmp_path, archives, server):
     folder = tmp_path / "data"
-    (folder / ".fetch").mkdir(parents=True)
-    (folder / ".fetch" / "train-images-idx3-ubyte.gz.partial").write_bytes(b"x" * 5000)
+    (folder / ".fetch-mnist").mkdir(parents=True)
+    (folder / ".fetch-mnist" / "train-images-idx3-ubyte.gz.partial").write_bytes(b"x" * 5000)
     done = fetch(folder, archives, server)
     assert done.returncode == 0 and whole(folder), done.stderr
 
@@ -158,8 +161,8 @@ def test_a_partial_file_of_something_else_is_replaced(tmp_path, archives, server
 def test_a_server_without_ranges_starts_again(tmp_path, archives, server):
     folder = tmp_path / "data"
     name = "train-images-idx3-ubyte.gz"
-    (folder / ".fetch").mkdir(parents=True)
-    (folder / ".fetch" / f"{name}.partial").write_bytes((archives / name).read_bytes()[:1000])
+    (folder / ".fetch-mnist").mkdir(parents=True)
+    (folder / ".fetch-mnist" / f"{name}.partial").write_bytes((archives / name).read_bytes()[:1000])
     done = fetch(folder, archives, server, "norange")
     assert done.returncode == 0 and whole(folder), done.stderr
 
@@ -197,3 +200,112 @@ def test_no_network_is_one_clear_line(tmp_path, archives):
     done = fetch(tmp_path / "data", archives, "http://127.0.0.1:9")
     assert done.returncode == 1
     assert "no way there" in done.stderr and "shapes10" in done.stderr.splitlines()[-1]
+
+
+def test_a_proxy_is_used(tmp_path, archives, server):
+    folder = tmp_path / "data"
+    done = fetch(folder, archives, "http://mirror.example", http_proxy=server)
+    assert done.returncode == 0 and whole(folder), done.stderr
+
+
+def test_the_broken_download_of_another_set_is_kept(tmp_path, archives, server):
+    folder = tmp_path / "data"
+    other = folder / ".fetch-cifar10/cifar-10-binary.tar.gz.partial"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"half of it")
+    assert fetch(folder, archives, server).returncode == 0 and whole(folder)
+    assert other.read_bytes() == b"half of it"
+
+
+def test_a_second_call_at_the_same_time_is_refused(tmp_path, archives, server):
+    folder = tmp_path / "data"
+    (folder / ".fetch-mnist").mkdir(parents=True)
+    with open(folder / ".fetch-mnist/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = fetch(folder, archives, server)
+    assert done.returncode == 1 and nothing_half_written(folder)
+    assert "another call is fetching" in done.stderr
+
+
+def test_killed_at_any_moment_it_goes_on(tmp_path, archives, server):
+    """Whatever a killed call has left, the next one makes a whole set of it."""
+    folder = tmp_path / "data"
+    for tenths in (1, 3, 5, 8, 12, 16, 20):
+        fetch(folder, archives, server, before=["timeout", "-s", "KILL", str(tenths / 10)])
+        assert nothing_half_written(folder) or whole(folder)
+    done = fetch(folder, archives, server)
+    assert done.returncode == 0 and whole(folder), done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["mnist"]
+
+
+# ---- full disks and read-only folders ------------------------------------------------------------
+
+
+def mounted(mount: str) -> list:
+    """Words that run a command with `mount` done on its third word, fetch.sh's folder, where no
+    other process sees it; what is in the folder afterwards is listed."""
+    return ["unshare", "-rm", "sh", "-c", f'{mount} || exit 99; "$@"; status=$?; '
+            'ls -A "$3" | sed "s/^/left: /"; exit $status', "sh"]
+
+
+def may_mount() -> bool:
+    try:
+        done = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/tmp"],
+                              capture_output=True)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.fixture
+def plenty(tmp_path):
+    """A PATH whose df tells of room that is not there, as it does where a quota rules."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "df").write_text("#!/bin/sh\necho Filesystem\necho none 9 1 999999999 1% /\n")
+    (tools / "df").chmod(0o755)
+    return f"{tools}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("source, kilobytes, said", [
+    ("mirror", 8, "the disk is full"), ("FROM=", 8, "(full?)"), ("mirror", 20000, "disk full?")])
+def test_a_disk_that_fills_is_named(tmp_path, archives, server, plenty, capsys, source, kilobytes,
+                                    said):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    if may_mount():
+        before = mounted(f'mount -t tmpfs -o size={kilobytes}k none "$3"')
+    else:
+        before = ["prlimit", f"--fsize={kilobytes << 10}"]
+        said = ""  # the limit has other words for it, and sometimes only a signal
+        with capsys.disabled():
+            print("\nfull disk: by a limit on file sizes, for no tmpfs can be mounted here")
+    done = fetch(folder, archives, server, source=str(archives) if source == "FROM=" else "",
+                 before=before, PATH=plenty)
+    assert done.returncode == 1 and nothing_half_written(folder), done.stderr
+    assert "left: mnist" not in done.stdout and done.stderr.splitlines()[-1].startswith("data: ")
+    assert said in done.stderr
+
+
+def test_a_disk_that_is_too_small_is_named_before_anything_is_fetched(tmp_path, archives, server,
+                                                                      plenty):
+    df = Path(plenty.split(":")[0], "df")
+    df.write_text(df.read_text().replace("999999999", "8000"))
+    folder = tmp_path / "data"
+    done = fetch(folder, archives, server, PATH=plenty)
+    assert done.returncode == 1 and nothing_half_written(folder)
+    assert "MB are needed" in done.stderr and "GRADLAB_DATA=dir" in done.stderr
+
+
+def test_a_read_only_folder_is_named(tmp_path, archives, server, capsys):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    if may_mount():
+        before = mounted('mount --bind "$3" "$3" && mount -o remount,bind,ro "$3"')
+        done = fetch(folder, archives, server, before=before)
+    else:  # /sys takes no files, not even from root
+        with capsys.disabled():
+            print("\nread-only folder: /sys, for nothing can be mounted here")
+        done = fetch(folder, archives, server, before=["sh", "-c", 'exec "$1" "$2" /sys', "sh"])
+    assert done.returncode == 1 and nothing_half_written(folder)
+    assert done.stderr.count("\n") == 1 and "GRADLAB_DATA=dir" in done.stderr

@@ -1,10 +1,11 @@
 /* fuzz_dataset.c: the loaders of CIFAR-10 and MNIST, on whole sets that a fuzzer has spoilt.
  *
- * A set has up to 184 MB, of which a fuzzer could change nothing on purpose. So it writes edits
+ * A fuzzer that wrote whole files would change little of them on purpose. So it writes edits
  * instead: which file, where, which byte; and what to do to the file's length or to a read. They
  * are made in a sound set that lies in memory, which stands behind open, fstat and read (linked
- * with
- * --wrap), and are undone afterwards. FUZZ_SET (at compile time) is cifar10 or mnist. */
+ * with --wrap), and are undone afterwards. FUZZ_SET (at compile time) is cifar10 or mnist; the
+ * numbers of images are those of fuzz.sh, which shrinks the loaders' own numbers alike: an official
+ * set has up to 184 MB, and reading that takes a hundred times as long as what is tried here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,24 +21,33 @@
 #define TEXT(x)    TEXT_OF(x)
 
 enum { FILES = 6, FIRST_DESCRIPTOR = 5000, EDITS = 64 };
+enum { CIFAR_IMAGE = 3072, CIFAR_RECORD = 1 + CIFAR_IMAGE };
+enum { MNIST_IMAGE = 784, IMAGES_HEADER = 16, LABELS_HEADER = 8 };
 
 typedef struct fake_file {
     const char *name;
     uint8_t *bytes;
     size_t size;
-    long long said; /* what fstat says */
-    size_t ends;    /* where reading stops, whatever was said */
-    size_t at;
-    bool broken; /* reading fails */
+    long long said;     /* what fstat says */
+    size_t ends;        /* where reading stops, whatever was said */
+    size_t at, at_once; /* read so far; read gives no more than this at a time */
+    mode_t kind;
+    int open_error, stat_error, read_error; /* 0: none */
 } fake_file;
 
 static fake_file file[FILES];
 static int files;
+static size_t limit;
+static const bool is_mnist = sizeof TEXT(FUZZ_SET) == sizeof "mnist";
+
+static void need(bool condition) {
+    if (!condition) abort();
+}
 
 static fake_file *add_file(const char *name, size_t size) {
     fake_file *f = &file[files++];
     *f = (fake_file){.name = name, .bytes = calloc(size, 1), .size = size};
-    if (!f->bytes) abort();
+    need(f->bytes);
     return f;
 }
 
@@ -47,32 +57,55 @@ static void put_header(fake_file *f, uint32_t magic, uint32_t count, bool images
         for (int b = 0; b < 4; b++) f->bytes[4 * i + b] = (uint8_t)(number[i] >> (24 - 8 * b));
 }
 
-/* A sound set: every class equally often, images of zeros. */
-static void make_set(void) {
-    static const char *const batch[FILES] = {"data_batch_1.bin", "data_batch_2.bin",
-                                             "data_batch_3.bin", "data_batch_4.bin",
-                                             "data_batch_5.bin", "test_batch.bin"};
+static void make_mnist(void) {
     static const struct {
         const char *images, *labels;
         uint32_t count;
-    } half[2] = {{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", 60000},
-                 {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", 10000}};
-    if (strcmp(TEXT(FUZZ_SET), "cifar10") == 0) {
-        for (int i = 0; i < FILES; i++) {
-            fake_file *f = add_file(batch[i], 10000 * 3073);
-            for (size_t r = 0; r < 10000; r++) f->bytes[r * 3073] = (uint8_t)(r % 10);
-        }
-        return;
-    }
+    } half[2] = {{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", FUZZ_TRAIN},
+                 {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", FUZZ_TEST}};
     for (int i = 0; i < 2; i++) {
-        put_header(add_file(half[i].images, 16 + half[i].count * 784), 0x803, half[i].count, true);
-        fake_file *f = add_file(half[i].labels, 8 + half[i].count);
-        put_header(f, 0x801, half[i].count, false);
-        for (size_t r = 0; r < half[i].count; r++) f->bytes[8 + r] = (uint8_t)(r % 10);
+        uint32_t count = half[i].count;
+        put_header(add_file(half[i].images, IMAGES_HEADER + count * MNIST_IMAGE), 0x803, count,
+                   true);
+        fake_file *f = add_file(half[i].labels, LABELS_HEADER + count);
+        put_header(f, 0x801, count, false);
+        for (size_t r = 0; r < count; r++) f->bytes[LABELS_HEADER + r] = (uint8_t)(r % 10);
     }
 }
 
-/* ---- what the loaders call instead of the system -----------------------------------------------
+static void make_cifar10(void) {
+    static const char *const batch[FILES] = {"data_batch_1.bin", "data_batch_2.bin",
+                                             "data_batch_3.bin", "data_batch_4.bin",
+                                             "data_batch_5.bin", "test_batch.bin"};
+    for (int i = 0; i < FILES; i++) {
+        fake_file *f = add_file(batch[i], FUZZ_TEST * CIFAR_RECORD);
+        for (size_t r = 0; r < FUZZ_TEST; r++) f->bytes[r * CIFAR_RECORD] = (uint8_t)(r % 10);
+    }
+}
+
+/* A sound set: every class equally often, and images whose bytes differ from their neighbours'. */
+static void make_set(void) {
+    is_mnist ? make_mnist() : make_cifar10();
+    for (int i = 0; i < files; i++) {
+        bool labels = is_mnist && i % 2;
+        for (size_t at = IMAGES_HEADER; at < file[i].size && !labels; at++)
+            if (is_mnist || at % CIFAR_RECORD) file[i].bytes[at] = (uint8_t)(at * 7 + (size_t)i);
+    }
+}
+
+static void forget_faults(void) {
+    for (int i = 0; i < files; i++) {
+        fake_file *f = &file[i];
+        f->said = (long long)f->size;
+        f->ends = f->at_once = f->size;
+        f->at = 0;
+        f->kind = S_IFREG;
+        f->open_error = f->stat_error = f->read_error = 0;
+    }
+    limit = 10;
+}
+
+/* ---- what the loaders call instead of the system ------------------------------------------------
  */
 
 int __wrap_open(const char *path, int flags, ...);
@@ -80,30 +113,36 @@ int __wrap_fstat(int descriptor, struct stat *about);
 ssize_t __wrap_read(int descriptor, void *to, size_t bytes);
 int __wrap_close(int descriptor);
 
+static int fails(int error) {
+    errno = error;
+    return error ? -1 : 0;
+}
+
 int __wrap_open(const char *path, int flags, ...) {
     const char *name = strrchr(path, '/') + 1;
     (void)flags;
     for (int i = 0; i < files; i++)
-        if (strcmp(file[i].name, name) == 0) return FIRST_DESCRIPTOR + i;
-    errno = ENOENT;
-    return -1;
+        if (strcmp(file[i].name, name) == 0)
+            return fails(file[i].open_error) ? -1 : FIRST_DESCRIPTOR + i;
+    return fails(ENOENT);
 }
 
 int __wrap_fstat(int descriptor, struct stat *about) {
+    const fake_file *f = &file[descriptor - FIRST_DESCRIPTOR];
     memset(about, 0, sizeof *about);
-    about->st_mode = S_IFREG;
-    about->st_size = file[descriptor - FIRST_DESCRIPTOR].said;
-    return 0;
+    about->st_mode = f->kind;
+    about->st_size = f->said;
+    return fails(f->stat_error);
 }
 
 ssize_t __wrap_read(int descriptor, void *to, size_t bytes) {
     fake_file *f = &file[descriptor - FIRST_DESCRIPTOR];
     size_t left = f->ends > f->at ? f->ends - f->at : 0, give = bytes < left ? bytes : left;
-    if (f->broken) {
-        errno = EIO;
+    if (fails(f->read_error)) {
+        if (f->read_error == EINTR) f->read_error = 0; /* a signal comes once */
         return -1;
     }
-    if (give > 1 << 20) give = 1 << 20; /* read may always give less than asked for */
+    if (give > f->at_once) give = f->at_once; /* read may always give less than asked for */
     memcpy(to, f->bytes + f->at, give);
     f->at += give;
     return (ssize_t)give;
@@ -114,67 +153,132 @@ int __wrap_close(int descriptor) {
     return 0;
 }
 
-/* ---- one input
- * ----------------------------------------------------------------------------------- */
+/* ---- one input ----------------------------------------------------------------------------------
+ */
+
+enum {
+    CHANGE,
+    CUT,
+    LENGTH,
+    CUT_WHILE_READ,
+    READ_ERROR,
+    SHORT_READS,
+    NO_FILE,
+    NO_SIZE,
+    KIND,
+    LIMIT
+};
 
 typedef struct edit {
     uint8_t kind, which, value;
     uint8_t where[4];
 } edit;
 
-/* Kinds: 0 and all that are not named change a byte; lengths and reads are changed once a file. */
-static void apply(const edit *e, uint8_t *undo) {
-    fake_file *f = &file[e->which % files];
+static uint8_t *place(const edit *e) {
+    const fake_file *f = &file[e->which % files];
     uint32_t where;
     memcpy(&where, e->where, sizeof where);
-    size_t at = where % f->size;
-    *undo = f->bytes[at];
+    return f->bytes + where % f->size;
+}
+
+/* A kind without a name changes a byte, too; lengths and reads are changed once a file. */
+static void apply(const edit *e, uint8_t *undo) {
+    fake_file *f = &file[e->which % files];
+    uint8_t *byte = place(e);
+    *undo = *byte;
     switch (e->kind) {
-    case 1: /* cut, and fstat says so */
-        f->said = (long long)at;
-        f->ends = at;
+    case CUT: /* and fstat says so */
+        f->ends = (size_t)(byte - f->bytes);
+        f->said = (long long)f->ends;
         break;
-    case 2: /* longer than it may be, or negative: fstat is not believed either */
+    case LENGTH: /* longer than it may be, or negative: fstat is not believed either */
         f->said = e->value & 1 ? -1 : (long long)f->size + e->value;
         break;
-    case 3: /* cut while it is being read */
-        f->ends = at;
+    case CUT_WHILE_READ:
+        f->ends = (size_t)(byte - f->bytes);
         break;
-    case 4:
-        f->broken = true;
+    case READ_ERROR:
+        f->read_error = e->value & 1 ? EINTR : EIO;
+        break;
+    case SHORT_READS: /* a few at a time, but so that a set takes no more than some hundred reads */
+        f->at_once = f->size / 64 + e->value + 1;
+        break;
+    case NO_FILE:
+        f->open_error = e->value & 1 ? ENOENT : EACCES;
+        break;
+    case NO_SIZE:
+        f->stat_error = EIO;
+        break;
+    case KIND:
+        f->kind = e->value & 1 ? S_IFDIR : S_IFIFO;
+        break;
+    case LIMIT:
+        limit = e->value; /* 0: none */
         break;
     default:
-        f->bytes[at] = e->value;
+        *byte = e->value;
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (!files) make_set();
-    for (int i = 0; i < files; i++) {
-        file[i].said = (long long)file[i].size;
-        file[i].ends = file[i].size;
-        file[i].at = 0;
-        file[i].broken = false;
+/* Where record i of the training files (half 0) or the test files lies. */
+static void find_record(int half, size_t i, const uint8_t **label, const uint8_t **image) {
+    if (is_mnist) {
+        *image = file[2 * half].bytes + IMAGES_HEADER + i * MNIST_IMAGE;
+        *label = file[2 * half + 1].bytes + LABELS_HEADER + i;
+    } else {
+        *label = file[half ? 5 : i / FUZZ_TEST].bytes + i % FUZZ_TEST * CIFAR_RECORD;
+        *image = *label + 1;
     }
+}
+
+/* Only a set without faults loads, and then it is what its files hold. */
+static void expect_content(const tl_dataset *d) {
+    for (int i = 0; i < files; i++) {
+        const fake_file *f = &file[i];
+        need(!f->open_error && !f->stat_error && f->read_error != EIO && f->kind == S_IFREG);
+        need(f->said == (long long)f->size && f->ends == f->size);
+    }
+    const tl_split *split[2] = {&d->train, &d->test};
+    const size_t bytes = is_mnist ? MNIST_IMAGE : CIFAR_IMAGE;
+    for (int half = 0; half < 2; half++) {
+        need(split[half]->count > 0);
+        for (size_t i = 0; i < split[half]->count; i++) {
+            const uint8_t *label, *image;
+            find_record(half, i, &label, &image);
+            need(split[half]->labels[i] == *label && *label < 10);
+            need(memcmp(split[half]->images + i * bytes, image, bytes) == 0);
+        }
+    }
+}
+
+static void load_set(void) {
+    tl_dataset *d = NULL;
+    tl_status status = tl_dataset_load(&d, TEXT(FUZZ_SET), "/set", limit);
+    need((status == TL_OK) == (d != NULL) && (status == TL_OK || tl_error()[0] != '\0'));
+    if (d) expect_content(d);
+    tl_dataset_free(d);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    tl_dataset *d = NULL;
+    make_set();
+    forget_faults();
+    need(tl_dataset_load(&d, TEXT(FUZZ_SET), "/set", limit) == TL_OK); /* else nothing is tried */
+    tl_dataset_free(d);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    forget_faults();
     edit list[EDITS];
     uint8_t undo[EDITS];
     int count = (int)(size / sizeof *list < EDITS ? size / sizeof *list : EDITS);
-    memcpy(list, data, (size_t)count * sizeof *list);
+    if (count) memcpy(list, data, (size_t)count * sizeof *list);
     for (int i = 0; i < count; i++) apply(&list[i], &undo[i]);
-
-    tl_dataset *d = NULL;
-    tl_status status = tl_dataset_load(&d, TEXT(FUZZ_SET), "/set", 10);
-    if (status != TL_OK && (d != NULL || tl_error()[0] == '\0')) abort();
-    if (status == TL_OK)
-        for (size_t i = 0; i < d->train.count; i++)
-            if (d->train.labels[i] > 9) abort();
-    tl_dataset_free(d);
-
-    for (int i = count - 1; i >= 0; i--) { /* backwards: two edits may meet in one byte */
-        uint32_t where;
-        memcpy(&where, list[i].where, sizeof where);
-        fake_file *f = &file[list[i].which % files];
-        f->bytes[where % f->size] = undo[i];
-    }
+    load_set();
+    for (int i = count - 1; i >= 0; i--) /* backwards: two edits may meet in one byte */
+        *place(&list[i]) = undo[i];
     return 0;
 }

@@ -1,7 +1,7 @@
 """seeds.py FOLDER: writes the files that fuzzing starts from to FOLDER/<target>/.
 
-For a data set an input is a row of edits (fuzz_dataset.c): what to do, in which file, a byte, where.
-For the reader of checkpoints it is a record file (tl/record.h), as small as they come.
+For a data set an input is a row of edits (fuzz_dataset.c): what to do, in which file, a byte,
+where. For the reader of checkpoints it is a record file (tl/record.h), as small as they come.
 """
 
 import struct
@@ -9,7 +9,10 @@ import sys
 import zlib
 from pathlib import Path
 
-CHANGE, CUT, LENGTH, CUT_WHILE_READ, READ_ERROR = range(5)
+# The kinds of edits, in the order of fuzz_dataset.c.
+(CHANGE, CUT, LENGTH, CUT_WHILE_READ, READ_ERROR, SHORT_READS, NO_FILE, NO_SIZE, KIND,
+ LIMIT) = range(10)
+U8, U64, F32, F64 = 1, 4, 5, 6  # tl_dtype
 CIFAR_RECORD, MNIST_HEADER = 3073, 8  # bytes: a record of CIFAR-10, the header of MNIST's labels
 
 
@@ -26,6 +29,11 @@ def data_set(second_label: int) -> dict:
         "length": edits((LENGTH, 0, 2, 0)),
         "cut-while-read": edits((CUT_WHILE_READ, 0, 0, 70)),
         "read-error": edits((READ_ERROR, 1, 0, 0)),
+        "short-reads": edits((SHORT_READS, 1, 9, 0), (LIMIT, 0, 7, 0)),
+        "missing": edits((NO_FILE, 3, 0, 0)),
+        "fstat-fails": edits((NO_SIZE, 2, 0, 0)),
+        "folder": edits((KIND, 0, 1, 0)),
+        "all-of-it": edits((LIMIT, 0, 0, 0)),
         "balance": edits((CHANGE, 5, 3, second_label), (CHANGE, 1, 3, MNIST_HEADER + 7)),
     }
 
@@ -41,14 +49,29 @@ def record(*sections: bytes) -> bytes:
     return b"TLRECORD" + struct.pack("<II", 1, len(sections)) + b"".join(sections)
 
 
+def checkpoint(options: bytes) -> bytes:
+    """Of the run without a net in fuzz_checkpoint.c."""
+    arrays = [section(f"{kind}/{name}", F32, dims, bytes(4 * elements))
+              for kind in ("w", "s0", "s1")
+              for name, dims, elements in (("weight", [2, 1, 3, 3], 18), ("bias", [2], 2))]
+    return record(section("options", U8, [len(options)], options),
+                  section("position", U64, [4], struct.pack("<4Q", 1, 12, 9, 4)),
+                  section("sums/loss", F64, [1], struct.pack("<d", 1.5)),
+                  section("sums/hits", U64, [2], struct.pack("<2Q", 3, 12)),
+                  *arrays, section("b/mean", F32, [2], bytes(8)))
+
+
 SEEDS = {
     "cifar10": data_set(7 * CIFAR_RECORD),
     "mnist": data_set(MNIST_HEADER + 7),
-    "record": {
+    "checkpoint": {
+        "whole": checkpoint(b"net=tiny batch=4"),
+        "other-options": checkpoint(b"net=tiny batch=8"),
         "none": record(),
-        "three": record(section("options", 1, [5], b"net=a"),
-                        section("position", 4, [4], struct.pack("<4Q", 1, 2, 3, 4)),
-                        section("w/a", 5, [2, 3], bytes(24))),
+        "weights": record(section("w/weight", F32, [2, 1, 3, 3], bytes(72)),
+                          section("w/bias", F32, [2], bytes(8)),
+                          section("b/mean", F32, [2], bytes(8))),
+        "of-double": record(section("w/weight", F64, [2, 1, 3, 3], bytes(144))),
     },
 }
 

@@ -172,7 +172,7 @@ static tl_status sync_folder(tl_writer *w) {
 tl_status tl_writer_commit(tl_writer **writer) {
     tl_writer *w = *writer;
     TL_NEED(!w->closed, TL_EINVAL, "%s takes no more after a failed write: discard it", w->part);
-    if (fseek(w->file, 0, SEEK_SET) != 0) return write_failed(w, "rewind");
+    if (fseek(w->file, 0, SEEK_SET) != 0) return write_failed(w, "write");
     TL_TRY(put_header(w));
     if (fflush(w->file) != 0) return write_failed(w, "write");
     if (fsync(fileno(w->file)) != 0) return write_failed(w, "sync");

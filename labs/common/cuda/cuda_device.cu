@@ -1,5 +1,6 @@
 /* cuda_device.cu: a GPU as a device, and the entry of its plug-in (tl/plugin.h). */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "labs/common/program/rungs.h"
 #include "plugin_status.h"
@@ -105,6 +106,34 @@ static void graph_free(tl_ctx *ctx, void *graph) {
     if (!graph) return;
     cudaStreamSynchronize(tl_stream(ctx));
     cudaGraphExecDestroy((cudaGraphExec_t)graph);
+}
+
+/* ---- its clock ---- */
+
+static tl_status mark(tl_ctx *ctx, void **moment) {
+    if (!*moment) TL_CUDA(cudaEventCreate((cudaEvent_t *)moment));
+    TL_CUDA(cudaEventRecord((cudaEvent_t)*moment, tl_stream(ctx)));
+    return TL_OK;
+}
+
+static tl_status between(tl_ctx *, void *from, void *to, double *seconds) {
+    float milliseconds;
+    TL_CUDA(cudaEventSynchronize((cudaEvent_t)to));
+    TL_CUDA(cudaEventElapsedTime(&milliseconds, (cudaEvent_t)from, (cudaEvent_t)to));
+    *seconds = 1e-3 * milliseconds;
+    return TL_OK;
+}
+
+static void mark_free(tl_ctx *, void *moment) {
+    if (moment) cudaEventDestroy((cudaEvent_t)moment);
+}
+
+static void CUDART_CB wait_for(void *microseconds) { usleep((unsigned)(size_t)microseconds); }
+
+/* Work of the host that the stream waits for, and the program does not. */
+static tl_status hold(tl_ctx *ctx, int microseconds) {
+    TL_CUDA(cudaLaunchHostFunc(tl_stream(ctx), wait_for, (void *)(size_t)microseconds));
+    return TL_OK;
 }
 
 /* ---- is there a GPU that can be used? ---- */
@@ -218,6 +247,10 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     ops->graph_end = graph_end;
     ops->graph_launch = graph_launch;
     ops->graph_free = graph_free;
+    ops->mark = mark;
+    ops->between = between;
+    ops->mark_free = mark_free;
+    ops->hold = hold;
 #define PLAIN(name, arguments) ops->name = tl_##name;
     TL_BACKEND_OPS(PLAIN)
     TL_BACKEND_CUDA(PLAIN)

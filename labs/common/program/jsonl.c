@@ -23,8 +23,7 @@ tl_status jsonl_open(jsonl *j, const char *path, bool append) {
     if (append) j->file = fopen(path, "r+"); /* NULL if there is none yet */
     if (j->file) return cut_half_line(j);
     j->file = fopen(path, "w");
-    TL_NEED(j->file, TL_EIO, "cannot write %s: %s; choose another folder with OUT=", path,
-            strerror(errno));
+    TL_NEED(j->file, TL_EIO, "cannot write %s: %s", path, strerror(errno));
     return TL_OK;
 }
 

@@ -3,12 +3,13 @@
  *
  * baseline/bench_ops.py sends commands, one a line, and PyTorch's turn comes between two of them,
  * so that both sides alternate in one run. A command answers with binary numbers on standard
- * output: origin                     a line of JSON: what this program is and where it runs conv2d
- * n c k h             3x3, pad 1, h x h pixels; then x, w, b, dy follow on standard input linear n
- * in out            the same, and both answer y, dx, dw, db (tl_real) of one run time PASS MODE
- * COUNT INNER COUNT doubles: seconds per run, each the mean of INNER runs that end with a
- * synchronise; PASS fwd or both, MODE eager or graph peak                       two doubles: FLOP/s
- * of a large product, bytes/s of a large copy */
+ * output:
+ * - `origin`: no numbers but a line of JSON: what this program is and where it runs;
+ * - `conv2d n c k h` (3x3, pad 1, h x h pixels) and `linear n in out`: x, w, b, dy follow on
+ *   standard input; y, dx, dw, db (tl_real) of one run come back;
+ * - `time PASS MODE COUNT INNER` (PASS fwd or both, MODE eager or graph): COUNT doubles, seconds
+ * per run, each the mean of INNER runs that end with a synchronise;
+ * - `peak`: two doubles, FLOP/s of a large product and bytes/s of a large copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

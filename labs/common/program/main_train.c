@@ -1,9 +1,11 @@
 /* main_train.c: `train NAME=value …`, what `make train` runs. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 #include "jsonl.h"
@@ -90,9 +92,10 @@ static tl_status train_epoch(session *s) {
     double begin = now_seconds();
     tl_status status = tl_train_epoch(tr);
     if (status == TL_OK) status = tl_metrics_read(s->r.ctx, &train, tr->sums); /* waits */
-    if (s->r.o.profile) profile_off(&s->prof, s->r.ctx);
     double train_s = now_seconds() - begin;
+    tl_status profiled = s->r.o.profile ? profile_off(&s->prof, s->r.ctx) : TL_OK;
     progress_clear(&s->bar);
+    TL_TRY(profiled);
     if (s->stopped) return TL_OK;
     TL_TRY(status);
     begin = now_seconds();
@@ -164,27 +167,44 @@ static tl_status write_plans(session *s) {
 }
 
 /* Says where a run that was stopped stands, and how to go on from there. */
-static void say_stopped(const session *s, int signal) {
+static void say_stopped(const session *s) {
     const tl_trainer *tr = &s->r.trainer;
     fprintf(stderr,
             "train: stopped by %s after step %" PRIu64 ", in epoch %" PRIu32 ", image %" PRIu32
             "; nothing is lost: run the same command with RESUME=%s\n",
-            signal == SIGINT ? "Ctrl-C" : "SIGTERM", tr->index, tr->epoch + 1, tr->first,
-            s->out.checkpoint);
+            interrupt_name(), tr->index, tr->epoch + 1, tr->first, s->out.checkpoint);
 }
 
 static tl_status resume(session *s) {
     tl_trainer *tr = &s->r.trainer;
     tl_status status = tl_checkpoint_load(tr, s->r.o.resume, s->describe);
-    if (status == TL_EFORMAT)
-        fprintf(stderr, "resume   the checkpoint before %s is %s.previous\n", s->r.o.resume,
-                s->r.o.resume);
+    char previous[PATH_MAX];
+    snprintf(previous, sizeof previous, "%.4000s.previous", s->r.o.resume);
+    if ((status == TL_EFORMAT || status == TL_EIO) && access(previous, R_OK) == 0)
+        fprintf(stderr, "resume   the checkpoint before %s is %s\n", s->r.o.resume, previous);
     TL_TRY(status);
     fprintf(stderr,
             "resume   %s: epoch %" PRIu32 ", image %" PRIu32
             " (the same bits as without a stop, unless it comes from another device or machine)\n",
             s->r.o.resume, tr->epoch + 1, tr->first);
     return TL_OK;
+}
+
+/* A resumed run goes on with the log that is there. That of a fresh one takes an older one's place
+ * only when its first line is written: on a full disk the older one stays. */
+static tl_status begin_log(session *s) {
+    const bool resumes = s->r.o.resume != NULL;
+    static char part[PATH_MAX + 8];
+    snprintf(part, sizeof part, "%s.part", s->out.log);
+    TL_TRY(jsonl_open(&s->log, resumes ? s->out.log : part, resumes));
+    common_fields(s, "run");
+    option_fields(&s->log, s);
+    tl_status status = jsonl_end(&s->log);
+    if (status == TL_OK && !resumes && rename(part, s->out.log) != 0)
+        status = TL_FAIL(TL_EIO, "cannot rename %s: %s", part, strerror(errno));
+    if (status != TL_OK && !resumes) unlink(part);
+    s->log.path = s->out.log;
+    return status;
 }
 
 /* What the operations took, beside the log of the run. */
@@ -208,10 +228,7 @@ static tl_status train(session *s) {
     options_describe(o, s->describe, s->r.data->name);
     if (o->resume) TL_TRY(resume(s));
     TL_TRY(output_open(&s->out, o->out ? o->out : folder));
-    TL_TRY(jsonl_open(&s->log, s->out.log, o->resume != NULL));
-    common_fields(s, "run");
-    option_fields(&s->log, s);
-    TL_TRY(jsonl_end(&s->log));
+    TL_TRY(begin_log(s));
     tr->on_step = after_step;
     tr->user = s;
     interrupt_watch();
@@ -220,23 +237,40 @@ static tl_status train(session *s) {
     if (s->stopped) TL_TRY(output_save(&s->out, tr, s->describe));
     if (o->profile) TL_TRY(write_profile(s, tr->index - before));
     if (interrupt_signal())
-        say_stopped(s, interrupt_signal());
+        say_stopped(s);
     else
         printf("results  %s; weights and state in %s\n", s->out.log, s->out.checkpoint);
     return TL_OK;
 }
 
+/* Why the run failed, and, where a file could not be written, how to go on when that is mended. */
+static void say_failed(const session *s, tl_status status) {
+    const char *from = s->out.saved ? s->out.checkpoint : s->r.o.resume;
+    fprintf(stderr, "train: %s", tl_error());
+    if (status == TL_EIO && s->out.folder[0])
+        fprintf(stderr, "; mend that or choose another folder with OUT=%s%s",
+                from ? ", and go on with RESUME=" : "", from ? from : "");
+    putc('\n', stderr);
+}
+
 int main(int argc, char **argv) {
     wait_patiently(argv);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, and be told where */
     static session s = {.out.lock = -1};
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&s.r, &o);
     if (status == TL_OK) status = train(&s);
-    if (status != TL_OK) fprintf(stderr, "train: %s\n", tl_error());
+    if (status != TL_OK) say_failed(&s, status);
     jsonl_close(&s.log);
     output_close(&s.out);
     if (s.r.ctx) run_close(&s.r);
-    if (status != TL_OK || fflush(stdout) != 0) return 1;
-    return s.stopped && interrupt_signal() ? 128 + interrupt_signal() : 0;
+    if (status != TL_OK) return 1;
+    if (interrupt_signal() && s.stopped) return 128 + interrupt_signal();
+    if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+    fprintf(stderr,
+            "train: cannot write to standard output (a full disk?); the results are whole "
+            "in %s\n",
+            s.out.log);
+    return 1;
 }

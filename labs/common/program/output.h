@@ -3,22 +3,29 @@
 #define GRADLAB_OUTPUT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "tl/train.h"
 
 typedef struct output {
     char folder[PATH_MAX - 64];
-    char checkpoint[PATH_MAX],
-        previous[PATH_MAX]; /* FOLDER/checkpoint, FOLDER/checkpoint.previous */
-    char log[PATH_MAX];     /* FOLDER/train.jsonl */
-    int lock;               /* the open folder, locked for this process; -1 before output_open */
+    char log[PATH_MAX];        /* FOLDER/train.jsonl */
+    char checkpoint[PATH_MAX]; /* FOLDER/checkpoint */
+    char previous[PATH_MAX];   /* FOLDER/checkpoint.previous */
+    char next[PATH_MAX];       /* FOLDER/checkpoint.next, while one is being written */
+    int lock;                  /* the open folder, locked for this process; -1: not opened */
+    bool saved;                /* `checkpoint` is of this run, … */
+    uint64_t index;            /* … saved after so many steps … */
+    uint32_t epoch;            /* … in this epoch */
 } output;
 
-/* Makes the folder and locks it: TL_EIO if it cannot be written, or if another run is in it. */
+/* Makes the folder and locks it. TL_EIO: it cannot be written; TL_EINVAL: another run is in it. */
 tl_status output_open(output *out, const char *folder);
 void output_close(output *out);
 
-/* Saves the state of tr; the checkpoint that was there becomes the previous one. */
+/* Saves the state of tr, unless that was done; the checkpoint that was there becomes the previous
+ * one. On failure, and wherever the program is killed, both files are as they were, or one of them
+ * is already what it was to become. */
 tl_status output_save(output *out, tl_trainer *tr, const char *describe);
 
 #endif

@@ -1,46 +1,89 @@
 /* profile.c: counting entries of the dispatch table (profile.h). */
 #include "profile.h"
 
+#include <string.h>
+
 #include "progress.h"
 
 static const double real = sizeof(tl_real);
 
 /* ---- around every call ---- */
 
-/* Time of the call so far, and who called. */
-typedef struct mark {
-    int caller;
-    double begin;
-} mark;
+/* A step is queued faster than a GPU runs it only if the GPU waits: for so long before each. */
+enum { HOLD_MICROSECONDS = 5000 };
 
-static mark enter(tl_ctx *ctx, int op) {
-    profile *p = (profile *)ctx->ops;
-    mark m = {.caller = p->running};
-    p->inner->sync(ctx); /* what was queued before is not this operation's; a failure shows below */
-    p->running = op;
-    m.begin = now_seconds();
-    return m;
+/* A call that has begun. */
+typedef struct begun {
+    int caller;
+    double begin;      /* by the host's clock */
+    profile_call *own; /* by the device's, else NULL */
+    tl_status status;  /* of what was done for the clock */
+} begun;
+
+static profile_count *count_of(profile *p, int caller, int op) {
+    return &p->count[caller < 0 ? PROFILE_OPS : caller][op];
 }
 
-static tl_status leave(tl_ctx *ctx, mark m, tl_status status, double numbers, double flops) {
+/* Adds the times of all calls that the device has done, or has yet to do. */
+static tl_status settle(profile *p, tl_ctx *ctx) {
+    for (int i = 0; i < p->calls; i++) {
+        const profile_call *c = &p->call[i];
+        double seconds;
+        TL_TRY(p->inner->between(ctx, c->begin, c->end, &seconds));
+        count_of(p, c->caller, c->op)->seconds += seconds;
+    }
+    p->calls = 0;
+    return TL_OK;
+}
+
+/* Calls inside of calls are open while others begin, so the list is emptied between the outermost
+ * ones alone, early enough for whatever one of them calls. */
+static tl_status begin_on_device(profile *p, tl_ctx *ctx, begun *b, int op) {
+    if (b->caller < 0 && p->calls > PROFILE_CALLS / 2) TL_TRY(settle(p, ctx));
+    if (b->caller < 0 && op == PROFILE_batch_load) /* the first of a step */
+        TL_TRY(p->inner->hold(ctx, HOLD_MICROSECONDS));
+    TL_NEED(p->calls < PROFILE_CALLS, TL_EINVAL, "an operation called more than %d others",
+            PROFILE_CALLS / 2);
+    b->own = &p->call[p->calls++];
+    b->own->caller = b->caller;
+    b->own->op = op;
+    return p->inner->mark(ctx, &b->own->begin);
+}
+
+static begun enter(tl_ctx *ctx, int op) {
     profile *p = (profile *)ctx->ops;
-    tl_status done = p->inner->sync(ctx);
-    int caller = m.caller < 0 ? PROFILE_OPS : m.caller;
-    profile_count *c = &p->count[caller][p->running];
+    begun b = {.caller = p->running};
+    p->running = op;
+    if (p->inner->mark)
+        b.status = begin_on_device(p, ctx, &b, op);
+    else
+        b.status = p->inner->sync(ctx); /* what was queued before is not this operation's */
+    b.begin = now_seconds();
+    return b;
+}
+
+static tl_status leave(tl_ctx *ctx, begun b, tl_status status, double numbers, double flops) {
+    profile *p = (profile *)ctx->ops;
+    profile_count *c = count_of(p, b.caller, p->running);
+    tl_status done = b.status;
+    if (b.own && done == TL_OK) done = p->inner->mark(ctx, &b.own->end);
+    if (!b.own && done == TL_OK) {
+        done = p->inner->sync(ctx);
+        c->seconds += now_seconds() - b.begin;
+    }
     c->calls++;
-    c->seconds += now_seconds() - m.begin;
     c->bytes += numbers * real;
     c->flops += flops;
-    p->running = m.caller;
+    p->running = b.caller;
     return status == TL_OK ? done : status;
 }
 
 /* One counting entry: numbers read and written (of sizeof(tl_real)), operations on them. */
 #define COUNTED(name, parameters, arguments, numbers, flops)                                       \
     static tl_status counted_##name parameters {                                                   \
-        mark m = enter(ctx, PROFILE_##name);                                                       \
+        begun call = enter(ctx, PROFILE_##name);                                                   \
         tl_status status = ((const profile *)ctx->ops)->inner->name arguments;                     \
-        return leave(ctx, m, status, numbers, flops);                                              \
+        return leave(ctx, call, status, numbers, flops);                                           \
     }
 
 /* ---- what an operation moves and computes at least ---- */
@@ -252,12 +295,17 @@ void profile_on(profile *p, tl_ctx *ctx) {
     TL_BACKEND_FUSED(TAKE)
 #undef TAKE
     ctx->ops = &p->table;
-    p->begin = now_seconds();
 }
 
-void profile_off(profile *p, tl_ctx *ctx) {
-    p->seconds += now_seconds() - p->begin;
+tl_status profile_off(profile *p, tl_ctx *ctx) {
     ctx->ops = p->inner;
+    tl_status status = settle(p, ctx);
+    for (int i = 0; i < PROFILE_CALLS && p->inner->mark; i++) {
+        p->inner->mark_free(ctx, p->call[i].begin);
+        p->inner->mark_free(ctx, p->call[i].end);
+    }
+    memset(p->call, 0, sizeof p->call);
+    return status;
 }
 
 #define NAME(name, arguments) #name,
@@ -280,7 +328,6 @@ tl_status profile_write(const profile *p, const char *path, const origin *o, uin
             jsonl_number(&j, "flops", c->flops);
             jsonl_whole(&j, "steps", steps);
             jsonl_whole(&j, "batch", (uint64_t)batch);
-            jsonl_number(&j, "wall_s", p->seconds);
             status = jsonl_end(&j);
         }
     }

@@ -2,7 +2,6 @@
 #include "rungs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "conv2d:1, …" of one device, for messages. */
