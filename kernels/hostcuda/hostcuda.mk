@@ -18,7 +18,8 @@ HOSTCUDA_REWRITE := $(HOSTCUDA_BUILD)/hostcuda-rewrite
 HOSTCUDA_SOURCES := $(wildcard $(HOSTCUDA)/runtime/*.c $(HOSTCUDA)/cublas/*.c)
 HOSTCUDA_HEADERS := $(wildcard $(HOSTCUDA)/include/*.h $(HOSTCUDA)/include/cassert \
 	$(HOSTCUDA)/include/hostcuda/*.h \
-	$(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc $(HOSTCUDA)/check/*.h)
+	$(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc \
+	$(HOSTCUDA)/check/*.h)
 HOSTCUDA_LIBS := -lopenblas -lpthread -ldl -lm
 HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 
@@ -29,8 +30,8 @@ HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -g $(HOSTCUDA_LINK_SAFE) $(HOSTCUDA_WARNINGS) \
 	-Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
-# A host compiler knows no `#pragma unroll`; gcc cannot see that a load and its use a loop later stand
-# under equal conditions, which is how kernels hide the latency of memory.
+# A host compiler knows no `#pragma unroll`; gcc cannot see that a load and its use a loop later
+# stand under equal conditions, which is how kernels hide the latency of memory.
 # A static member that is only declared has no section yet. clang lacks some of these warnings.
 HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-warning-option -Wno-unknown-pragmas \
 	-Wno-sign-compare -Wno-maybe-uninitialized -Wno-ignored-attributes
@@ -63,7 +64,8 @@ hostcuda_replace = cat >$(1).part; cmp -s $(1).part $(1) && rm $(1).part || mv $
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)
 	$(call hostcuda_say,CC,$@)
-	$(hostcuda_q)$(or $(HOSTCUDA_CC),$(CC)) -std=gnu11 -O2 $(HOSTCUDA_WARNINGS) -o $@ $(filter %.c,$^)
+	$(hostcuda_q)$(or $(HOSTCUDA_CC),$(CC)) -std=gnu11 -O2 $(HOSTCUDA_WARNINGS) -o $@ \
+	    $(filter %.c,$^)
 
 define hostcuda_library
 $(1)/%.o: $(HOSTCUDA)/%.c $$(HOSTCUDA_HEADERS) $(1)/library-flags
@@ -103,7 +105,8 @@ endef
 hostcuda_quote = '$(subst ','\'',$(1))'
 
 hostcuda_plugin = $(1) $(2) -shared -Wl,-Bsymbolic -Wl,--exclude-libs=ALL \
-	$(if $(findstring -fsanitize=address,$(2)),,-Wl$(hostcuda_comma)--no-undefined) -o $(3) $(4) $(HOSTCUDA_LIBS)
+	$(if $(findstring -fsanitize=address,$(2)),,-Wl$(hostcuda_comma)--no-undefined) \
+	-o $(3) $(4) $(HOSTCUDA_LIBS)
 hostcuda_comma := ,
 
 .PHONY: hostcuda-always
@@ -116,18 +119,20 @@ hostcuda-always:
 HOSTCUDA_CASES := $(filter-out $(HOSTCUDA)/tests/check_%,$(wildcard $(HOSTCUDA)/tests/*.cu))
 HOSTCUDA_CHECK_CASES := $(wildcard $(HOSTCUDA)/tests/*.cu)
 hostcuda_if_check = $(if $(findstring $(HOSTCUDA_CHECK),$(1)),$(2),$(3))
+hostcuda_cases = $(call hostcuda_if_check,$(1),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES))
 define hostcuda_corpus
 $(call hostcuda_library,$(1),$(2),$(4))
-$(call hostcuda_objects,$(1),$(3),-O3 $(4) $(call hostcuda_if_check,$(4),$(call hostcuda_hooks,$(3))),$\
-	$(call hostcuda_if_check,$(4),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES)))
+$(call hostcuda_objects,$(1),$(3),$\
+	-O3 $(4) $(call hostcuda_if_check,$(4),$(call hostcuda_hooks,$(3))),$\
+	$(call hostcuda_cases,$(4)))
 
 $(1)/corpus: $(HOSTCUDA)/tests/runner.cpp $(1)/cu-flags \
-		$(patsubst %,$(1)/%.o,$(call hostcuda_if_check,$(4),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES))) \
+		$(patsubst %,$(1)/%.o,$(call hostcuda_cases,$(4))) \
 		$(call hostcuda_if_check,$(4),$(call hostcuda_check_objects,$(1)),$\
 		$(call hostcuda_library_objects,$(1))) | $$(HOSTCUDA_REWRITE)
 	$$(call hostcuda_say,LINK,$$@)
-	$$(hostcuda_q)$(3) -std=c++17 -O1 $(4) $$(HOSTCUDA_WARNINGS) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(HOSTCUDA_LIBS)
+	$$(hostcuda_q)$(3) -std=c++17 -O1 $(4) $$(HOSTCUDA_WARNINGS) -o $$@ \
+	    $$(filter %.cpp %.o,$$^) $$(HOSTCUDA_LIBS)
 endef
 
 # ---- the benchmark: FOLDER/bench, with what hostcuda_corpus has made there ----
@@ -135,7 +140,8 @@ endef
 # $(1) folder, $(2) C++ compiler, $(3) flags
 HOSTCUDA_BENCH := $(HOSTCUDA)/bench/bench.cu
 define hostcuda_bench
-$(1)/bench: $(HOSTCUDA_BENCH:%=$(1)/%.o) $(call hostcuda_library_objects,$(1))
+$(1)/bench: $(HOSTCUDA_BENCH:%=$(1)/%.o) $(call hostcuda_if_check,$(3),$\
+		$(call hostcuda_check_objects,$(1)),$(call hostcuda_library_objects,$(1)))
 	$$(call hostcuda_say,LINK,$$@)
 	$$(hostcuda_q)$(2) $(3) -o $$@ $$^ $$(HOSTCUDA_LIBS)
 

@@ -1,7 +1,8 @@
 // bench.cu: what a thread-barrier, a launch and two matrix products cost here, beside plain C.
 //
-// Prints one JSON object a line: the median, least and largest of REPEATS runs, and where the same
-// work exists in plain C, that too, timed in turns with it. bench.py runs it and adds the rest.
+// `bench [REPEATS]` prints one JSON object a line: the median, least and largest of so many runs,
+// and where the same work exists in plain C, that too, timed in turns with it. bench.py runs it and
+// adds the rest.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 #include <time.h>
 #include <vector>
 
-enum { N = 512, TILE = 16, REPEATS = 7, BARRIERS = 2000, LAUNCHES = 2000 };
+enum { N = 512, TILE = 16, BARRIERS = 2000, LAUNCHES = 2000 };
+static int repeats = 7;
 
 #define CHECK(call)                                                                            \
     do {                                                                                       \
@@ -58,8 +60,10 @@ __global__ void tiled(float *c, const float *a, const float *b) {
 
 // ---- the same loops in plain C ----
 
-// Not inlined and not specialised, as a kernel is not: the compiler sees the same inner loop.
-__attribute__((noinline)) static void naive_plain(float *c, const float *a, const float *b) {
+// Not inlined and not specialised, as a kernel is not: the compiler sees the same inner loop. In a
+// CHECK=1 build only kernels are watched.
+#define PLAIN __attribute__((noinline, no_sanitize("thread")))
+PLAIN static void naive_plain(float *c, const float *a, const float *b) {
     for (int row = 0; row < N; row++)
         for (int col = 0; col < N; col++) {
             float sum = 0;
@@ -68,7 +72,7 @@ __attribute__((noinline)) static void naive_plain(float *c, const float *a, cons
         }
 }
 
-__attribute__((noinline)) static void tiled_plain(float *c, const float *a, const float *b) {
+PLAIN static void tiled_plain(float *c, const float *a, const float *b) {
     static float as[TILE][TILE], bs[TILE][TILE], sum[TILE][TILE];
     for (int row = 0; row < N; row += TILE)
         for (int col = 0; col < N; col += TILE) {
@@ -118,7 +122,7 @@ template <class F> static double seconds(F work) {
 
 static void measure_switches() {
     std::vector<double> barrier, launch;
-    for (int i = 0; i <= REPEATS; i++) {
+    for (int i = 0; i <= repeats; i++) {
         double b = seconds([] { barriers<<<1, 256>>>(BARRIERS); }) / (BARRIERS * 256.0);
         double l = seconds([] { for (int k = 0; k < LAUNCHES; k++) nothing<<<1, 1>>>(); }) / LAUNCHES;
         if (i > 0) barrier.push_back(b * 1e9), launch.push_back(l * 1e6); // the first one warms up
@@ -139,7 +143,7 @@ static void measure_products() {
     CHECK(cudaMemcpy(db, b.data(), bytes, cudaMemcpyHostToDevice));
     dim3 block(TILE, TILE), grid(N / TILE, N / TILE);
     std::vector<double> times[4];
-    for (int i = 0; i <= REPEATS; i++) {
+    for (int i = 0; i <= repeats; i++) {
         double t[4] = {seconds([&] { naive<<<grid, block>>>(dc, da, db); }),
                        seconds([&] { naive_plain(c.data(), a.data(), b.data()); }),
                        seconds([&] { tiled<<<grid, block>>>(dc, da, db); }),
@@ -178,7 +182,8 @@ static void measure_memory() {
     print("process", "MB", {resident_mb()});
 }
 
-int main() {
+int main(int count, char **arguments) {
+    if (count > 1) repeats = std::max(1, atoi(arguments[1]));
     measure_memory(); // first: the stacks of other kernels would be reused
     measure_switches();
     measure_products();

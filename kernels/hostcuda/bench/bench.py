@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Prints what hostcuda costs, and with --out writes it as JSON lines.
+"""Prints what hostcuda costs; with --out writes it as JSON lines, with --page as a page's table.
 
-  bench.py --kernels build/…/bench [--train build/float/train] [--out results/MACHINE]
+  bench.py --kernels build/…/bench [--checked build/…-check/bench] [--train build/float/train]
+           [--out results/MACHINE] [--page README.md]
 
-The kernels run with one worker (to compare with plain C on one core) and with one per core. The
-trainer, if given, trains net a on its plain path for one epoch over 1,000 images and evaluates
-1,000, in turns with HOSTCUDA_CHECKS=0: that is the price of the ordinary checks. Other programs on
-the machine spoil all of it; the load is printed and written.
+The kernels run with one worker (to compare with plain C on one core) and with one per core, those
+of the CHECK=1 build with its one. The trainer, if given, trains net a on its plain path for one
+epoch over 1,000 images and evaluates 1,000, in turns with HOSTCUDA_CHECKS=0: that is the price of
+the ordinary checks. Other programs on the machine spoil all of it; the load is printed and written.
+The table stands between `<!-- bench: begin -->` and `<!-- bench: end -->`.
 """
 
 import argparse
@@ -20,12 +22,17 @@ import time
 from pathlib import Path
 
 REPEATS = 5
+CHECKED_REPEATS = "2"
+BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 ORIGIN = ("commit", "dirty", "sources", "machine", "dataset")
 # what the numbers are meant to stay under, by measurement and workers
 GOALS = {("thread_barrier", 1): ("median", 30), ("naive_gemm_512", 1): ("ratio", 1.3),
          ("tiled_gemm_512", 2): ("median", 0.3), ("block_of_1024", 1): ("median", 80),
          ("net_a_epoch_1000", 2): ("median", 15), ("net_a_evaluation_1000", 2): ("median", 3),
-         ("ordinary_checks", 2): ("ratio", 1.2)}
+         ("ordinary_checks", 2): ("ratio", 1.2), ("check_thread_barrier", 1): ("ratio", 25),
+         ("check_naive_gemm_512", 1): ("ratio", 25), ("check_tiled_gemm_512", 1): ("ratio", 25)}
+# the same work done otherwise, in the order of the table's last columns but one
+RIVALS = ("plain_c", "unchecked", "ordinary")
 
 
 def environment(**options: str) -> dict:
@@ -33,10 +40,23 @@ def environment(**options: str) -> dict:
     return env | options
 
 
-def kernels(program: str, workers: int) -> list:
-    output = subprocess.run([program], env=environment(HOSTCUDA_WORKERS=str(workers)), check=True,
-                            stdout=subprocess.PIPE, text=True).stdout
+def kernels(program: str, workers: int, *arguments: str) -> list:
+    output = subprocess.run([program, *arguments], check=True, stdout=subprocess.PIPE, text=True,
+                            env=environment(HOSTCUDA_WORKERS=str(workers))).stdout
     return [json.loads(line) | {"workers": workers} for line in output.splitlines()]
+
+
+def checked(program: str, ordinary: list) -> list:
+    """The kernels of a CHECK=1 build beside those of the ordinary one, both on one worker."""
+    usual = {row["what"]: row["median"] for row in ordinary if row["workers"] == 1}
+    rows = []
+    for row in kernels(program, 1, CHECKED_REPEATS):
+        if row["unit"] == "MB" or row["what"] == "launch":
+            continue
+        row = {key: row[key] for key in row if key not in ("plain_c", "ratio")}
+        rows.append(row | {"what": "check_" + row["what"], "ordinary": usual[row["what"]],
+                           "ratio": row["median"] / usual[row["what"]]})
+    return rows
 
 
 def train_once(program: str, checks: str) -> tuple:
@@ -58,39 +78,61 @@ def spread(what: str, unit: str, samples: list, **more) -> dict:
 
 def training(program: str, workers: int) -> tuple:
     """Measurements, and the origin that the trainer writes into its lines."""
-    checked, unchecked, evaluation = [], [], []
+    usual, unchecked, evaluation = [], [], []
     for _ in range(REPEATS):
         train_s, eval_s, epoch = train_once(program, "1")
-        checked.append(train_s)
+        usual.append(train_s)
         evaluation.append(eval_s)
         unchecked.append(train_once(program, "0")[0])
-    ratio = statistics.median(checked) / statistics.median(unchecked)
-    return [spread("net_a_epoch_1000", "s", checked, workers=workers),
+    ratio = statistics.median(usual) / statistics.median(unchecked)
+    return [spread("net_a_epoch_1000", "s", usual, workers=workers),
             spread("net_a_evaluation_1000", "s", evaluation, workers=workers),
-            spread("ordinary_checks", "s", checked, workers=workers,
+            spread("ordinary_checks", "s", usual, workers=workers,
                    unchecked=statistics.median(unchecked), ratio=ratio)], epoch
 
 
+def cells(row: dict) -> list:
+    """what, workers, median with its unit, spread, the rival's median, ratio, goal"""
+    rival = next((row[name] for name in RIVALS if name in row), None)
+    goal = GOALS.get((row["what"], row["workers"]))
+    verdict = ""
+    if goal:
+        verdict = f"{goal[0]} < {goal[1]}: {'yes' if row[goal[0]] < goal[1] else 'NO'}"
+    return [row["what"], str(row["workers"]), f"{row['median']:.3g} {row['unit']}",
+            f"{row['least']:.3g} to {row['largest']:.3g}", f"{rival:.3g}" if rival else "",
+            f"{row['ratio']:.2f}" if "ratio" in row else "", verdict]
+
+
+HEAD = ["what", "workers", "median", "least to largest", "beside", "ratio", "goal"]
+
+
 def table(rows: list) -> None:
-    print(f"{'what':24}{'workers':>8}{'median':>10} {'unit':5}{'least':>10}{'largest':>10}"
-          f"{'plain C':>10}{'ratio':>8}  goal")
-    for row in rows:
-        plain = row.get("plain_c", row.get("unchecked"))
-        goal = GOALS.get((row["what"], row["workers"]))
-        verdict = ""
-        if goal:
-            verdict = f"{goal[0]} < {goal[1]}: {'yes' if row[goal[0]] < goal[1] else 'NO'}"
-        print(f"{row['what']:24}{row['workers']:8}{row['median']:10.4g} {row['unit']:5}"
-              f"{row['least']:10.4g}{row['largest']:10.4g}"
-              f"{f'{plain:10.4g}' if plain else '':>10}"
-              f"{format(row['ratio'], '8.3f') if 'ratio' in row else '':>8}  {verdict}")
+    for line in [HEAD] + [cells(row) for row in rows]:
+        print("".join(f"{cell:{width}}" for cell, width in zip(line, (24, 9, 12, 22, 9, 8, 0))))
+
+
+def fill(page: str, rows: list, common: dict) -> None:
+    """Replaces what stands between the markers of the page."""
+    text = Path(page).read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        sys.exit(f"bench.py: {page}: needs one `{BEGIN}` and, after it, one `{END}`")
+    lines = [f"{common.get('machine', 'this machine')}, {common['threads']} cores, "
+             f"load {common['load']:.1f} at the start, {common['time'][:10]}.", "",
+             f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    lines += [f"| {' | '.join(cells(row))} |" for row in rows]
+    new = text[:text.index(BEGIN) + len(BEGIN)] + "\n" + "\n".join(lines) + "\n"
+    part = Path(f"{page}.part")
+    part.write_text(new + text[text.index(END):], encoding="utf-8")
+    os.replace(part, page)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernels", required=True)
+    parser.add_argument("--checked")
     parser.add_argument("--train")
     parser.add_argument("--out")
+    parser.add_argument("--page")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
@@ -99,20 +141,25 @@ def main() -> int:
     rows, origin = [], {}
     for workers in sorted({1, cores}):
         rows += kernels(options.kernels, workers)
+    if options.checked:
+        rows += checked(options.checked, rows)
     if options.train:
         measured, epoch = training(options.train, cores)
         rows += measured
         origin = {key: epoch[key] for key in ORIGIN}
     table(rows)
+    common = origin | {"program": "hostcuda-bench", "device": "hostcuda", "threads": cores,
+                       "seed": 1, "load": load,
+                       "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     if options.out:
-        common = origin | {"program": "hostcuda-bench", "device": "hostcuda", "threads": cores,
-                           "seed": 1, "load": load,
-                           "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         path = Path(options.out) / "hostcuda.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a") as out:
             out.writelines(json.dumps(common | row) + "\n" for row in rows)
         print(f"written to {path}")
+    if options.page:
+        fill(options.page, rows, common)
+        print(f"written to {options.page}")
     return 0
 
 

@@ -2,7 +2,7 @@
  *
  * The ordinary build counts launches; CHECK=1 also counts memory, once count_memory(true) was
  * called or HOSTCUDA_PROFILE is set. All numbers are exact and repeat; README.md says what each
- * means. A plug-in exports one function: look it up with dlsym(plugin, "hostcuda_counts_get"). */
+ * means. The function is hidden, as all of hostcuda: a plug-in hands it out by a way of its own. */
 #ifndef HOSTCUDA_COUNTS_H
 #define HOSTCUDA_COUNTS_H
 
@@ -34,7 +34,7 @@ typedef struct hostcuda_counts {
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */
-__attribute__((visibility("default"))) const hostcuda_counts *hostcuda_counts_get(void);
+const hostcuda_counts *hostcuda_counts_get(void);
 
 #ifdef __cplusplus
 }

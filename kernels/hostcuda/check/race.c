@@ -39,13 +39,13 @@ void hc_check_early(const hc_access *a) {
     if (early.is_set) return;
     early.is_set = true;
     early.access = *a;
-    early.thread = hc_now.thread;
+    early.thread = threadIdx;
 }
 
 void hc_check_tell_early(void) {
     if (!early.is_set) return;
     early.is_set = false;
-    hc_now.thread = early.thread;
+    threadIdx = early.thread;
     hc_check_fail_unwritten(&early.access);
 }
 
@@ -57,14 +57,14 @@ static void fail_early(const hc_access *a, uint64_t old) {
     hc_check_site *sites = hc_check_sites(&count);
     if (!early.is_set || sites[reads].pc != early.access.pc) return;
     hc_check_find_lines(writes, writes + 1);
-    const uint3 writer = hc_now.thread;
+    const uint3 writer = threadIdx;
     const hc_thread *reader = &hc_self->threads[word_thread(old)];
     hc_text t;
     hc_check_message_begin(&t, "race", early.access.pc);
     hc_add(&t, "reads %s memory before thread (%u,%u,%u) writes it at line %d",
            a->region == &hc_check.region[REGION_SHARED] ? "shared" : "global", writer.x, writer.y,
            writer.z, sites[writes].line);
-    hc_now.thread = (uint3){reader->x, reader->y, reader->z};
+    threadIdx = (uint3){reader->x, reader->y, reader->z};
     hc_report_thread(&t);
     hc_check_message_where(&t, a);
     hc_add(&t, "\n    other    %s:%d", hc_report_shorten(sites[writes].file), sites[writes].line);

@@ -254,17 +254,41 @@ static bool is_wild(uintptr_t p) {
     return mincore((void *)(p / 4096 * 4096), 1, &there) != 0;
 }
 
+/* Static variables of kernels. They have no shadow: their races are not seen. */
+static struct {
+    const void *start;
+    size_t bytes;
+} * statics;
+static size_t static_count;
+
+static bool is_static(uintptr_t p) {
+    for (size_t i = 0; i < static_count; i++)
+        if (within(p, statics[i].start, statics[i].bytes)) return true;
+    return false;
+}
+
+void hc_check_static(const void *variable, size_t bytes) {
+    if (is_static((uintptr_t)variable)) return;
+    statics = realloc(statics, (static_count + 1) * sizeof *statics);
+    if (!statics) abort();
+    statics[static_count].start = variable;
+    statics[static_count++].bytes = bytes;
+}
+
 /* True for what a kernel may touch although it is not device memory: its own stack, its launch's
  * arguments, what the runtime keeps for it, constants of the module, page-locked memory. */
 bool hc_check_elsewhere(const hc_access *a) {
     const hc_worker *w = hc_self;
     const hc_launch *l = w->launch;
     uintptr_t p = a->address;
-    if (within(p, &hc_now, sizeof hc_now) || within(p, l->arguments, l->argument_bytes) ||
+    if (within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx) ||
+        within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
+        within(p, l->arguments, l->argument_bytes) ||
         within(p, &hc_shared_base, sizeof hc_shared_base) ||
         within(p, &hc_shared_launch, sizeof hc_shared_launch))
         return true;
     if (hc_check_is_constant(p)) return !(a->kind & ACCESS_WRITE);
+    if (is_static(p)) return true;
     hc_buffer *b;
     hc_space space = hc_space_of((void *)p, &b);
     if (space == HC_SYMBOL) return true;

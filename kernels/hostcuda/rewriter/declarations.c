@@ -1,9 +1,10 @@
 /* declarations.c: __shared__ arrays move into the worker's arena, device variables into a section.
  *
- *     __shared__ float tile[16][16];   (one typedef and one reference per declarator)
- * ->  typedef float hc_type7; static hc_shared_site hc_site7_0; hc_type7 (&tile)[16][16] =
- *         *(hc_type7 (*)[16][16])hc_shared(&hc_site7_0, sizeof(hc_type7[16][16]), alignof(…),
- * "tile"); extern __shared__ float s[];
+ *     __shared__ float tile[16][16];   (each declarator by itself)
+ * ->  auto &tile = *({ static hc_shared_site hc_site; typedef float hc_type;
+ *         (hc_type (*)[16][16])hc_shared(&hc_site, sizeof(hc_type[16][16]), …, "tile"); });
+ *
+ *     extern __shared__ float s[];
  * ->  float *const s = (float *)hc_dynamic_shared();
  *
  * A static thread_local would be simpler, but 96 KB of it keeps a plug-in from loading. */
@@ -85,21 +86,20 @@ static void rewrite_dynamic(source *s, size_t first, size_t name, size_t end) {
     free(type);
 }
 
-/* One declarator in tokens [from, to): stars, name, dimensions. */
-static void add_declarator(const source *s, size_t from, size_t to, const char *type, int part,
+/* One declarator in tokens [from, to): stars, name, dimensions. The braces keep the names that it
+ * needs apart, so that a macro which declares arrays can be used twice. */
+static void add_declarator(const source *s, size_t from, size_t to, const char *type,
                            const char *align, char **text) {
     size_t name = from;
     while (token_is(s, name, "*")) name++;
     char *variable = token_text(s, name), *declared = NULL;
     char *stars = name > from ? plain_type(s, from, name, NULL) : strdup("");
     char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup("");
-    /* Parentheses only around what is an array: elsewhere compilers call them unnecessary. */
-    const char *form = *shape ? "%s static hc_shared_site %s_%d; %s %s(&%s)%s = *(%s %s(*)%s)"
-                                "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");"
-                              : "%s static hc_shared_site %s_%d; %s %s&%s%s = *(%s %s*%s)"
-                                "hc_shared(&%s_%d, sizeof(%s %s%s), %s, \"%s\");";
-    int written = asprintf(&declared, form, *text, type, part, type, stars, variable, shape, type,
-                           stars, shape, type, part, type, stars, shape, align, variable);
+    int written = asprintf(&declared,
+                           "%s auto &%s = *({ static hc_shared_site hc_site; typedef %s hc_type; "
+                           "(hc_type %s(*)%s)hc_shared(&hc_site, sizeof(hc_type %s%s), %s, "
+                           "HC_NAME(%s)); });",
+                           *text, variable, type, stars, shape, stars, shape, align, variable);
     if (written < 0) exit(2);
     free(*text);
     *text = declared;
@@ -109,12 +109,14 @@ static void add_declarator(const source *s, size_t from, size_t to, const char *
 }
 
 static void rewrite_static(source *s, size_t first, size_t declarator, size_t end) {
-    char *align = NULL, *text = NULL, name[40];
+    char *align = NULL, *text = strdup(""), *named = NULL;
     char *type = plain_type(s, first, declarator, &align);
-    snprintf(name, sizeof name, "hc_type%zu", first);
-    if (!align && asprintf(&align, "alignof(%s)", name) < 0) exit(2);
-    if (asprintf(&text, "typedef %s %s;", type, name) < 0) exit(2);
-    int part = 0;
+    if (!align) align = strdup("alignof(hc_type)");
+    if (strchr(type, '{')) { /* a structure's body: its name may be used further down */
+        if (asprintf(&named, "hc_type%zu", first) < 0) exit(2);
+        free(text);
+        if (asprintf(&text, "typedef %s %s;", type, named) < 0) exit(2);
+    }
     for (size_t from = declarator, i = declarator; i <= end; i++) {
         if (token_is(s, i, "[")) {
             i = match_forward(s, i);
@@ -123,15 +125,35 @@ static void rewrite_static(source *s, size_t first, size_t declarator, size_t en
                    "CUDA forbids it too: let one thread assign it, then call __syncthreads()");
             break;
         } else if (token_is(s, i, ",") || i == end) {
-            add_declarator(s, from, i, name, part++, align, &text);
+            add_declarator(s, from, i, named ? named : type, align, &text);
             from = i + 1;
         }
     }
-    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start,
+    const token *last = &s->tokens[end]; /* its semicolon, or the end of a macro */
+    edit_replace(s, s->tokens[first].start, last->start + last->length - s->tokens[first].start,
                  text);
     free(text);
+    free(named);
     free(align);
     free(type);
+}
+
+/* A lambda with [=] would copy the array, but a __shared__ array is none of the variables that it
+ * captures. */
+static void refuse_copying_lambdas(source *s, size_t name, size_t from) {
+    char *variable = token_text(s, name);
+    for (size_t i = from; i < s->count && s->tokens[i].in_device; i++) {
+        if (!token_is(s, i, "[") || !token_is(s, i + 1, "=")) continue;
+        size_t body = match_forward(s, i) + 1;
+        while (body < s->count && !token_is(s, body, "{") && !token_is(s, body, ";")) body++;
+        size_t end = token_is(s, body, "{") ? match_forward(s, body) : body;
+        for (size_t k = body; k < end; k++) {
+            if (!token_is(s, k, variable)) continue;
+            refuse(s, i, "a [=] lambda that uses a __shared__ array", "capture with [&]");
+            break;
+        }
+    }
+    free(variable);
 }
 
 /* The declaration's first token: specifiers may stand before __shared__. */
@@ -172,7 +194,7 @@ void rewrite_shared(source *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (!token_is(s, i, "__shared__")) continue;
         size_t first = declaration_start(s, i), declarator = first_declarator(s, i + 1), end = i;
-        while (end < s->count && !token_is(s, end, ";"))
+        while (end < s->count && !token_is(s, end, ";") && s->tokens[end].kind != TOKEN_DEFINE_END)
             end = token_is(s, end, "{") || token_is(s, end, "(") ? match_forward(s, end) + 1
                                                                  : end + 1;
         bool dynamic = false;
@@ -186,9 +208,46 @@ void rewrite_shared(source *s) {
                    "declare it in the kernel that uses it");
         } else {
             rewrite_static(s, first, declarator, end);
+            for (size_t j = declarator; j < end; j++) {
+                if (token_is(s, j, "["))
+                    j = match_forward(s, j);
+                else if (s->tokens[j].kind == TOKEN_NAME)
+                    refuse_copying_lambdas(s, j, end);
+            }
         }
         i = end;
     }
+}
+
+/* `static int calls;` in a kernel is device memory: the runtime is told of each such variable. A
+ * section of their own is not possible: compilers want one kind of function in each. */
+void rewrite_static_locals(source *s) {
+    for (size_t i = 1; i < s->count; i++) {
+        if (!s->tokens[i].in_device || !token_is(s, i, "static")) continue;
+        bool begins = token_is(s, i - 1, "{") || token_is(s, i - 1, "}") || token_is(s, i - 1, ";");
+        if (!begins) continue;
+        size_t name = first_declarator(s, i + 1), end = i;
+        bool ours = true;
+        while (end < s->count && !token_is(s, end, ";")) {
+            ours &= !token_is(s, end, "__shared__");
+            end = token_is(s, end, "{") || token_is(s, end, "(") ? match_forward(s, end) + 1
+                                                                 : end + 1;
+        }
+        if (!ours || name >= end) continue;
+        for (size_t j = name; j < end; j++) {
+            if (token_is(s, j, "*")) continue;
+            char *variable = token_text(s, j);
+            edit_insert(s, s->tokens[end].start + 1, " HC_STATIC_LOCAL(%s);", variable);
+            free(variable);
+            while (j < end && !token_is(s, j, ",")) /* over dimensions and initial values */
+                j = token_is(s, j, "{") || token_is(s, j, "(") ? match_forward(s, j) + 1 : j + 1;
+        }
+        i = end;
+    }
+}
+
+static bool ends_value(const source *s, size_t i) {
+    return token_is(s, i, ";") || token_is(s, i, "=") || token_is(s, i, "{");
 }
 
 /* __device__ and __constant__ variables get a section of their own: so the runtime knows that their
@@ -212,9 +271,13 @@ void rewrite_device_variables(source *s) {
         }
         if (!variable) continue;
         size_t first = declaration_start(s, i), start = s->tokens[first].start;
-        bool external = token_is(s, first, "extern"), fixed = false;
-        for (i = first; i < s->count && !token_is(s, i, ";") && !token_is(s, i, "="); i++)
-            fixed |= token_is(s, i, "const") || token_is(s, i, "constexpr");
+        bool external = token_is(s, first, "extern"), fixed = false, evaluated = false;
+        for (i = first; i < s->count && !ends_value(s, i); i++) {
+            evaluated |= token_is(s, i, "constexpr");
+            if (token_is(s, i, "const")) fixed = true;
+            if (token_is(s, i, "*")) fixed = false; /* a variable that points to constants */
+        }
+        fixed |= evaluated;
         if (!external) edit_insert(s, start, fixed ? "HC_DEVICE_CONSTANT " : "HC_DEVICE_VARIABLE ");
         while (i < s->count && !token_is(s, i, ";")) i++;
     }

@@ -94,9 +94,25 @@ static int template_parameters(const source *s, size_t open, size_t *close) {
     return -1;
 }
 
+/* Those of them that are values with a default: no argument of a launch gives such a one. */
+static int template_defaults(const source *s, size_t open, size_t close) {
+    int depth = 0, count = 0;
+    bool is_type = false;
+    for (size_t i = open; i < close; i++) {
+        if (token_is(s, i, "<")) depth++;
+        if (token_is(s, i, ">")) depth--;
+        if (depth != 1) continue;
+        if (token_is(s, i, "<") || token_is(s, i, ","))
+            is_type = token_is(s, i + 1, "class") || token_is(s, i + 1, "typename");
+        count += token_is(s, i, "=") && !is_type;
+    }
+    return count;
+}
+
 /* What a file says of the kernels of one name. */
 typedef struct kernel_facts {
     int parameters; /* of the template, -1 for a pack, 0 if it is none */
+    int optional;   /* of these, see template_defaults */
     int bodies;     /* more than one: overloaded */
     bool defaults;  /* a parameter has a default value */
 } kernel_facts;
@@ -117,6 +133,7 @@ static void look_for_kernel(const source *s, const char *wanted, kernel_facts *k
             k->bodies += token_is(s, end + 1, "{");
             for (size_t p = j + 2; p < end; p++) k->defaults |= token_is(s, p, "=");
             if (is_template) k->parameters = count;
+            if (is_template && count > 0) k->optional = template_defaults(s, i + 1, after);
             break;
         }
         i = j > i ? j : i;
@@ -132,7 +149,8 @@ static bool needs_deduction(const source *s, const source *const *headers, size_
     look_for_kernel(s, wanted, &k);
     for (size_t i = 0; i < header_count; i++) look_for_kernel(headers[i], wanted, &k);
     free(wanted);
-    return k.bodies > 1 || k.defaults || (k.parameters != 0 && k.parameters != given);
+    bool all_given = given > 0 && given <= k.parameters && given >= k.parameters - k.optional;
+    return k.bodies > 1 || k.defaults || (k.parameters != 0 && !all_given);
 }
 
 static char *quoted_source(const source *s, size_t first, size_t last) {
@@ -188,8 +206,21 @@ static void rewrite_launch(source *s, const source *const *headers, size_t heade
     free(spelling);
 }
 
+/* cudaLaunchKernel((void *)k, …): without the cast k names its parameters' types. */
+static void drop_cast(source *s, size_t open) {
+    bool named = token_is(s, open + 1, "reinterpret_cast") && token_is(s, open + 2, "<");
+    size_t i = open + 2 + named;
+    if (!named && !token_is(s, open + 1, "(")) return;
+    if (token_is(s, i, "const")) i++;
+    if (!token_is(s, i, "void") || !token_is(s, i + 1, "*")) return;
+    if (!token_is(s, i + 2, named ? ">" : ")")) return;
+    size_t start = s->tokens[open + 1].start;
+    edit_replace(s, start, s->tokens[i + 2].start + 1 - start, "");
+}
+
 void rewrite_launches(source *s, const source *const *headers, size_t header_count) {
     for (size_t i = 0; i < s->count; i++) {
+        if (token_is(s, i, "cudaLaunchKernel") && token_is(s, i + 1, "(")) drop_cast(s, i + 1);
         if (s->tokens[i].kind != TOKEN_LAUNCH) continue;
         if (i > 0 && token_is(s, i - 1, "operator")) continue; /* operator<<<T>(…) */
         rewrite_launch(s, headers, header_count, i);

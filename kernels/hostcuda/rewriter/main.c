@@ -172,6 +172,8 @@ static void rewrite(source *s) {
     refuse_unsupported(s);
     rewrite_shared(s);
     rewrite_device_variables(s);
+    rewrite_static_locals(s);
+    rewrite_architecture(s);
     rewrite_launches(s, (const source *const *)put_in, put_in_count);
     edit_write(s);
     failed |= s->failed;

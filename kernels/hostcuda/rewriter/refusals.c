@@ -69,6 +69,19 @@ static bool matches(const char *pattern, const char *text, size_t length) {
     return length == n && strncmp(pattern, text, n) == 0;
 }
 
+/* (`new (place) T` allocates nothing, and `= delete` frees nothing) */
+static void refuse_heap(source *s, size_t i) {
+    static const char instead[] = "allocate before the launch with cudaMalloc";
+    if (!s->tokens[i].in_device || s->tokens[i].in_both) return;
+    bool member = i > 0 && (token_is(s, i - 1, ".") || token_is(s, i - 1, "->"));
+    bool calls = token_is(s, i + 1, "(") && !member;
+    if (calls && (token_is(s, i, "malloc") || token_is(s, i, "free")))
+        refuse(s, i, "malloc or free in a kernel", instead);
+    if (token_is(s, i, "new") && !token_is(s, i + 1, "(")) refuse(s, i, "new in a kernel", instead);
+    if (token_is(s, i, "delete") && !(i > 0 && token_is(s, i - 1, "=")))
+        refuse(s, i, "delete in a kernel", instead);
+}
+
 static void refuse_name(source *s, size_t i) {
     const token *t = &s->tokens[i];
     const char *text = s->text + t->start;
@@ -78,6 +91,7 @@ static void refuse_name(source *s, size_t i) {
         if (is_type) refuse(s, i, names[k].what, names[k].instead);
         return;
     }
+    refuse_heap(s, i);
     bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
     if (assembler && t->in_device) refuse(s, i, "inline PTX (asm)", use_plain_c);
 }
@@ -100,5 +114,26 @@ void refuse_unsupported(source *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (s->tokens[i].kind == TOKEN_DIRECTIVE) refuse_header(s, i);
         if (s->tokens[i].kind == TOKEN_NAME) refuse_name(s, i);
+    }
+}
+
+/* nvcc compiles each file twice and defines __CUDA_ARCH__ for the device. Here is one pass, without
+ * it; in device code the name is HC_CUDA_ARCH, which is always defined. What shall run on both
+ * would need both. */
+void rewrite_architecture(source *s) {
+    static const char name[] = "__CUDA_ARCH__";
+    enum { LENGTH = sizeof name - 1 };
+    for (size_t i = 0; i < s->count; i++) {
+        const token *t = &s->tokens[i];
+        if (!t->in_device || (t->kind != TOKEN_DIRECTIVE && t->kind != TOKEN_NAME)) continue;
+        for (size_t at = t->start; at + LENGTH <= t->start + t->length; at++) {
+            if (strncmp(s->text + at, name, LENGTH) != 0) continue;
+            if (t->in_both) {
+                refuse(s, i, "__CUDA_ARCH__ in a __host__ __device__ function",
+                       "write two functions, or code that serves both");
+                break;
+            }
+            edit_replace(s, at, LENGTH, "HC_CUDA_ARCH");
+        }
     }
 }

@@ -25,6 +25,7 @@ typedef struct token {
     int line;
     bool in_define;  /* within the body of a #define */
     bool in_device;  /* within the body of a __global__ or __device__ function */
+    bool in_both;    /* ... that is a __host__ function too */
     int conditional; /* how many #if surround it, an include guard not counted */
 } token;
 
@@ -67,8 +68,10 @@ void rewrite_launches(source *s, const source *const *headers, size_t header_cou
 /* declarations.c */
 void rewrite_shared(source *s);
 void rewrite_device_variables(source *s);
+void rewrite_static_locals(source *s);
 
 /* refusals.c */
 void refuse_unsupported(source *s);
+void rewrite_architecture(source *s);
 
 #endif

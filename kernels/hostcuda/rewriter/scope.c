@@ -47,6 +47,15 @@ static size_t body_of(const source *s, size_t i) {
     return s->count;
 }
 
+/* __host__ may stand on either side of __device__. */
+static bool is_for_host_too(const source *s, size_t device, size_t open) {
+    for (size_t i = device; i < open && !token_is(s, i, "("); i++)
+        if (token_is(s, i, "__host__")) return true;
+    for (size_t i = device; i-- > 0 && s->tokens[i].kind == TOKEN_NAME;)
+        if (token_is(s, i, "__host__")) return true;
+    return false;
+}
+
 /* Host code in a __host__ __device__ function is device code too. */
 void mark_scopes(source *s) {
     for (size_t i = 0; i < s->count; i++) {
@@ -54,6 +63,10 @@ void mark_scopes(source *s) {
         size_t open = body_of(s, i);
         if (open == s->count) continue;
         size_t close = match_forward(s, open);
-        for (size_t j = open; j < close; j++) s->tokens[j].in_device = true;
+        bool both = is_for_host_too(s, i, open);
+        for (size_t j = open; j < close; j++) {
+            s->tokens[j].in_device = true;
+            s->tokens[j].in_both |= both;
+        }
     }
 }

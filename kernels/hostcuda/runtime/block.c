@@ -18,14 +18,14 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-__thread hc_position hc_now;
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 __thread hc_worker *hc_self;
 
 void hc_switch_position(hc_worker *w, int thread) {
     const hc_thread *t = &w->threads[thread];
     w->current = thread;
     w->current_stack = t->stack;
-    hc_now.thread = (uint3){t->x, t->y, t->z};
+    threadIdx = (uint3){t->x, t->y, t->z};
     hc_check_thread_runs(w);
 }
 
@@ -112,7 +112,7 @@ static void start_thread(hc_worker *w, int thread) {
     hc_thread *t = &w->threads[thread];
     t->x = (uint16_t)x, t->y = (uint16_t)y, t->z = (uint16_t)z;
     w->current = thread;
-    hc_now.thread = (uint3){x, y, z};
+    threadIdx = (uint3){x, y, z};
     hc_check_thread_runs(w);
 }
 
@@ -241,8 +241,8 @@ static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
         w->warps[i] = (hc_warp_state){.exists = lanes >= WARP ? ~0u : (1u << lanes) - 1};
     }
     uint64_t rest = block / launch->grid.x;
-    hc_now.block = (uint3){(unsigned)(block % launch->grid.x), (unsigned)(rest % launch->grid.y),
-                           (unsigned)(rest / launch->grid.y)};
+    blockIdx = (uint3){(unsigned)(block % launch->grid.x), (unsigned)(rest % launch->grid.y),
+                       (unsigned)(rest / launch->grid.y)};
 }
 
 /* Runs one block to its end; on failure the message is out and the error is returned. The caller

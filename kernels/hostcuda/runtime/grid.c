@@ -63,8 +63,8 @@ static void work(hc_worker *w, bool wakes) {
     w->launch = launch;
     w->failure = cudaSuccess;
     w->touches = 0;
-    hc_now.block_dim = launch->block;
-    hc_now.grid_dim = launch->grid;
+    blockDim = launch->block;
+    gridDim = launch->grid;
     hc_shared_prepare(w, launch, launch_number);
     if (sigsetjmp(w->escape, 0)) { /* a thread failed; its message is out */
         w->in_kernel = 0;

@@ -49,8 +49,8 @@ void hc_report_thread(hc_text *t) {
     hc_add(t, "\n    kernel   %s<<<(%u,%u,%u), (%u,%u,%u)>>>, launched at %s:%d", l->kernel,
            l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z,
            hc_report_shorten(l->site.file), l->site.line);
-    hc_add(t, "\n    thread   block (%u,%u,%u), thread (%u,%u,%u)", hc_now.block.x, hc_now.block.y,
-           hc_now.block.z, hc_now.thread.x, hc_now.thread.y, hc_now.thread.z);
+    hc_add(t, "\n    thread   block (%u,%u,%u), thread (%u,%u,%u)", blockIdx.x, blockIdx.y,
+           blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
 }
 
 void hc_report_likely(hc_text *t, const char *mistake) {

@@ -37,8 +37,12 @@ static size_t limit_of(const void *entry) {
     return SHARED_STATIC_MAX;
 }
 
+/* Which kernel a deduced launch reaches, its caller does not know: what any was granted will do. */
 cudaError_t hc_shared_limit(const hc_launch *launch) {
-    return launch->dynamic_shared <= limit_of(launch->entry) ? cudaSuccess : cudaErrorInvalidValue;
+    size_t limit = limit_of(launch->entry);
+    for (int i = 0; i < limit_count && launch->deduced; i++)
+        if (limits[i].limit > limit) limit = limits[i].limit;
+    return launch->dynamic_shared <= limit ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t hc_FuncSetAttributeOf(const void *kernel, enum cudaFuncAttribute attribute, int value,

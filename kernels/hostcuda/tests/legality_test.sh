@@ -1,7 +1,7 @@
 #!/bin/bash
-# legality_test.sh [nvcc|clang] [FILE.cu]...: what is not CUDA must be named with its line, and what is
-# must pass. Without a compiler's name: by every way that is installed. The files, with the -I flags
-# among them, must be legal.
+# legality_test.sh [nvcc|clang] [FILE.cu]...: what is not CUDA must be named with its line, and what
+# is must pass. Without a compiler's name: by every way that is installed. The files, with the -I
+# flags among them, must be legal.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 judge=$here/legality.sh
@@ -19,7 +19,8 @@ if [ ${#ways[@]} = 0 ]; then
     command -v "${NVCC:-nvcc}" >/dev/null && ways+=(nvcc)
     command -v "${CLANGXX:-clang++}" >/dev/null && ways+=(clang)
 fi
-[ ${#ways[@]} -gt 0 ] || { echo "legality_test.sh: neither nvcc nor clang++ is installed" >&2 && exit 2; }
+[ ${#ways[@]} -gt 0 ] ||
+    { echo "legality_test.sh: neither nvcc nor clang++ is installed" >&2 && exit 2; }
 passed=0 failed=0
 
 # illegal LINE NAME SOURCE: refused, with a reason at that line and at no other
@@ -103,7 +104,8 @@ __constant__ float filter[9];
 __device__ int total;
 constexpr int WIDTH = 3;
 __host__ __device__ static inline int round_up(int n, int unit) { return (n + unit - 1) / unit; }
-template <int N> __global__ void __launch_bounds__(128) smooth(float *y, const float *__restrict__ x) {
+template <int N>
+__global__ void __launch_bounds__(128) smooth(float *y, const float *__restrict__ x) {
     extern __shared__ float dynamic[];
     __shared__ float tile[N];
     int i = threadIdx.x + blockIdx.x * blockDim.x;
@@ -134,5 +136,5 @@ for way in "${ways[@]}"; do
     export HOSTCUDA_LEGALITY=$way
     all
 done
-echo "legality by ${ways[*]}: $passed right, $failed wrong"
+echo "legality by ${ways[*]}: $passed of $((passed + failed)) verdicts right"
 [ "$failed" -eq 0 ]

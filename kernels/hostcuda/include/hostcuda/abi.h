@@ -19,12 +19,15 @@ typedef struct uint3 {
     unsigned x, y, z;
 } uint3;
 
-/* Where the running CUDA thread stands. One per worker; a switch of fibers rewrites `thread`. */
-typedef struct hc_position {
-    uint3 thread, block, block_dim, grid_dim;
-} hc_position;
-
-extern __thread hc_position hc_now;
+/* Where the running CUDA thread stands. One of each per worker; a switch of fibers rewrites
+ * threadIdx. A kernel sees them as constants (kernel.h): while it runs, they are. */
+#define HC_BUILT_IN(type, name) extern __thread type name __asm__("hc_" #name)
+#ifndef __cplusplus
+HC_BUILT_IN(uint3, threadIdx);
+HC_BUILT_IN(uint3, blockIdx);
+HC_BUILT_IN(uint3, blockDim);
+HC_BUILT_IN(uint3, gridDim);
+#endif
 
 typedef struct hc_site {
     const char *file;
@@ -41,10 +44,11 @@ typedef struct hc_launch {
     const char *kernel; /* as written at the launch */
     hc_site site;
     const void *entry; /* address of the kernel, NULL for a null function pointer */
+    bool deduced;      /* its template arguments are: entry is only an address of its own */
     uint3 grid, block;
     size_t dynamic_shared;
     hc_stream stream;
-    void (*run)(void *arguments); /* runs the kernel once, for the thread in hc_now */
+    void (*run)(void *arguments); /* runs the kernel once, for the thread threadIdx */
     void *arguments;              /* copied by hc_launch_kernel */
     size_t argument_bytes;
     const void *pointers[HC_POINTERS_MAX]; /* the arguments that are pointers to data, ... */
@@ -67,6 +71,7 @@ extern __thread uint64_t hc_shared_launch; /* number of the running launch << 24
 void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const char *name);
 void *hc_shared_find(hc_shared_site *site, size_t bytes, size_t align, const char *name);
 void *hc_dynamic_shared(void);
+void hc_check_static(const void *variable, size_t bytes); /* of a kernel; CHECK=1 alone */
 
 static inline void *hc_shared(hc_shared_site *site, size_t bytes, size_t align, const char *name) {
 #ifdef HOSTCUDA_CHECK

@@ -9,8 +9,9 @@
 
 namespace hc {
 
-/* *p = combine(*p) in one step; returns the old value. Works for floats through their bits. */
-template <class T, class F> T atomic_update(T *p, F combine) {
+/* *p = combine(*p) in one step; returns the old value. Works for floats through their bits. All
+ * here is inlined, so that the access's address in the code names the student's line. */
+template <class T, class F> __forceinline__ T atomic_update(T *p, F combine) {
     using bits = std::conditional_t<sizeof(T) == 8, unsigned long long,
                                     std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>>;
     static_assert(sizeof(T) == sizeof(bits));
@@ -33,11 +34,15 @@ template <class T> using same_t = typename same<T>::type;
 } // namespace hc
 
 #define HC_ATOMIC(name, expression)                                                                \
-    template <class T> static inline T name(T *p, hc::same_t<T> v) {                               \
+    template <class T> static __forceinline__ T name(T *p, hc::same_t<T> v) {                      \
         return hc::atomic_update(p, [v](T old) -> T { return expression; });                       \
     }                                                                                              \
-    template <class T> static inline T name##_block(T *p, hc::same_t<T> v) { return name(p, v); }  \
-    template <class T> static inline T name##_system(T *p, hc::same_t<T> v) { return name(p, v); }
+    template <class T> static __forceinline__ T name##_block(T *p, hc::same_t<T> v) {              \
+        return name(p, v);                                                                         \
+    }                                                                                              \
+    template <class T> static __forceinline__ T name##_system(T *p, hc::same_t<T> v) {             \
+        return name(p, v);                                                                         \
+    }
 
 HC_ATOMIC(atomicAdd, (T)(old + v))
 HC_ATOMIC(atomicSub, (T)(old - v))
@@ -51,7 +56,8 @@ HC_ATOMIC(atomicInc, old >= v ? (T)0 : (T)(old + 1))
 HC_ATOMIC(atomicDec, old == 0 || old > v ? v : (T)(old - 1))
 #undef HC_ATOMIC
 
-template <class T> static inline T atomicCAS(T *p, hc::same_t<T> expected, hc::same_t<T> wanted) {
+template <class T>
+static __forceinline__ T atomicCAS(T *p, hc::same_t<T> expected, hc::same_t<T> wanted) {
     static_assert(std::is_integral_v<T>, "atomicCAS takes integers; see __float_as_int");
     bool done = __atomic_compare_exchange_n(p, &expected, wanted, false, __ATOMIC_SEQ_CST,
                                             __ATOMIC_SEQ_CST);

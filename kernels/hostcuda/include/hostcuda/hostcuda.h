@@ -20,7 +20,8 @@
 #define __builtin_memset  memset
 #endif
 
-#define HOSTCUDA 1
+#define HOSTCUDA     1
+#define HC_CUDA_ARCH 750 /* __CUDA_ARCH__ in device code */
 /* After the system's headers: some of them change under it. */
 #ifndef __CUDACC__
 #define __CUDACC__ 1

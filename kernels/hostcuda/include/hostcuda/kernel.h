@@ -8,23 +8,11 @@
 
 #include "hostcuda/types.h"
 
-/* Read-only, as in CUDA. hc_now is thread-local to the worker, so one load each.
- *
- * Under sanitizers it is read in a function: gcc 12 tests the flags of the addition that makes its
- * address for null, but in a program (not in a plug-in) the linker makes a lea of that addition,
- * which sets none, and every kernel would be accused of a null pointer. */
-#if defined(__SANITIZE_ADDRESS__)
-__attribute__((noinline, no_sanitize("undefined"))) inline const hc_position *hc_position_here() {
-    return &hc_now;
-}
-#define HC_NOW (*hc_position_here())
-#else
-#define HC_NOW hc_now
-#endif
-#define threadIdx (static_cast<const uint3 &>(HC_NOW.thread))
-#define blockIdx  (static_cast<const uint3 &>(HC_NOW.block))
-#define blockDim  (static_cast<const uint3 &>(HC_NOW.block_dim))
-#define gridDim   (static_cast<const uint3 &>(HC_NOW.grid_dim))
+/* Variables, no macros: host code may have a blockDim of its own, and most courses' does. */
+HC_BUILT_IN(const uint3, threadIdx);
+HC_BUILT_IN(const uint3, blockIdx);
+HC_BUILT_IN(const dim3, blockDim);
+HC_BUILT_IN(const dim3, gridDim);
 static constexpr int warpSize = 32;
 
 #define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
@@ -39,6 +27,13 @@ static constexpr int warpSize = 32;
 #define __threadfence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define __nanosleep(ns)        ((void)(ns))
 #define clock64()              hc_clock()
+
+#define HC_NAME(name) #name
+#ifdef HOSTCUDA_CHECK
+#define HC_STATIC_LOCAL(variable) hc_check_static(&(variable), sizeof(variable))
+#else
+#define HC_STATIC_LOCAL(variable) ((void)0)
+#endif
 
 #define HC_SITE(name)                                                                              \
     ::hc::launch_site {                                                                            \
@@ -131,6 +126,7 @@ template <class F> struct deduced_launcher {
     F function;
     template <class... A> void operator()(A... arguments) {
         launch.entry = reinterpret_cast<const void *>(&call<F, A...>::run);
+        launch.deduced = true;
         launch_call(launch, function, std::tuple<A...>(arguments...));
     }
 };

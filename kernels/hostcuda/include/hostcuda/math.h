@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostcuda/types.h"
+
 /* ---- integers ---- */
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -131,11 +133,11 @@ static inline float __uint2float_rn(unsigned x) { return (float)x; }
 static inline int __double2int_rn(double x) { return (int)nearbyint(x); }
 static inline float __double2float_rn(double x) { return (float)x; }
 
-/* ---- cached loads: plain loads here ---- */
-template <class T> static inline T __ldg(const T *p) { return *p; }
-template <class T> static inline T __ldcg(const T *p) { return *p; }
-template <class T> static inline T __ldcs(const T *p) { return *p; }
-template <class T> static inline void __stcs(T *p, T v) { *p = v; }
-template <class T> static inline void __stcg(T *p, T v) { *p = v; }
+/* ---- cached loads: plain loads here, inlined as atomics are ---- */
+template <class T> static __forceinline__ T __ldg(const T *p) { return *p; }
+template <class T> static __forceinline__ T __ldcg(const T *p) { return *p; }
+template <class T> static __forceinline__ T __ldcs(const T *p) { return *p; }
+template <class T> static __forceinline__ void __stcs(T *p, T v) { *p = v; }
+template <class T> static __forceinline__ void __stcg(T *p, T v) { *p = v; }
 
 #endif

@@ -213,9 +213,12 @@ static inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryA
     return hc_MemAdvised(p, bytes, hc_file, hc_line);
 }
 
-/* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors. */
+/* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors, which are often NULL:
+ * they must not be taken for the file and line of the first form. */
+struct hc_nothing {};
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                               unsigned long long flags = 0, HC_HERE) {
+                                               unsigned long long flags = 0, hc_nothing = {},
+                                               HC_HERE) {
     return hc_GraphInstantiateFlags(exec, graph, flags, hc_file, hc_line);
 }
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
