@@ -4,6 +4,10 @@
 #   mode = float|double, then -san (SAN=1: ASan + UBSan), then -debug (DEBUG=1: -O0 -g), or -check
 #   (CHECK=1: hostcuda kernels are watched access by access)
 # Rules exist for every mode at once, so that `make test` builds two precisions in one run.
+#
+# Here are options, programs and suites. Of one subject each: labs/common/cuda/cuda.mk and
+# kernels/hostcuda/device.mk (the two plug-ins), labs/labs.mk (a lab: workers, grader, grading),
+# labs/check.mk (make labs-check), kernels/hostcuda/goals.mk (hostcuda's own tests).
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -98,7 +102,7 @@ endif
 endif
 MODE := $(REAL)$(if $(SAN),-san)$(if $(DEBUG),-debug)$(if $(CHECK),-check)
 SUFFIX := $(patsubst $(REAL)%,%,$(MODE))
-MODES := $(foreach r,float double,$(foreach s,- -san -debug -san-debug -check,$(patsubst %-,%,$r$s)))
+MODES := $(foreach r,float double,$r $(addprefix $r,-san -debug -san-debug -check))
 
 MAIN_SRC := $(wildcard labs/common/program/main_*.c)
 LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
@@ -111,24 +115,6 @@ HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
-# CUDA := nvcc, the folder of cublas_v2.h and the cuBLAS library; or nothing: then there is no
-# plug-in, the programs are whole without it, and `make doctor` says why.
-CUDA := $(shell NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
-	PYTHON=$(call quote,$(PYTHON)) tools/find_cuda.sh)
-ifeq ($(firstword $(CUDA)),error:)
-$(error $(wordlist 2,$(words $(CUDA)),$(CUDA)))
-endif
-CUDA_COMPILER := $(word 1,$(CUDA))
-CUBLAS_INCLUDE := $(word 2,$(CUDA))
-CUBLAS_LIBRARY := $(word 3,$(CUDA))
-# Compute capabilities to build for, without the point: those of the machine's own GPUs, else the
-# oldest and Hopper. Code for newer ones is made by the driver.
-ifeq ($(CUDA_ARCH),)
-CUDA_ARCH := $(if $(CUDA),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
-	2>/dev/null | tr -d . | grep -x '[0-9]*' | sort -nu))
-CUDA_ARCH := $(or $(CUDA_ARCH),75 90)
-endif
-EVERY_GPU := 75 80 86 89 90 100 120
 PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
 PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c shape.c \
 	dropout_threshold.c program/rungs_apply.c)
@@ -136,7 +122,6 @@ PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c
 PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h \
 	kernels/hostcuda/include/*.h kernels/hostcuda/include/hostcuda/*.h \
 	$(foreach d,rewriter runtime cublas check,kernels/hostcuda/$d/*.*))
-PLUGIN_MODES := $(foreach r,float double,$r $r-debug)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
@@ -147,14 +132,6 @@ flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $
 	$(call sanitise,$1) $(call precision,$1) $(CFLAGS)
 LIBS := -lopenblas -lm -ldl
 comma := ,
-linker = $(foreach f,$1,-Xlinker $f)
-# no-exceptions and the rest: nothing of libstdc++ is needed in the plug-in
-cuda_flags = -std=c++17 $(if $(findstring -debug,$1),-O0 -g -G,-O3 -lineinfo) $(call precision,$1) \
-	$(foreach f,-fPIC -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -Wall \
-	-Wextra,-Xcompiler $f)
-# machine code for each GPU of the list, and for newer ones PTX, which the driver translates
-gpu_code = $(foreach a,$1,-gencode arch=compute_$a$(comma)code=sm_$a) \
-	-gencode arch=compute_$(lastword $1)$(comma)code=compute_$(lastword $1)
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
@@ -168,18 +145,22 @@ say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
 replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
 
+# The recipe of an object: $(1) mode, $(2) more flags.
+define compile
+@mkdir -p $(@D)
+$(call say,CC,$@)
+$(Q)$(CC) $(call flags,$1) $2 $(call includes,$<) -MMD -MP -c -o $@ $<
+endef
+
 # Each compile depends on build/<mode>/flags: the flags and all that the compiler defines under
 # them, which covers its version and what -march=native means on this machine. Each link depends
 # on build/<mode>/objects, so that a removed source file relinks too.
 define mode_rules
 build/$(1)/%.o: %.c build/$(1)/flags
-	@mkdir -p $$(@D)
-	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
+	$$(call compile,$(1))
 
 build/$(1)/build_info.o: build/$(1)/build_info.c build/$(1)/flags
-	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
+	$$(call compile,$(1))
 
 build/$(1)/flags: always
 	@mkdir -p $$(@D)
@@ -206,106 +187,14 @@ build/$(1)/tests: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
 endef
 $(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
 
-# ---- the CUDA plug-in: libtl_cuda.so beside the programs that open it ----------------------------
-
-# $(1) libtl_cuda.so, $(2) objects
-cuda_plugin = $(CUDA_COMPILER) -shared -cudart static -o $1 $2 $(call linker,$(CUBLAS_LIBRARY) \
-	-rpath=$(dir $(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
-
-# $(1) folder, $(2) mode, $(3) GPUs, $(4) more flags
-define cuda_rules
-$(1)/%.cu.o: %.cu $(1)/cuda-flags
-	@mkdir -p $$(@D)
-	$$(call say,NVCC,$$@)
-	$$(Q)$$(CUDA_COMPILER) $$(call cuda_flags,$(2)) $(4) $$(call gpu_code,$(3)) \
-	    $$(call includes,$$<) -isystem $$(CUBLAS_INCLUDE) -MMD -MP -MF $$(@:.o=.d) -c -o $$@ $$<
-
-$(1)/pic/%.o: %.c $(1)/cuda-flags build/$(2)/flags
-	@mkdir -p $$(@D)
-	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(call flags,$(2)) -fPIC -fvisibility=hidden $$(call includes,$$<) -MMD -MP \
-	    -c -o $$@ $$<
-
-$(1)/cuda-flags: always
-	@mkdir -p $$(@D)
-	@{ $$(CUDA_COMPILER) --version; printf '%s\n' '$$(CUDA)' '$$(call cuda_flags,$(2)) $(4)' \
-	    '$$(call gpu_code,$(3))' '$$(PLUGIN_CU) $$(PLUGIN_C)'; } | { $$(call replace,$$@); }
-
-$(1)/libtl_cuda.so: $(PLUGIN_CU:%=$(1)/%.o) $(PLUGIN_C:%.c=$(1)/pic/%.o)
-	$$(call say,LINK,$$@)
-	$$(Q)$$(call cuda_plugin,$$@,$$^)
-
--include $(PLUGIN_CU:%=$(1)/%.d) $(PLUGIN_C:%.c=$(1)/pic/%.d)
-endef
-
-# Sanitised and checking programs open the plain plug-in: neither looks into a GPU.
-define copied_plugin
-build/$(1)/libtl_cuda.so: build/$(subst -check,,$(subst -san,,$(1)))/libtl_cuda.so
-	@mkdir -p $$(@D) && cp $$< $$@
-endef
-
-ifneq ($(CUDA),)
-$(foreach m,$(PLUGIN_MODES),$(eval $(call cuda_rules,build/$m,$m,$(CUDA_ARCH))))
-$(foreach r,float double,\
-    $(eval $(call cuda_rules,build/$r/cuda-all,$r,$(EVERY_GPU),-Werror all-warnings)))
-
-$(foreach m,$(filter-out $(PLUGIN_MODES),$(MODES)),$(eval $(call copied_plugin,$m)))
-
-# Order only: a plug-in is opened when a program runs, so a changed one relinks nothing.
-$(foreach m,$(MODES),$(eval $(PROGRAMS:%=build/$m/%) build/$m/tests: | build/$m/libtl_cuda.so))
-endif
-
-# ---- the hostcuda plug-in: the same sources on a CPU, libtl_hostcuda.so for every mode ------------
-
-HOSTCUDA_INCLUDES = $(call includes,$*.cu)
-include kernels/hostcuda/hostcuda.mk
-hostcuda_say = $(say)
-
-# Its library and corpus by compiler: that of this build, and for `make test-all` gcc and clang.
-HOSTCUDA_COMPILERS := $(sort $(CC_NAME) gcc clang)
-hostcuda_cc = $(if $(filter $1,$(CC_NAME)),$(CC),$1)
-hostcuda_cxx = $(if $(filter $1,$(CC_NAME)),$(CXX),$(if $(filter gcc,$1),g++,$1++))
-$(foreach c,$(HOSTCUDA_COMPILERS),$(foreach s,- -san -check,$(eval $(call hostcuda_corpus,$(patsubst \
-	%-,%,build/hostcuda/$c$s),$(call hostcuda_cc,$c),$(call hostcuda_cxx,$c),$(if \
-	$(filter -san,$s),$(HOSTCUDA_SAN))$(if $(filter -check,$s),$(HOSTCUDA_CHECK)) -march=$(ARCH)))))
-$(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
-
-# no-uninitialized: gcc does not see that the rungs load and use under equal guards; nvcc judges them
-hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -fno-math-errno -fno-exceptions -fno-rtti \
-	-Wno-uninitialized \
-	$(if $(findstring -san,$1),$(HOSTCUDA_SAN)) $(call precision,$1) -DTL_CUDA_DEVICE='"hostcuda"' \
-	$(if $(findstring -check,$1),$(call hostcuda_hooks,$(CXX)))
-hostcuda_library_of = $(if $(findstring -check,$1),$(call \
-	hostcuda_check_objects,build/hostcuda/$(CC_NAME)-check),$(call \
-	hostcuda_library_objects,build/hostcuda/$(CC_NAME)$(if $(findstring -san,$1),-san)))
-
-define hostcuda_mode_rules
-$(call hostcuda_objects,build/$(1)/hostcuda,$(CXX),$(call hostcuda_flags,$(1)),$(PLUGIN_CU))
-
-build/$(1)/hostcuda/pic/%.o: %.c build/$(1)/flags
-	@mkdir -p $$(@D)
-	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) -fPIC -fvisibility=hidden -DTL_CUDA_DEVICE='"hostcuda"' \
-	    $$(call includes,$$<) -MMD -MP -c -o $$@ $$<
-
-build/$(1)/libtl_hostcuda.so: $(PLUGIN_CU:%=build/$(1)/hostcuda/%.o) \
-		$(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1)) \
-		build/$(1)/objects
-	$$(call say,LINK,$$@)
-	$$(Q)$$(call hostcuda_plugin,$$(CXX),$(if $(findstring -san,$(1)),$$(HOSTCUDA_SAN)),$$@,$$(filter \
-	    %.o,$$^))
-
--include $(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.d)
-$(if $(HAVE_CXX),$(PROGRAMS:%=build/$(1)/%) build/$(1)/tests: | build/$(1)/libtl_hostcuda.so)
-endef
-# Without a C++ compiler the programs are whole without this plug-in; `make doctor` says so.
-HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
-$(foreach m,$(MODES),$(eval $(call hostcuda_mode_rules,$m)))
-
 -include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
-.PHONY: always help doctor train predict baseline parity bench-step bench-ops report report-zh report-test data test test-all hostcuda-test \
-	hostcuda-legality hostcuda-bench cuda-all gpu-suite clean format-check fuzz python-ready
+# The two plug-ins are made of the same sources, by nvcc and by the host's compiler.
+include labs/common/cuda/cuda.mk
+include kernels/hostcuda/device.mk
+
+.PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
+	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready
 .SECONDARY:
 always:
 
@@ -323,12 +212,14 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
 
 include labs/labs.mk
+include labs/check.mk
 
 ##@ train
 train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
 	@$< $(call given,$(TRAIN_OPTIONS))
 
-predict: build/$(MODE)/predict ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=
+predict: ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=
+predict: build/$(MODE)/predict
 	@$< $(call given,$(OPTIONS_predict))
 
 data: ## a data set: DATASET=cifar10|mnist [FROM=archive or folder], or shapes10, drawn here
@@ -363,7 +254,7 @@ bench-ops: build/float/bench_ops python-ready ## time convolution and linear lay
 report report-zh: $(addprefix build/float/,train predict bench_ops) $(if $(FROM),,python-ready)
 	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
-# report: ## report/build/report.pdf: every table and plot from results: [FROM=folders] [DRAFT=1] [FULL=1]
+# report: ## report/build/report.pdf: all tables and plots from results: FROM=folders DRAFT=1 FULL=1
 # report-zh: ## the same in Chinese
 
 report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
@@ -372,9 +263,8 @@ report-test: ## the report's own tests: filling, escaping, staleness, damaged re
 ##@ check
 SUITES := build/float$(SUFFIX)/tests build/double$(SUFFIX)/tests
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
+CHECK_SUITES := build/float-check/tests build/double-check/tests
 
-CORPUS := build/hostcuda/$(CC_NAME)$(if $(SAN),-san)$(if $(CHECK),-check)/corpus
-ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,- -san -check,$(patsubst %-,%,build/hostcuda/$c$s)/corpus))
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
@@ -383,13 +273,14 @@ ON_HOSTCUDA := $(if $(SAN),$(firstword $(SUITES)),$(SUITES))
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
 test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
 		python-ready
-	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(ON_HOSTCUDA:%=%@hostcuda) refusals $(CORPUS) \
-	    $(if $(SAN)$(CHECK),,pytest parity)
+	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(ON_HOSTCUDA:%=%@hostcuda) refusals \
+	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
-test-all: $(ALL_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader labs-check python-ready
-	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) refusals \
-	    $(ALL_CORPORA) pytest parity-all
+test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
+		labs-check python-ready
+	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
@@ -398,35 +289,14 @@ format-check: ## every C file is as clang-format would write it
 	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
-# About 4 s a file and compiler. nvcc 13 knows no static __device__ members and has another cudaMemAdvise.
-NOT_BY_NVCC := streams.cu student.cu
-hostcuda-legality: ## what is not CUDA is refused, every .cu file is legal: by nvcc and by clang
-	@kernels/hostcuda/tests/legality_test.sh clang -Ilabs/include -I. $(PLUGIN_CU) \
-	    $(HOSTCUDA_CHECK_CASES)
-	$(if $(CUDA),@kernels/hostcuda/tests/legality_test.sh nvcc -Ilabs/include -I. \
-	    -I$(CUBLAS_INCLUDE) $(PLUGIN_CU) $(filter-out $(addprefix %/,$(NOT_BY_NVCC)),$(HOSTCUDA_CHECK_CASES)))
-
-hostcuda-test: ## CUDA C on a CPU: the checkers' corpus, right kernels silent and wrong ones named
-hostcuda-test: $(CORPUS)
-	@kernels/hostcuda/tests/refusals.sh $(HOSTCUDA_REWRITE)
-	@$<
-
-hostcuda-bench: ## what CUDA C on a CPU costs, beside plain C: OUT=results/MACHINE
-hostcuda-bench: build/hostcuda/$(CC_NAME)/bench build/float/train
-	@$(PYTHON) kernels/hostcuda/bench/bench.py --kernels $< --train build/float/train \
-	    $(if $(filter OUT,$(GIVEN)),--out $(call quote,$(value OUT)))
+include kernels/hostcuda/goals.mk
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
 CUDA_REALS ?= float double
 cuda-all: $(foreach r,$(CUDA_REALS),build/$r/cuda-all/libtl_cuda.so)
-ifeq ($(CUDA),)
-build/%/cuda-all/libtl_cuda.so:
-	@echo "cuda-all: no nvcc, or no cuBLAS beside it ('make setup cuda-all' fetches cuBLAS alone);" \
-	    "make doctor says which" >&2; exit 1
-endif
 
 # (a make of its own inside: what was typed here is not for it)
-gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir [STAGES="build suites"]
+gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir [STAGES="build …"]
 	@test -n $(call quote,$(OUT)) || { echo "gpu-suite: say where results go: OUT=dir" >&2; exit 2; }
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS tools/gpu_suite.sh $(call quote,$(OUT)) $(STAGES)
 
@@ -438,6 +308,6 @@ clean: ## remove build/
 
 python-ready:
 	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
-	    { echo "$$PYTHON lacks torch $$TORCH, numpy or pytest: run 'make setup test'"; exit 1; }
+	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist: run 'make setup test'"; exit 1; }
 
 endif

@@ -10,16 +10,21 @@
 #   parity     single steps against PyTorch, TF32 off                    (parity.jsonl)
 #   steps      training steps against PyTorch's best, batch 64           (steps.jsonl)
 #   steps-512  the same at batch 512
+#   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
+#              and on the plain path                                     (bench_ops.jsonl)
+#   profile    operations of a step of net a, ours and PyTorch's         (profile.jsonl)
+#   predict    net c trained, and its answers on the test images         (predictions.jsonl)
 #   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
 #   accuracy-c the same of net c
-# PARITY_OPTIONS and STEPS_OPTIONS are options of baseline/parity.py and baseline/bench_gpu.py.
-# It needs no network and no .git, and takes the system's python3 where there is no .venv. Criterion
-# may lie beside it as Debian packages (CRITERION_DEBS=folder, default .criterion). Accuracies need
-# CIFAR-10 and MNIST under GRADLAB_DATA.
+# PARITY_OPTIONS, STEPS_OPTIONS and OPS_OPTIONS are options of baseline/parity.py, bench_gpu.py and
+# bench_ops.py. It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the
+# system's python3 where there is no .venv. Criterion may lie beside it as Debian packages
+# (CRITERION_DEBS=folder, default .criterion). Profile and predict take CIFAR-10 under GRADLAB_DATA
+# if it is there; accuracies need it, and MNIST.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races bits parity steps steps-512"
+stages="build suites sanitizer races bits parity steps steps-512 ops profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1
@@ -58,7 +63,10 @@ stage() {
     echo "== $name: $verdict, $((SECONDS - begin)) s"
 }
 
-programs() { printf 'build/%s/%s ' float tests float train float replay double tests double train; }
+programs() {
+    printf 'build/float/%s ' tests train replay predict bench_ops
+    printf 'build/double/%s ' tests train
+}
 
 # Five epochs of net a: again, without a graph, and killed after two and resumed, all with its bits.
 same_bits() {
@@ -92,6 +100,34 @@ steps() {
         2>"$out/steps-$1.err" || { tail -n 3 "$out/steps-$1.err" && return 1; } # the tuner talks
 }
 
+# Twice: all quicker kernels, and none; both are timed against PyTorch in their own run.
+ops() {
+    local rungs
+    for rungs in all none; do
+        $PYTHON baseline/bench_ops.py DEVICE=cuda RUNGS=$rungs ${OPS_OPTIONS:-} \
+            OUT="$out/bench_ops.jsonl" || return 1
+    done
+}
+
+# The plan is ours, so both sides run the same steps from the same weights.
+profile() {
+    local folder=build/profile side
+    rm -rf "$folder"
+    build/float/train DEVICE=cuda NET=a EPOCHS=1 PLAN="$folder/plan" PLAN_ONLY=1 &&
+        build/float/train DEVICE=cuda NET=a EPOCHS=1 PROFILE=1 STEPS=200 OUT="$folder/ours" &&
+        $PYTHON baseline/profile_step.py DEVICE=cuda PLAN="$folder/plan" OUT="$folder/torch" ||
+        return 1
+    cat "$folder"/{ours,torch}/profile.jsonl >"$out/profile.jsonl"
+}
+
+predict() {
+    local folder=build/predict
+    rm -rf "$folder"
+    build/float/train DEVICE=cuda NET=c OUT="$folder" &&
+        build/float/predict DEVICE=cuda NET=c RESUME="$folder/checkpoint" OUT="$folder" &&
+        cp "$folder/predictions.jsonl" "$out/predictions.jsonl"
+}
+
 use_criterion
 for name in "$@"; do
     case $name in
@@ -107,6 +143,9 @@ for name in "$@"; do
     parity) LINES_SHOWN=30 stage parity parity ;;
     steps) LINES_SHOWN=30 stage steps steps 64 ;;
     steps-512) LINES_SHOWN=30 stage steps-512 steps 512 ;;
+    ops) LINES_SHOWN=60 stage ops ops ;;
+    profile) LINES_SHOWN=12 stage profile profile ;;
+    predict) stage predict predict ;;
     accuracy) LINES_SHOWN=20 stage accuracy tools/gpu_accuracy.sh "$out" a b m ;;
     accuracy-c) LINES_SHOWN=20 stage accuracy-c tools/gpu_accuracy.sh "$out" c ;;
     *) echo "no stage $name; $usage" >&2; exit 2 ;;

@@ -1,11 +1,13 @@
-# The text of `make`: targets with a `## ` comment, under their `##@ ` groups, also of included labs.
+# The text of `make`: targets with a `## ` comment, under their `##@ ` groups, also of what the
+# Makefile includes.
 BEGIN { print "usage: make COMMAND [NAME=value ...]" }
 { show($0) }
-/^include labs\// { while ((getline line < $2) > 0) show(line) }
+/^include / { while ((getline line < $2) > 0) show(line) }
 END {
     print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc CFLAGS= V=1"
     print "places:        GRADLAB_DATA=data (data sets), PYTHON=.venv/bin/python"
-    print "CUDA:          NVCC=nvcc|none CUBLAS_HOME=folder CUDA_ARCH=\"75 90\" (default: this machine's GPUs)"
+    print "CUDA:          NVCC=nvcc|none CUBLAS_HOME=folder" \
+        " CUDA_ARCH=\"75 90\" (default: this machine's GPUs)"
 }
 
 function show(line,    name, text) {

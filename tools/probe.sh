@@ -56,11 +56,11 @@ has_torch() {
 have_grading_python() { python3 -c 'import tomllib' 2>/dev/null; }
 have_cuda_syntax() { command -v clang++ >/dev/null || command -v nvcc >/dev/null; }
 
-# have_packages PYTHON: the pinned torch, numpy and pytest are there.
+# have_packages PYTHON: the pinned torch, numpy and pytest with xdist are there.
 have_packages() {
     has_torch "$1" || return 1
     "$1" -c 'from importlib.util import find_spec as f; import sys
-sys.exit(not all(map(f, ("numpy", "pytest"))))' 2>/dev/null
+sys.exit(not all(map(f, ("numpy", "pytest", "xdist"))))' 2>/dev/null
 }
 
 # have_plotting PYTHON: what the report's scripts import.

@@ -3,10 +3,12 @@
 
     build/float/tests             a Criterion binary
     build/float/tests@hostcuda    those of its suites that take devices, on this one
-    build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, and mistakes that it must name
+    build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
+    legality                      what is not CUDA, and that every .cu file is: make hostcuda-legality
     pytest                        the twin's tests, those of the graders' tools and of the report
     parity, parity-all            the twin compared with the trainer
+    fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
 run that was skipped, and wherever CRITERION_ALWAYS_SUCCEED is set. So the names that `--list` gives
@@ -26,7 +28,8 @@ from pathlib import Path
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
 DEVICE_SUITES = ("lab", "fused")
-PYTEST_FOLDERS = ("baseline", "data", "autograder", "report")
+# With the processes for it: the graders' tests wait most of their time, for programs and deadlines.
+PYTEST_FOLDERS = {"baseline": 0, "data": 0, "autograder": os.cpu_count(), "report": 0}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 PARITY_SHORT = ["STEPS=5", "BATCH=16"]
 
@@ -143,15 +146,15 @@ def counted(job: str, command: list, pattern: str) -> tuple:
 
 def pytest() -> tuple:
     """Each folder in a process of its own: two of them have a conftest.py."""
-    counts = [pytest_folder(f) for f in PYTEST_FOLDERS if list(Path(f).rglob("test_*.py"))]
+    counts = [pytest_folder(*f) for f in PYTEST_FOLDERS.items()]
     return sum(c[0] for c in counts), sum(c[1] for c in counts)
 
 
-def pytest_folder(folder: str) -> tuple:
+def pytest_folder(folder: str, processes: int) -> tuple:
     report = Path("build/pytest.xml")
     report.unlink(missing_ok=True)
     status = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                  f"--junitxml={report}", folder])
+                  "-n", str(processes), f"--junitxml={report}", folder])
     if not report.exists():
         return 0, 1
     passed = failed = 0
@@ -163,6 +166,22 @@ def pytest_folder(folder: str) -> tuple:
     if status != 0 or passed == 0:
         failed = max(failed, 1)
     return passed, failed
+
+
+def fuzz(seconds: int) -> tuple:
+    """One verdict per target; none where clang has no libFuzzer, which is said."""
+    Path("build").mkdir(exist_ok=True)
+    with open("build/fuzz.txt", "w+") as output:
+        status = run(["autograder/fuzz/fuzz.sh", str(seconds)], stdout=output,
+                     stderr=subprocess.STDOUT)
+        output.seek(0)
+        text = output.read()
+    print(text, end="")
+    if status == 3:
+        return 0, 0
+    counts = re.search(r"^(\d+) passed, (\d+) failed$", text, re.MULTILINE)
+    passed, failed = (int(counts[1]), int(counts[2])) if counts else (0, 1)
+    return passed, max(failed, 1) if status != 0 or passed == 0 else failed
 
 
 def parity(options: list) -> tuple:
@@ -194,10 +213,14 @@ def main(jobs: list) -> int:
             passed, failed = pytest()
         elif job in ("parity", "parity-all"):
             passed, failed = parity(PARITY_SHORT if job == "parity" else [])
+        elif job in ("fuzz", "fuzz-all"):
+            passed, failed = fuzz(10 if job == "fuzz" else 300)
         elif job == "refusals":
             passed, failed = counted(job, ["kernels/hostcuda/tests/refusals.sh",
                                            "build/hostcuda/hostcuda-rewrite"],
                                      r"(\d+) of (\d+)")
+        elif job == "legality":
+            passed, failed = counted(job, ["make", "hostcuda-legality"], r"(\d+) of (\d+)")
         elif job.endswith("/corpus"):
             passed, failed = counted(job, [job], r"(\d+) of (\d+)")
         else:

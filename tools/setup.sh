@@ -86,7 +86,7 @@ if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
     need_packages=1
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest; it is yours to fill:
+        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, pytest-xdist; it is yours to fill:
        $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
@@ -235,7 +235,7 @@ if [ -n "$need_packages" ]; then
     run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
         die "pip could not install ${torch[0]} (no network?); see $log"
     have_packages .venv/bin/python ||
-        die ".venv still lacks torch $TORCH, numpy or pytest; see $log"
+        die ".venv still lacks torch $TORCH, numpy, pytest or pytest-xdist; see $log"
 fi
 
 # ---- matplotlib and jinja2 into .venv -----------------------------------------------------------

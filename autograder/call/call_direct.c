@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,15 +61,17 @@ static const hostcuda_counts *find_counts(const char *device) {
 
 /* Memory traffic of all kernels so far; only the check build counts it, and only if asked to. */
 static void read_traffic(const hostcuda_counts *counts, int64_t counter[CALL_COUNTERS]) {
-    enum { KERNELS = 256 };
-    static hostcuda_kernel_counts kernel[KERNELS];
     if (!counts->count_memory(true)) return;
-    int kernels = counts->kernels(kernel, KERNELS);
+    int kernels = counts->kernels(NULL, 0);
+    hostcuda_kernel_counts *kernel = calloc((size_t)kernels + 1, sizeof *kernel);
+    if (!kernel) return;
+    counts->kernels(kernel, kernels);
     counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = 0;
-    for (int i = 0; i < kernels && i < KERNELS; i++) {
+    for (int i = 0; i < kernels; i++) {
         counter[CALL_SECTORS] += (int64_t)kernel[i].global_sectors;
         counter[CALL_CONFLICTS] += (int64_t)kernel[i].bank_conflicts;
     }
+    free(kernel);
 }
 
 /* What was counted since the program began; queued work must be done. Counting memory takes time:

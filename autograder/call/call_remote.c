@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static remote_worker worker = {.pid = -1, .keeper = -1};
-static bool over; /* a worker has come to its end: no more calls in this process */
+static bool opened; /* the worker has answered once */
+static bool over;   /* a worker has come to its end: no more calls in this process */
 static uint64_t serial;
 static off_t lines_read;
 static call_evidence evidence;
@@ -117,7 +118,12 @@ static void finish(call_wire *w, remote_event event, const remote_watch *watch) 
     remote_read_lines(&copy, lines_read, &trace, &evidence);
     close(copy.lines);
     double spent = watch->cpu_seen - watch->cpu_first;
-    if (event == REMOTE_TIMEOUT)
+    if (event == REMOTE_TIMEOUT && spent <= watch->cpu_limit)
+        remote_conclude(w, "timeout",
+                        "the calls of this claim have taken %.1f s of processor time together: far "
+                        "too much work for their sizes",
+                        watch->cpu_seen);
+    else if (event == REMOTE_TIMEOUT)
         remote_conclude(w, "timeout",
                         "still computing after %.1f s of processor time: a loop without end?",
                         spent);
@@ -138,7 +144,7 @@ static void finish(call_wire *w, remote_event event, const remote_watch *watch) 
     else if (trace.crashed && evidence.checkers > told)
         remote_conclude_checker(w, evidence.checker[told]);
     else
-        remote_conclude_end(w, status, &trace);
+        remote_conclude_end(w, status, &trace, opened);
     if (strcmp(w->kind, "exit") == 0) forget_checkers();
 }
 
@@ -170,7 +176,7 @@ static void part(call_wire *w) {
     int status = remote_stop(&worker, &cpu_s);
     evidence.cpu_s += cpu_s;
     if (ended && !w->kind[0] && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        remote_conclude_end(w, status, &(remote_trace){.crashed = false});
+        remote_conclude_end(w, status, &(remote_trace){.crashed = false}, opened);
 }
 
 /* ---- calls ---- */
@@ -231,6 +237,7 @@ static bool start(call_wire *w) {
     memcpy(w->kind, opening.kind, sizeof w->kind);
     memcpy(w->ended, opening.ended, sizeof w->ended);
     if (!answered) return false;
+    opened = true;
     w->status = (tl_status)reply.status;
     snprintf(w->error, sizeof w->error, "%.*s", CALL_TEXT - 1, reply.error);
     return w->status == TL_OK;

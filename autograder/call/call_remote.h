@@ -25,6 +25,7 @@ typedef struct remote_worker {
     int lines, output; /* its file 5 (kept in memory), what it prints */
     int keeper;        /* connection to who started it; -1: this process did */
     bool alone;        /* in a process namespace of its own: its children die with it */
+    bool walled;       /* within the sandbox of GRADLAB_SANDBOX */
 } remote_worker;
 
 /* ---- call_remote_start.c ---- */
@@ -51,7 +52,7 @@ int remote_give_back(remote_worker *w, bool of_use);
 typedef struct remote_watch {
     double began, still_since, looked; /* wall time */
     double cpu_first, cpu_seen;        /* of the worker; cpu_first < 0: not read yet */
-    double cpu_limit, still_limit;
+    double cpu_limit, claim_limit, still_limit;
 } remote_watch;
 
 typedef enum remote_event {
@@ -88,8 +89,9 @@ off_t remote_lines_size(const remote_worker *w);
 
 __attribute__((format(printf, 3, 4))) void remote_conclude(call_wire *w, const char *kind,
                                                            const char *format, ...);
-/* By its wait status and what its crash left. */
-void remote_conclude_end(call_wire *w, int status, const remote_trace *trace);
+/* By its wait status and what its crash left; `opened`: it had answered once, so it was started and
+ * speaks our language, whatever it says at its end. */
+void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, bool opened);
 /* By a message of hostcuda: "im2col.cu:7: hostcuda [out-of-bounds]: …" is kind out_of_bounds. */
 void remote_conclude_checker(call_wire *w, const char *message);
 

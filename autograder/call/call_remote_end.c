@@ -18,7 +18,7 @@ void remote_conclude(call_wire *w, const char *kind, const char *format, ...) {
     va_end(arguments);
 }
 
-static void conclude_exit(call_wire *w, int code, const remote_trace *trace) {
+static void conclude_exit(call_wire *w, int code, const remote_trace *trace, bool opened) {
     if (code == WORKER_CRASHED && trace->crashed)
         remote_conclude(w, trace->memory ? "memory" : "crash", "%s%s", trace->text,
                         trace->memory ? " (after taking all the memory it may have)" : "");
@@ -27,19 +27,19 @@ static void conclude_exit(call_wire *w, int code, const remote_trace *trace) {
                         "your code closed a file that it had not opened (number 3 or 4)");
     else if (code == WORKER_NO_MEMORY)
         remote_conclude(w, "memory", "no memory is left in the process that runs your code");
-    else if (code == WORKER_BAD_REQUEST)
+    else if (code == WORKER_BAD_REQUEST && !opened)
         remote_conclude(w, "grader", "grader and worker are of different builds: run make again");
-    else if (code == 119)
+    else if (code == WORKER_SANITIZED)
         remote_conclude(w, "crash", "a sanitizer stopped it: see what the program printed");
-    else if (code == 120)
+    else if (code == WORKER_NOT_STARTED && !opened)
         remote_conclude(w, "machine", "the worker could not be started");
     else
         remote_conclude(w, "exit", "your code ended the whole program with exit(%d)", code);
 }
 
-void remote_conclude_end(call_wire *w, int status, const remote_trace *trace) {
+void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, bool opened) {
     if (WIFEXITED(status))
-        conclude_exit(w, WEXITSTATUS(status), trace);
+        conclude_exit(w, WEXITSTATUS(status), trace, opened);
     else if (WTERMSIG(status) == SIGKILL)
         remote_conclude(w, "crash",
                         "the process was killed (SIGKILL): by itself, or by the machine when "

@@ -100,6 +100,7 @@ remote_watch remote_watch_begin(bool opens_device) {
                           .still_since = now,
                           .cpu_first = -1,
                           .cpu_limit = (REMOTE_CALL_S + more) * factor,
+                          .claim_limit = REMOTE_CLAIM_S * factor,
                           .still_limit = REMOTE_STILL_S * (factor > 1 ? factor : 1) + more};
 }
 
@@ -111,6 +112,8 @@ remote_event remote_watch_look(remote_watch *watch, const remote_worker *w) {
     watch->cpu_seen = cpu_s;
     watch->looked = now;
     if (cpu_s - watch->cpu_first > watch->cpu_limit) return REMOTE_TIMEOUT;
+    /* a worker that serves one claim has spent it all on that claim */
+    if (w->keeper < 0 && cpu_s > watch->claim_limit) return REMOTE_TIMEOUT;
     if (!wants && now - watch->still_since > watch->still_limit) return REMOTE_STUCK;
     if (now - watch->began > REMOTE_MACHINE_S + watch->cpu_limit) return REMOTE_STARVED;
     return REMOTE_READY;

@@ -41,9 +41,17 @@ static const uint64_t message_magic =
     UINT64_C(0x474C000000000000) + ((uint64_t)sizeof(message_request) << 32) +
     ((uint64_t)sizeof(message_reply) << 16) + ((uint64_t)CALL_OPS << 4) + sizeof(tl_real);
 
-/* Exit codes by which a worker tells why it left; a student's exit may use them too, and then is
- * named wrongly. */
-enum { WORKER_CRASHED = 121, WORKER_LOST_PIPE = 122, WORKER_NO_MEMORY = 123, WORKER_BAD_REQUEST };
+/* Exit codes by which a worker tells why it left. A student's exit may use them too, and then is
+ * named wrongly; but those that accuse the grader or the machine are believed of a worker alone
+ * that has not answered yet, so that nobody gets out of a verdict by them. */
+enum {
+    WORKER_SANITIZED = 119, /* by ASAN_OPTIONS: a sanitizer has stopped it */
+    WORKER_NOT_STARTED,
+    WORKER_CRASHED,
+    WORKER_LOST_PIPE,
+    WORKER_NO_MEMORY,
+    WORKER_BAD_REQUEST
+};
 
 /* Lines on file 5, besides hostcuda's own "file:line: hostcuda [kind]: text":
  *   "crash SIGNAL ADDRESS DATA_MB"  and then, innermost first,  "frame MODULE 0xOFFSET" */

@@ -39,7 +39,8 @@ def version() -> str:
 
 
 def build(lab: table.Lab, results: list, *, lanes: list, seed: int, taskwise: bool, filter: str,
-          cpu_factor: float, graders: list, seconds: dict, wall_s: float, findings: list) -> dict:
+          cpu_factor: float, sandbox: str, graders: list, seconds: dict, wall_s: float,
+          findings: list) -> dict:
     for result in results:
         result["failures"] = [{k: r[k] for k in RECORD_KEYS if k in r}
                               for r in result.get("failures", ())]
@@ -49,7 +50,8 @@ def build(lab: table.Lab, results: list, *, lanes: list, seed: int, taskwise: bo
         "version": version(),
         "contract": hash_of((ROOT / "labs/include/tl").glob("*.h")),
         "grader": hash_of([lab.path, *graders]),
-        "sandbox": "process",  # a process of its own for the student's code, no further walls
+        # around the student's code: a process of its own, or one within bubblewrap's walls
+        "sandbox": sandbox,
         "seed": seed, "devices": lanes, "taskwise": taskwise, "filter": filter,
         "cpu_factor": cpu_factor,
         "score": judge.totals(results), "tasks": judge.by_task(lab, results),

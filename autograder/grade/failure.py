@@ -153,7 +153,8 @@ class Page:
             self.field("what", said)
         self.numbers(record)
         # the first line of a trace mostly repeats what `in` has said
-        self.block("trace", [text.visible(str(x)) for x in record.get("backtrace", ())][:TRACE_LINES])
+        self.block("trace", [text.visible(str(x))
+                             for x in record.get("backtrace", ())[:TRACE_LINES]])
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")))

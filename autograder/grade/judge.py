@@ -78,14 +78,18 @@ def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, reco
         file, line, text = found[0]
         record = {"kind": "gate", "text": text, "file": str(file), "line": line, "seed": None}
         return result | {"verdict": "fail", "kind": "gate", "failures": [record]}
-    failures, errors = [], []
+    failures, errors, shares = [], [], []
     for place in sorted(places, key=lambda p: (ORDER[p.lane], p.build, claim.real.index(p.real))):
         record = records[claim.full_name, place]
+        shares.append(record.get("worst", 0))
         if record["verdict"] == "pass":
             continue
         (errors if record["verdict"] == "error" else failures).append(record)
     if errors and not failures:  # what is wrong at one place is wrong, whatever the other would say
         return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
+    # the largest error at any place, as a share of its bound; a claim may compare nothing
+    shares = [share for share in shares if isinstance(share, (int, float)) and share > 0]
+    result |= {"worst": max(shares)} if shares else {}
     if failures:
         return result | {"verdict": "fail", "kind": failures[0]["kind"], "failures": failures}
     return result | {"verdict": "pass", "points": claim.points[half]}
@@ -184,8 +188,9 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
             begun = state_of(mine) != "not_implemented"
             first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
             candidates.append({
-                "task": task.name, "half": half, "file": task.file(half), "claim": first["claim"], "kind": first["kind"],
-                "begun": begun, "points": sum(r["max"] for r in failed),
+                "task": task.name, "half": half, "file": task.file(half),
+                "claim": first["claim"], "kind": first["kind"], "begun": begun,
+                "points": sum(r["max"] for r in failed),
                 "behind": sum(r["max"] for r in behind)})
     begun = [c for c in candidates if c["begun"]]
     if begun:

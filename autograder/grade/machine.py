@@ -8,7 +8,7 @@ from pathlib import Path
 
 # CPU seconds of count() on the reference machine (one core of a Zen 4 EPYC, Python 3.11).
 REFERENCE_S = 0.070
-# A deadline is never shorter than on the reference machine, and no measurement stretches it further.
+# Deadlines are never shorter than on the reference machine, and at most so many times longer.
 LEAST, MOST = 1.0, 50.0
 
 
@@ -49,12 +49,11 @@ def cpu_factor(folder: Path) -> float:
 
 def processor() -> str:
     try:
-        for line in open("/proc/cpuinfo", encoding="utf-8"):
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
-        pass
-    return platform.machine()
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def cores() -> int:

@@ -1,7 +1,8 @@
 """render.py: grade.json as text for a person: what is wrong, why probably, and what to do next.
 
 Short where there is little to say: the first failure of each half of a task in full, further ones
-in a line, what is not written yet in a line, passes only in the table. V=1 shows everything in full.
+in a line, what is not written yet in a line, passes only in the table. V=1 shows everything in
+full.
 """
 
 import text
@@ -147,9 +148,9 @@ class Report(Page):
     def whole(self) -> list:
         d = self.document
         count = len({c["claim"] for c in d["claims"]})
+        others = ", each task with the others from the reference" if d["taskwise"] else ""
         self.paragraph("", f"lab {d['lab']}, {d['title']}: {count} claim{'s' * (count != 1)} on "
-                       f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s"
-                       + (", each task with the others from the reference" if d["taskwise"] else ""))
+                       f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s{others}")
         self.put()
         self.files()
         self.failures()

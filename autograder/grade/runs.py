@@ -18,9 +18,11 @@ from pathlib import Path
 
 import claims as claim_lines
 import machine
+import sandbox
 import table
 
-LIMIT_S = 900  # one run; each claim has its own, much shorter deadline inside the grader
+# One run, for a grader that hangs: each call and claim has its own, shorter deadline in CPU time.
+LIMIT_S, CLAIM_LIMIT_S = 900, 60
 LIST_LIMIT_S = 60
 CHECK_FACTOR = 20  # what the checkers cost: every access to memory is looked at
 
@@ -50,13 +52,16 @@ class Programs:
 
     grader: str
     worker: str
+    suffix: str = ""  # of the mode of whatever has no build of its own: -san, -debug, -check
 
-    def grader_of(self, real: str) -> Path:
-        return Path(self.grader.replace("{mode}", real))
+    def grader_of(self, place: Place) -> Path:
+        """The checkers look at CUDA alone: the grader of a checking build is the plain one."""
+        suffix = "" if place.build else self.suffix.removesuffix("-check")
+        return Path(self.grader.replace("{mode}", place.real + suffix))
 
     def worker_of(self, place: Place) -> Path:
-        worker = self.worker.replace("{mode}", place.mode)
-        return Path(worker.replace("{variant}", place.variant))
+        mode = place.mode if place.build else place.real + self.suffix
+        return Path(self.worker.replace("{mode}", mode).replace("{variant}", place.variant))
 
 
 @dataclass
@@ -122,11 +127,10 @@ def listed(grader: Path, lab: int) -> set:
     return names
 
 
-def check_list(lab: table.Lab, programs: Programs, reals: set) -> list:
+def check_list(lab: table.Lab, programs: Programs, places) -> list:
     """Problems: claims that the binary has and the list has not, and the reverse."""
     wanted, problems = {c.full_name for c in lab.claims}, []
-    for real in sorted(reals):
-        grader = programs.grader_of(real)
+    for grader in sorted({programs.grader_of(place) for place in places}):
         there = listed(grader, lab.number)
         problems += [f"{grader} has the claim {name}, {lab.path.name} has not"
                      for name in sorted(there - wanted)]
@@ -142,8 +146,20 @@ class Runner:
         self.programs, self.seed, self.cpu_factor = programs, seed, cpu_factor
         # mkdtemp gives 0700; the worker is never told where it is
         self.folder = Path(tempfile.mkdtemp(prefix="gradlab-"))
+        self.walls = {}  # what tells the grader to start workers in a sandbox
         self.numbers = itertools.count(1)
         self.live, self.stopped = set(), False
+
+    def build_walls(self, places) -> str:
+        """From now on workers run in a sandbox; returns why not all of them can, or nothing."""
+        script = self.folder / "sandbox"
+        if reason := sandbox.write(script):
+            return reason
+        self.walls = {"GRADLAB_SANDBOX": str(script)}
+        if any(place.lane == "cuda" for place in places):
+            return "the driver of a GPU needs more than a sandbox gives"
+        sanitised = "-san" in self.programs.suffix
+        return "a sanitizer needs more than a sandbox gives" if sanitised else ""
 
     def stop(self) -> None:
         """Ends what still runs: it is in sessions of its own, so a Ctrl-C does not reach it."""
@@ -154,7 +170,7 @@ class Runner:
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(self, command: list, log: Path, env: dict) -> int | None:
+    def start(self, command: list, log: Path, env: dict, limit_s: float) -> int | None:
         """Exit status, negative for a signal, None if it had to be ended."""
         if self.stopped:
             return None
@@ -165,7 +181,7 @@ class Runner:
             if self.stopped:  # between its start and the line above
                 finish(process)
             try:
-                return process.wait(LIMIT_S * self.cpu_factor)
+                return process.wait(limit_s)
             except subprocess.TimeoutExpired:
                 return None
             finally:
@@ -177,7 +193,7 @@ class Runner:
         be missing."""
         unbuilt = {}
         for place in places:
-            grader, worker = self.programs.grader_of(place.real), self.programs.worker_of(place)
+            grader, worker = self.programs.grader_of(place), self.programs.worker_of(place)
             needed = {worker: worker.with_name("why")}
             if place.lane != "cpu":
                 needed[worker.with_name(f"libtl_{place.lane}.so")] = worker.with_name(
@@ -199,10 +215,12 @@ class Runner:
         env = environment(
             GRADLAB_WORKER=str(self.programs.worker_of(place).resolve()),
             GRADLAB_DEVICES=place.lane, GRADLAB_SEED=str(self.seed), GRADLAB_CLAIMS=str(path),
-            GRADLAB_CPU_FACTOR=str(self.cpu_factor * (CHECK_FACTOR if place.build else 1)))
-        command = [self.programs.grader_of(place.real), f"-j{jobs}", "--filter", filter_of(names)]
+            GRADLAB_CPU_FACTOR=str(self.cpu_factor * (CHECK_FACTOR if place.build else 1)),
+            **self.walls)
+        command = [self.programs.grader_of(place), f"-j{jobs}", "--filter", filter_of(names)]
         begin = time.monotonic()
-        status = self.start(command, log, env)
+        status = self.start(command, log, env,
+                            max(LIMIT_S, CLAIM_LIMIT_S * len(claims)) * self.cpu_factor)
         seconds = time.monotonic() - begin
         records, problems = claim_lines.read(path, place.lane, place.real, set(names))
         return records, problems, log, status, seconds

@@ -20,7 +20,7 @@ import table
 
 OPTIONS = {"LAB": "", "SEEDS": "20", "FIRST": "1", "DEVICES": "", "OUT": "",
            "JOBS": str(max(1, machine.cores() // 4)), "GRADER": "build/{mode}/grader",
-           "WORKER": "", "LABS": "solution"}
+           "WORKER": "", "SUFFIX": "", "LABS": "solution"}
 NEAREST = 0.5  # of its bound: what the reference may use; a submission may use all
 
 
@@ -92,7 +92,7 @@ def ready(lab: table.Lab, programs: runs.Programs, places: dict) -> None:
         problems = list(runner.check_files(places).values())
     finally:
         runner.close()
-    problems += runs.check_list(lab, programs, {place.real for place in places})
+    problems += runs.check_list(lab, programs, places)
     if problems:
         raise runs.CannotGrade("\n".join(problems))
 
@@ -101,7 +101,7 @@ def soak(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     worker = given["WORKER"] or (f"build/{{mode}}/from/{given['LABS']}/lab{lab.number}/{{variant}}/"
                                  "worker")
-    programs = runs.Programs(given["GRADER"], worker)
+    programs = runs.Programs(given["GRADER"], worker, given["SUFFIX"])
     lanes = grade.choose_lanes(given["DEVICES"], programs)
     places = runs.plan(lab.claims, lanes, False)
     ready(lab, programs, places)

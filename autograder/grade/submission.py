@@ -1,9 +1,9 @@
 """submission.py FOLDER LAB: copies a lab's own files out of a submission, and prints where to.
 
-A submission may be a whole repository, a folder with labs in it, or just the files. Of all that, only
-the files that a student writes in this lab are taken: changed headers, tests and makefiles, links
-and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing is
-built again without reason.
+A submission may be a whole repository, a folder with labs in it, or just the files. Of all that,
+only the files that a student writes in this lab are taken: changed headers, tests and makefiles,
+links and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing
+is built again without reason.
 """
 
 import hashlib
@@ -12,19 +12,10 @@ import sys
 from pathlib import Path
 
 import skeletons
+from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 1 << 20  # bytes of one file
-
-
-class Refused(Exception):
-    """One line: what was given and why it cannot be graded."""
-
-
-def own_files(lab: int) -> list:
-    """im2col.c, im2col.cu …: the names that the generator wrote last."""
-    names = [Path(n) for n in skeletons.read_manifest(ROOT)]
-    return sorted(n.name for n in names if n.parent.name == f"lab{lab}")
 
 
 def find(folder: Path, lab: int, names: list) -> Path:
@@ -39,7 +30,7 @@ def find(folder: Path, lab: int, names: list) -> Path:
 
 def take(folder: Path, lab: int, to: Path) -> list:
     """Copies, and returns lines about what was left behind on purpose."""
-    names = own_files(lab)
+    names = skeletons.own_files(ROOT, lab)
     if not names:
         raise Refused(f"LAB={lab}: there is no such lab")
     if not folder.is_dir():
@@ -49,7 +40,8 @@ def take(folder: Path, lab: int, to: Path) -> list:
     for name in names:
         source, copy = place / name, to / f"lab{lab}" / name
         # (a link, also of a folder above, could lead to the solution)
-        real = source.is_file() and source.resolve() == folder.resolve() / source.relative_to(folder)
+        straight = folder.resolve() / source.relative_to(folder)
+        real = source.is_file() and source.resolve() == straight
         if real and source.stat().st_size > LARGEST:
             said.append(f"{source}: larger than {LARGEST >> 20} MiB, not taken")
             real = False
@@ -68,11 +60,12 @@ def main(arguments: list) -> int:
     try:
         folder, lab = Path(arguments[0]), int(arguments[1])
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
-        key = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        path = str(folder.resolve()).encode("utf-8", "surrogateescape")
+        key = hashlib.sha256(path).hexdigest()[:8]
         to = Path("build/submissions", f"{name}-{key}")
         for line in take(folder, lab, ROOT / to):
             print(line, file=sys.stderr)
-    except (Refused, skeletons.MarkerError, OSError) as error:
+    except (Refused, OSError) as error:
         print(f"grade: {error}", file=sys.stderr)
         return 2
     print(to)

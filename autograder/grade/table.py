@@ -17,11 +17,9 @@ except ModuleNotFoundError:  # Python 3.10, as on Ubuntu 22.04
     try:
         import tomli as tomllib
     except ModuleNotFoundError:
-        sys.exit(
-            f"grade: Python {sys.version_info.major}.{sys.version_info.minor} cannot read labN.toml:"
-            " say PYTHON=python3.11 (Ubuntu 22.04: apt-get install python3.11) or run"
-            f" `{sys.executable} -m pip install tomli`"
-        )
+        sys.exit(f"grade: Python {sys.version_info.major}.{sys.version_info.minor} cannot read "
+                 "labN.toml: say PYTHON=python3.11 (Ubuntu 22.04: apt-get install python3.11) or "
+                 f"run `{sys.executable} -m pip install tomli`")
 
 HALVES = {"c": ("cpu",), "cuda": ("hostcuda", "cuda")}  # and the lanes on which each is judged
 HALF_OF = {lane: half for half, lanes in HALVES.items() for lane in lanes}
@@ -102,6 +100,11 @@ class Lab:
         return found
 
 
+def one_line(text: str) -> str:
+    """A text that the list has on several lines."""
+    return " ".join(text.split())
+
+
 def _known(where: str, entry: dict, **kinds) -> None:
     for key, value in entry.items():
         if key not in kinds:
@@ -135,7 +138,7 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     for pattern, name in task.get("misconceptions", {}).items():
         beliefs.setdefault(pattern, name)
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
-                 real=tuple(entry["real"]), points=points, hint=entry["hint"],
+                 real=tuple(entry["real"]), points=points, hint=one_line(entry["hint"]),
                  misconceptions=beliefs, build=build, extra=entry.get("extra", False))
 
 
@@ -192,8 +195,7 @@ def parse(text: str, path: Path) -> Lab:
         raise TableError(f"{path.name}: {error}") from None
     _known(path.name, top, lab=int, title=str, steps=bool, task=list, diagnoses=dict)
     _need(path.name, top, "lab", "title", "task")
-    diagnoses = {name: " ".join(str(text).split())
-                 for name, text in top.get("diagnoses", {}).items()}
+    diagnoses = {name: one_line(str(text)) for name, text in top.get("diagnoses", {}).items()}
     lab = Lab(top["lab"], top["title"],
               [_task(f"{path.name}: task", top["lab"], t) for t in top["task"]], diagnoses, path,
               top.get("steps", False))

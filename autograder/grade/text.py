@@ -51,10 +51,6 @@ def columns(text: str) -> int:
                else 1 for c in text)
 
 
-def pad(text: str, width: int) -> str:
-    return text + " " * max(0, width - columns(text))
-
-
 def split_at(text: str, width: int) -> int:
     """How many characters fit into `width` columns, at least one."""
     used = 0

@@ -1,8 +1,8 @@
 """tokens.py: a C, C++ or CUDA file as tokens with their lines, for the gate.
 
-As a compiler sees it: lines spliced, comments gone, strings whole. What a student has no use for and
-what only hides a name (digraphs, trigraphs, universal character names, raw strings) comes out as a
-token of kind "odd", so that the gate refuses it instead of understanding it.
+As a compiler sees it: lines spliced, comments gone, strings whole. What a student has no use for
+and what only hides a name (digraphs, trigraphs, universal character names, raw strings) comes out
+as a token of kind "odd", so that the gate refuses it instead of understanding it.
 """
 
 import bisect
@@ -26,8 +26,8 @@ PATTERN = re.compile(r"""
   | (?P<universal>\\[uUN])
   | (?P<less><(?=::[^:>]))
   | (?P<digraph>%:%:|%:|<%|%>|<:|:>)
-  | (?P<punctuator>\.\.\.|<<<|>>>|<<=|>>=|->\*?|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\#\#|::
-        |[][(){}<>.,;:?~!+\-*/%&|^=\#@`\\])
+  | (?P<punctuator>\.\.\.|<<<|>>>|<<=|>>=|->\*?|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=
+        |\#\#|::|[][(){}<>.,;:?~!+\-*/%&|^=\#@`\\])
   | (?P<other>.)
 """, re.VERBOSE | re.DOTALL)
 
@@ -49,8 +49,8 @@ class Token:
 
 
 def splice(text: str) -> tuple:
-    """Without backslash-newline (a compiler also forgives blanks between the two), and where, in the
-    result, each line of the file begins."""
+    """Without backslash-newline (a compiler also forgives blanks between the two), and where, in
+    the result, each line of the file begins."""
     out, starts, length = [], [0], 0
     for line in re.split(r"(?<=\n)", text):
         joined = re.sub(r"\\[ \t\v\f\r]*\n$", "", line)

@@ -20,11 +20,11 @@ def source_of(obj: Path, labs: Path) -> Path:
 
 
 def owners() -> dict:
-    """function -> {file: text}: which files of the labs export it, as the skeletons have it."""
+    """function -> [file]: which files of the labs export it, as the skeletons have it."""
     found = {}
     for name, data in skeletons.skeletons(ROOT).items():
-        for match in re.finditer(r"^(?!static\b)\w[\w *]*?\b(tl_\w+)\(", data.decode(), re.MULTILINE):
-            found.setdefault(match[1], []).append(name)
+        for function in skeletons.exported(data.decode()):
+            found.setdefault(function, []).append(name)
     return found
 
 
@@ -34,9 +34,11 @@ def not_compiled(objects: list, labs: Path) -> list:
         if obj.exists():
             continue
         said = Path(f"{obj}.err").read_text(errors="replace").splitlines()
-        first = next((s for s in said if re.search(r"\b(error|Error)\b", s)), said[0] if said else "")
-        words = first if "is missing" in first else f"{source_of(obj, labs)} does not compile: {first}"
-        lines.append(words.strip())
+        errors = [line for line in said if re.search(r"\b(error|Error)\b", line)]
+        first = (errors or said or [""])[0]
+        if "is missing" not in first:
+            first = f"{source_of(obj, labs)} does not compile: {first}"
+        lines.append(first.strip())
     return lines
 
 
@@ -54,8 +56,9 @@ def missing(text: str, objects: list, labs: Path) -> list:
         homes = [h for h in exported.get(name, []) if Path(h).suffix == kind]
         if homes:
             lab, home = Path(homes[0]).parent.name, Path(homes[0])
-            lines.append(f"{labs / lab / home.name} does not define {name}, which lab {lab[3:]} asks "
-                         "for: put the function back, without `static` and under this very name")
+            lines.append(f"{labs / lab / home.name} does not define {name}, which lab {lab[3:]} "
+                         "asks for: put the function back, without `static` and under this very "
+                         "name")
         else:
             lines.append(f"{name}{f' is called by {caller}' * bool(caller)}, and defined nowhere")
     return lines
@@ -69,8 +72,8 @@ def twice(text: str, objects: list, labs: Path) -> list:
             second = match[1]
         if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
             first, other = (own.get(o, o) for o in (match[2], second))
-            lines.append(f"{match[1]} is defined in {first} and in {other}: make your own one static, "
-                         "or give it another name")
+            lines.append(f"{match[1]} is defined in {first} and in {other}: make your own one "
+                         "static, or give it another name")
     return lines
 
 

@@ -53,8 +53,8 @@ KINDS = {
     "bad_handle": ("bad handle", "A stream, event or BLAS handle that does not exist was used."),
     "divergent_barrier": ("barrier not reached by all", "Some threads of the block left, or took "
                           "another branch, before __syncthreads(): all must reach it."),
-    "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. Copy "
-                     "to memory of the device, or pass the value itself."),
+    "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. "
+                     "Copy to memory of the device, or pass the value itself."),
     "host_dereference": ("device memory touched by the host", "Code of the host read or wrote "
                          "memory of the device as if it were its own."),
     "copy_direction": ("copied in the wrong direction", "The direction said of a copy is not that "
@@ -69,16 +69,16 @@ KINDS = {
                             "that have returned."),
     "shuffle_missing_lane": ("shuffle with threads that are elsewhere", "A warp exchange names "
                              "threads that do not take part."),
-    "shuffle_wrong_mask": ("shuffle with the wrong mask", "A thread takes part in an exchange whose "
-                           "mask does not name it."),
+    "shuffle_wrong_mask": ("shuffle with the wrong mask", "A thread takes part in an exchange "
+                           "whose mask does not name it."),
     "spin_wait": ("waits in a loop", "A thread waits in a loop for another one to write. Threads "
                   "wait for each other at barriers alone."),
     "endless_kernel": ("endless kernel", "A kernel does not end. Check the loops of its threads."),
     "stack_overflow": ("stack overflow", "A thread has too large local arrays, or calls itself "
                        "without end."),
     "division_by_zero": ("division by zero", "A whole number was divided by zero."),
-    "foreign_local": ("another thread's local variable", "A thread used the local memory of another "
-                      "one: share through shared or global memory."),
+    "foreign_local": ("another thread's local variable", "A thread used the local memory of "
+                      "another one: share through shared or global memory."),
     "unchecked_error": ("error not looked at", "A CUDA call failed and nobody looked at what it "
                         "returned."),
     "never_waited": ("never waited for", "Work was still running when its result was used."),
@@ -173,7 +173,7 @@ def pattern_text(pattern: str) -> str:
 
 
 def axes_of(array: str, count: int, given: list | None) -> tuple:
-    """Those of the columns are ours ("r" would be a row of the filter), then what the grader says."""
+    """Those of the columns are ours ("r" would be a row of the filter), then the grader's."""
     names = AXES.get(array, ())
     if len(names) == count and (array == "col" or not given):
         return names

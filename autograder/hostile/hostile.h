@@ -32,6 +32,7 @@ void hostile_do(const char *operation, const hostile_call *call);
     X(closes_its_output)                                                                           \
     X(crashes)                                                                                     \
     X(damages_the_heap)                                                                            \
+    X(dawdles)                                                                                     \
     X(divides_by_zero)                                                                             \
     X(exits)                                                                                       \
     X(exits_with_a_code)                                                                           \
@@ -44,6 +45,7 @@ void hostile_do(const char *operation, const hostile_call *call);
     X(leaks_memory)                                                                                \
     X(leaves_a_thread)                                                                             \
     X(loops)                                                                                       \
+    X(poses_as_a_broken_worker)                                                                    \
     X(reads_far_away)                                                                              \
     X(recurses)                                                                                    \
     X(sleeps)                                                                                      \

@@ -8,7 +8,8 @@
 /* clang-format off */
 enum { GOLDEN_N = 7, GOLDEN_STEPS = 30, GOLDEN_RATES = 24 };
 
-__attribute__((unused)) static const double golden_start[GOLDEN_N] = {0.5, -0.25, 1.0, -1.5, 0.125, 2.0, -0.75};
+__attribute__((unused)) static const double golden_start[GOLDEN_N] =
+    {0.5, -0.25, 1.0, -1.5, 0.125, 2.0, -0.75};
 __attribute__((unused)) static const double golden_gradient[GOLDEN_STEPS][GOLDEN_N] = {
     {-0.6640625, 0.7734375, 0.3984375, -0.5546875, 0.3046875, 0.8046875, 0.4921875},
     {-0.9765625, -0.9921875, -0.2890625, 0.7265625, 0.6953125, -0.3046875, -0.4921875},

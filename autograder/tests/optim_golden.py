@@ -70,7 +70,8 @@ def main() -> None:
 /* clang-format off */
 enum {{ GOLDEN_N = {N}, GOLDEN_STEPS = {STEPS}, GOLDEN_RATES = {RATES} }};
 
-__attribute__((unused)) static const double golden_start[GOLDEN_N] = {row(START)};
+__attribute__((unused)) static const double golden_start[GOLDEN_N] =
+    {row(START)};
 __attribute__((unused)) static const double golden_gradient[GOLDEN_STEPS][GOLDEN_N] = {{""")
     for values in gradients():
         print(f"    {row(values)},")

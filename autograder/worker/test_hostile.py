@@ -4,11 +4,16 @@ within the operations of lab 2, must be named by its kind and cost the claims th
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "autograder/grade"))
+import sandbox  # noqa: E402
+
 BUILD = ROOT / "build" / "float"
 OPERATIONS = ["im2col", "col2im", "conv2d_fwd", "conv2d_bwd_input", "conv2d_bwd_weight",
               "conv2d_bwd_bias"]
@@ -27,13 +32,24 @@ KIND = {"aborts": "crash", "allocates_without_end": "memory", "changes_its_input
         "damages_the_heap": "crash", "divides_by_zero": "crash", "exits": "exit",
         "exits_with_a_code": "exit", "floods": "flood", "forges_a_reply": "garbage",
         "forges_a_verdict": "pass", "forks": "pass", "leaks_memory": "leak",
-        "leaves_a_thread": "garbage", "loops": "timeout", "reads_far_away": "crash",
-        "recurses": "crash", "sleeps": "stuck", "survives_signals": "timeout",
-        "takes_its_time": "pass", "writes_before_the_start": "fence", "writes_garbage": "garbage",
+        "leaves_a_thread": "garbage", "loops": "timeout", "poses_as_a_broken_worker": "exit",
+        "reads_far_away": "crash", "recurses": "crash", "sleeps": "stuck",
+        "survives_signals": "timeout", "takes_its_time": "pass",
+        "writes_before_the_start": "fence", "writes_garbage": "garbage",
         "writes_past_the_end": "fence"}
-# what these do depends on whether the machine lets the worker have a process namespace of its own
-EITHER = {"kills_itself": {"pass", "crash"}, "kills_its_parent": {"pass", "crash", None}}
+# what these do depends on whether the machine lets the worker have a process namespace of its own,
+# or on how many calls a claim makes
+EITHER = {"kills_itself": {"pass", "crash"}, "kills_its_parent": {"pass", "crash", None},
+          "dawdles": {"pass", "timeout"}}
 EVERYWHERE = ["crashes", "exits", "floods", "loops", "writes_garbage"]
+
+
+# Where the worker runs: as a process, and within walls where this machine can build them.
+FOLDER = tempfile.TemporaryDirectory(prefix="gradlab-")
+WALLS = Path(FOLDER.name, "sandbox")
+PLACES = {"process": {}}
+if not sandbox.write(WALLS):
+    PLACES["walls"] = {"GRADLAB_SANDBOX": str(WALLS)}
 
 
 def deeds() -> list:
@@ -78,7 +94,7 @@ def worker(tmp_path_factory) -> Path:
     return folder / "worker"
 
 
-def judged(worker: Path, deed: str, operation: str, folder: Path) -> dict:
+def judged(worker: Path, deed: str, operation: str, folder: Path, place="process") -> dict:
     """claim -> its line, for the claim of the operation and one that has nothing to do with it."""
     name = worker.with_name(f"hostile-{deed}-{operation}")
     if not name.exists():
@@ -90,7 +106,7 @@ def judged(worker: Path, deed: str, operation: str, folder: Path) -> dict:
            # short deadlines; but taking all memory is work
            "GRADLAB_CPU_FACTOR": "2" if deed == "allocates_without_end" else "0.25"}
     run = subprocess.run([BUILD / "grader", "-j2", "--filter", f"@({CLAIM[operation]}|{OTHER})"],
-                         env=env, capture_output=True, timeout=120, text=True)
+                         env=env | PLACES[place], capture_output=True, timeout=120, text=True)
     lines = claims.read_text().splitlines() if claims.exists() else []
     found = {line["claim"]: line for line in map(json.loads, lines)}
     assert len(found) == len(lines), run.stderr
@@ -107,10 +123,11 @@ def test_every_deed_is_listed():
     assert set(deeds()) == set(KIND) | set(EITHER)
 
 
-@pytest.mark.parametrize("operation", ["im2col", "conv2d_fwd"])
+@pytest.mark.parametrize("place, operation", [("process", "conv2d_fwd"),
+                                              *((place, "im2col") for place in PLACES)])
 @pytest.mark.parametrize("deed", sorted(set(KIND) | set(EITHER)))
-def test_deed_is_named(worker, tmp_path, deed, operation):
-    found = judged(worker, deed, operation, tmp_path)
+def test_deed_is_named(worker, tmp_path, deed, operation, place):
+    found = judged(worker, deed, operation, tmp_path, place)
     line = found.get(CLAIM[operation])
     assert kind(line) in EITHER.get(deed, {KIND.get(deed)}), line
     assert kind(found.get(OTHER)) == "pass", "another claim has paid for it"
@@ -126,14 +143,18 @@ def test_deed_is_named_in_every_operation(worker, tmp_path, deed, operation):
     assert kind(found.get(OTHER)) == "pass"
 
 
-@pytest.mark.parametrize("deed, file", [("crashes", "crashes.c"), ("divides_by_zero",
-                                        "divides_by_zero.c"), ("recurses", "recurses.c"),
-                                        ("aborts", "aborts.c"), ("reads_far_away",
-                                        "reads_far_away.c")])
-def test_a_crash_names_file_and_line(worker, tmp_path, deed, file):
-    line = judged(worker, deed, "im2col", tmp_path)[CLAIM["im2col"]]
-    assert line["file"] == file and line["line"] > 1
-    assert line["backtrace"][0].startswith(f"{file}:{line['line']} ")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("deed", ["crashes", "divides_by_zero", "recurses", "aborts",
+                                  "reads_far_away"])
+def test_a_crash_names_file_and_line(worker, tmp_path, deed, place):
+    line = judged(worker, deed, "im2col", tmp_path, place)[CLAIM["im2col"]]
+    assert line["file"] == f"{deed}.c" and line["line"] > 1
+    assert line["backtrace"][0].startswith(f"{deed}.c:{line['line']} ")
+
+
+def test_calls_that_are_slow_together_use_up_their_claim(worker, tmp_path):
+    line = judged(worker, "dawdles", "conv2d_fwd", tmp_path)[CLAIM["conv2d_fwd"]]
+    assert line["kind"] == "timeout" and "of this claim" in line["text"]
 
 
 def test_what_is_printed_is_kept_apart_and_bounded(worker, tmp_path):

@@ -1,4 +1,5 @@
-"""What the tests of the front end share: a small lab, and a grader that says what it is told."""
+"""What the tests of the front end share: a small lab, a grader that says what it is told, and a
+small repository with one solution in it."""
 
 import json
 import stat
@@ -115,12 +116,54 @@ NAMES = ["lab9_one/first", "lab9_one/second", "lab9_two/third", "lab9_two/bonus"
          "lab9_whole/together", "lab8_other/claim"]
 
 
+# A solution with markers, and its skeleton.
+SOLUTION = """/* x.c: an example. */
+#include "tl/x.h"
+
+//@lab 2:
+/* The trick. */
+static int trick(int a) {
+    return a + 1;
+}
+//@end
+
+int tl_x(int a) {
+    if (a < 0) return -1;
+    //@lab 2: Do it well, and think of
+    //@  a long text that goes on over several lines of the marker, so that the comment of the
+    //@  skeleton has to be wrapped, too; 1 < 2
+    int b = trick(a);
+    return b;
+    //@skeleton
+    // (void)a;
+    // if (a)
+    //     return 0;
+    // return 1;
+    //@end
+}
+"""
+
+SKELETON = """/* x.c: an example. */
+#include "tl/x.h"
+
+int tl_x(int a) {
+    if (a < 0) return -1;
+    /* TODO(lab 2): Do it well, and think of a long text that goes on over several lines of the
+     * marker, so that the comment of the skeleton has to be wrapped, too; 1 < 2 */
+    (void)a;
+    if (a)
+        return 0;
+    return 1;
+}
+"""
+
+
 class Stage:
     """A folder in which a submission to lab 9 is graded by the stand-in."""
 
     def __init__(self, folder: Path, monkeypatch):
         self.folder, self.says = folder, {"list": NAMES}
-        self.findings = []
+        self.findings, self.no_walls = [], "no walls in tests"
         monkeypatch.chdir(folder)
         for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR"):
             monkeypatch.delenv(name, raising=False)
@@ -132,6 +175,7 @@ class Stage:
         monkeypatch.setattr(grade, "gate", gate)
         monkeypatch.setattr(grade.machine, "cpu_factor", lambda folder: 1.0)  # (has its own test)
         monkeypatch.setattr(grade.document, "version", lambda: "a version")
+        monkeypatch.setattr(grade.runs.sandbox, "write", lambda script: self.no_walls)
         self.write("lab9.toml", LAB)
         for real in ("float", "double"):
             self.program(f"build/{real}/grader", GRADER.format(
@@ -176,3 +220,13 @@ def fail(kind: str = "mismatch", **fields) -> dict:
               "bound": "8 roundings of the sum of absolute values", "wrong": 12, "total": 120,
               "patterns": ["borders"], "map": ["..#", "..#"]}
     return record | fields
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A small repository with one file."""
+    (tmp_path / "solution/lab2").mkdir(parents=True)
+    (tmp_path / "autograder/grade").mkdir(parents=True)
+    (tmp_path / "solution/lab2/x.c").write_text(SOLUTION)
+    (tmp_path / "solution/lab2/x.cu").write_text(SOLUTION.replace("tl_x", "tl_y"))
+    return tmp_path

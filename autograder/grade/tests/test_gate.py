@@ -1,9 +1,11 @@
 """The gate: what it must find, however it is written, and what it must let pass."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import gate
+import legality
 import pytest
 import tokens
 
@@ -15,7 +17,7 @@ def judge(tmp_path, text: str, name: str = "lab2/im2col.cu") -> list:
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return gate.file_findings(int(name[3]), path, None)
+    return gate.file_findings(int(name[3]), path, [])
 
 
 # what: (text, line of the finding, words in it)
@@ -63,8 +65,8 @@ EVASIONS = {
     "hostcuda's functions": ("void f(void) { hc_barrier(0); }", 1, "hc_barrier"),
     "hostcuda's counters": ("void hostcuda_counts_get(void);", 1, "hostcuda_counts_get"),
     "the name of the device": ("int f(tl_ctx *c) { return c->ops->name[0] == 'h'; }", 1, "name"),
-    "the name of the device, compared": ('int f(const char *s) { return !strcmp(s, "hostcuda"); }', 1,
-                                         '"hostcuda"'),
+    "the name of the device, compared": (
+        'int f(const char *s) { return !strcmp(s, "hostcuda"); }', 1, '"hostcuda"'),
     "the device's macro": ("const char *s = TL_CUDA_DEVICE;", 1, "TL_CUDA_DEVICE"),
     "the compiler's macro": ("#ifndef __CUDA_ARCH__\n#endif", 1, "__CUDA_ARCH__"),
     "the compiler's name": ("#if __GNUC__ > 11\n#endif", 1, "__GNUC__"),
@@ -97,7 +99,8 @@ EVASIONS = {
     "threadIdx redefined": ("#define threadIdx blockIdx\n", 1, "not yours"),
     "a contract redefined": ("#define TL_LAUNCHED() \n", 1, "not yours"),
     "undef": ("#undef TL_CUDA\n", 1, "not yours"),
-    "an operation of the table": ("void f(tl_ctx *c) { c->ops->gemm(c, 0, 0, 0, 0); }", 1, "ops->gemm"),
+    "an operation of the table": ("void f(tl_ctx *c) { c->ops->gemm(c, 0, 0, 0, 0); }", 1,
+                                  "ops->gemm"),
     "the table by another name": ("void f(tl_ctx *c) { const void *o = c->ops; }", 1, "ops"),
     "the table's type": ("void f(void *c) { tl_backend *o = *(tl_backend **)c; }", 1, "tl_backend"),
     "a byte that no C file has": (b"int x; \x00 int y;", 1, "no use for"),
@@ -128,16 +131,19 @@ HONEST = {
     "unroll": "#pragma unroll\nfor (;;) {}\n#pragma unroll 4\nfor (;;) {}\n",
     "shared memory": "__global__ void k() { extern __shared__ float s[]; __syncthreads(); }",
     "bounds and alignment": "__global__ void __launch_bounds__(256, 2) k(float *__restrict__ x);",
-    "warps": "float f(float v) { return __shfl_down_sync(0xffffffffu, v, 1) + __shfl_sync(1, v, 0); }",
-    "intrinsics": "float f(float a) { return __fmaf_rn(a, a, __fadd_rn(a, a)) + __ldg(&a) + __expf(a); }",
+    "warps": "float f(float v) { return __shfl_down_sync(~0u, v, 1) + __shfl_sync(1, v, 0); }",
+    "intrinsics": "float f(float a) { return __fmaf_rn(a, a, __fadd_rn(a, a)) + __expf(a); }",
+    "a load through the cache": "float f(const float *a) { return __ldg(a); }",
     "unused": "static __attribute__((unused)) int f(void) { return 0; }",
-    "a template": "template <typename T, int N> static __device__ T f(const T (&a)[N]) { return a[N - 1]; }",
+    "a template": "template <typename T, int N>\n"
+                  "static __device__ T f(const T (&a)[N]) { return a[N - 1]; }",
     "nested templates": "vec<vec<int>> a; int b = x<::y>(z); int c = a[b[0]];",
     "printing": '#include <stdio.h>\nvoid f(void) { printf("%d\\n", __LINE__); }',
     "its own macro": "#define AT(i, j) ((i) * 4 + (j))\n#undef AT\n",
     "a macro with a string": '#define SHOW(x) printf("%s", #x)\n',
     "both precisions": "#ifdef TL_REAL_DOUBLE\nint x;\n#else\nint y;\n#endif\n",
-    "headers": '#include "tl/conv2d.h"\n#include "tl/cuda.h"\n#include <math.h>\n#include <stdint.h>\n',
+    "headers": '#include "tl/conv2d.h"\n#include "tl/cuda.h"\n'
+               "#include <math.h>\n#include <stdint.h>\n",
     "an empty directive": "#\nint x;\n",
     "if 0": "#if 0\nint x = 1;\n#endif\n",
     "a spliced macro": "#define A(x) \\\n    ((x) + 1)\nint y = A(1);\n",
@@ -157,32 +163,39 @@ def test_honest_code_passes(tmp_path, what):
 
 
 def test_lines_are_those_of_the_file(tmp_path):
-    text = "int a;\n#define B(x) \\\n  ((x) + \\\n   1)\n/* two\n lines */ asm(\"\");\nint c; asm(\"\");\n"
+    text = ("int a;\n#define B(x) \\\n  ((x) + \\\n   1)\n"
+            "/* two\n lines */ asm(\"\");\nint c; asm(\"\");\n")
     assert [line for line, _ in judge(tmp_path, text)] == [6, 7]
 
 
 def test_splices_keep_the_line_where_a_token_begins():
-    found = [(t.text, t.line) for t in tokens.tokens("a\\\nb c\\\n\\\nd\ne") if t.kind == "identifier"]
-    assert found == [("ab", 1), ("cd", 2), ("e", 5)]
+    found = tokens.tokens("a\\\nb c\\\n\\\nd\ne")
+    identifiers = [(t.text, t.line) for t in found if t.kind == tokens.IDENTIFIER]
+    assert identifiers == [("ab", 1), ("cd", 2), ("e", 5)]
 
 
-@pytest.mark.parametrize("lab", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("lab", range(6))
 @pytest.mark.parametrize("folder", ["solution", "labs"])
 def test_solution_and_skeleton_pass(lab, folder, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert gate.findings(lab, folder) == []
 
 
-# ---- what an object uses of others ----------------------------------------------------------------
+# ---- what an object uses of others ---------------------------------------------------------------
 
-def symbols(tmp_path, text: str, name: str = "lab1/matmul.c", before: str = "") -> list:
+def compiled(source: Path, obj: Path, *flags: str) -> Path:
+    obj.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["gcc", "-w", "-fopenmp", "-O1", f"-I{ROOT / 'labs/include'}", *flags,
+                    "-c", "-o", obj, source], check=True)
+    return obj
+
+
+def symbols(tmp_path, text: str, name: str = "lab1/matmul.c") -> list:
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    obj = tmp_path / "x.o"
-    subprocess.run(["gcc", "-w", "-fopenmp", "-O1", "-I", ROOT / "labs/include", "-x", "c", "-c", "-o",
-                    obj, path], check=True)
-    return [said for _, said in gate.file_findings(int(name[3]), path, obj)]
+    obj = compiled(path, tmp_path / "x.o")
+    return [said for _, said in gate.file_findings(int(name[3]), path, [obj])]
 
 
 @pytest.mark.parametrize("call, symbol", [
@@ -220,7 +233,35 @@ int tl_matmul(float *a, float *b, int n) {
 
 
 def test_tasks_may_use_what_is_theirs(tmp_path):
-    assert symbols(tmp_path, "int tl_gemm(int a) { return (int)cblas_sgemm(1); }\n", "lab1/gemm.c") == []
+    text = "int tl_gemm(int a) { return (int)cblas_sgemm(1); }\n"
+    assert symbols(tmp_path, text, "lab1/gemm.c") == []
+
+
+@pytest.fixture
+def two_precisions(tmp_path, monkeypatch):
+    """A submission whose product leaves its work to BLAS in double alone, built in both."""
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "given/lab1/matmul.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("int cblas_dgemm(int);\nint tl_matmul(int a) {\n"
+                      "#ifdef TL_REAL_DOUBLE\n    return cblas_dgemm(a);\n#else\n    return a;\n"
+                      "#endif\n}\n")
+    place = "from/given/labs/lab1/matmul.o"
+    compiled(source, tmp_path / "build/float" / place)
+    compiled(source, tmp_path / "build/double" / place, "-DTL_REAL_DOUBLE")
+    return source
+
+
+def test_work_is_not_handed_over_in_one_precision_either(two_precisions):
+    assert gate.findings(1, "given") == [
+        ("given/lab1/matmul.c", 1, "cblas_dgemm: this task is to be written without it")]
+
+
+def test_an_object_older_than_its_source_says_nothing_of_it(two_precisions):
+    two_precisions.write_text("int tl_matmul(int a) { return a; }\n")
+    for obj in Path("build").rglob("*.o"):
+        os.utime(obj, (0, 0))
+    assert gate.findings(1, "given") == []
 
 
 def test_a_function_of_somebody_else_must_not_be_defined_anew(tmp_path):
@@ -232,20 +273,21 @@ def test_a_function_of_somebody_else_must_not_be_defined_anew(tmp_path):
     assert found[1].startswith("tl_gemm: a function of this name")
 
 
-# ---- CUDA, not only C++ that a host compiler takes -------------------------------------------------
+# ---- CUDA, not only C++ that a host compiler takes -----------------------------------------------
 
 def legal(tmp_path, monkeypatch, text: str) -> list:
-    monkeypatch.setattr(gate, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
     path = tmp_path / "x.cu"
     path.write_text('#include "tl/cuda.h"\n' + text)
-    first, again = (gate.legality(path, gate.legality_key()) for _ in range(2))
+    first, again = (legality.findings(path, legality.key()) for _ in range(2))
     assert first == again  # the second time from what was kept
     return [(line, said) for _, line, said in first]
 
 
 def test_cuda_passes(tmp_path, monkeypatch):
-    assert legal(tmp_path, monkeypatch, "__global__ void k(float *x) { x[threadIdx.x] = sqrtf(1); }\n"
-                 "void f(float *x) { k<<<1, 32>>>(x); }\n") == []
+    text = ("__global__ void k(float *x) { x[threadIdx.x] = sqrtf(1); }\n"
+            "void f(float *x) { k<<<1, 32>>>(x); }\n")
+    assert legal(tmp_path, monkeypatch, text) == []
 
 
 def test_a_kernel_that_calls_the_host_is_not_cuda(tmp_path, monkeypatch):
@@ -255,9 +297,14 @@ def test_a_kernel_that_calls_the_host_is_not_cuda(tmp_path, monkeypatch):
     assert "not legal CUDA" in found[0][1]
 
 
-def test_who_cannot_judge_grades_nothing(tmp_path, monkeypatch):
-    (tmp_path / "legality.sh").write_text("#!/bin/sh\necho 'no compiler: apt-get install clang' >&2\nexit 2\n")
-    (tmp_path / "legality.sh").chmod(0o755)
-    monkeypatch.setattr(gate, "LEGALITY", tmp_path / "legality.sh")
-    with pytest.raises(gate.CannotGrade, match="apt-get install clang"):
+@pytest.mark.parametrize("says, status, words", [
+    ("no compiler: apt-get install clang", 2, "apt-get install clang"),
+    ("wrong, but not where", 1, "wrong, but not where")])
+def test_who_cannot_judge_grades_nothing(tmp_path, monkeypatch, says, status, words):
+    script = tmp_path / "legality.sh"
+    script.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {status}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(legality, "LEGALITY", script)
+    with pytest.raises(legality.CannotGrade, match=words):
         legal(tmp_path, monkeypatch, "int x;\n")
+    assert not list((tmp_path / "cache").glob("*.txt"))

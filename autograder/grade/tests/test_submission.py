@@ -1,9 +1,10 @@
 """Only a lab's own files leave a submission."""
 
 import pytest
+import skeletons
 import submission
 
-NAMES = submission.own_files(2)
+NAMES = skeletons.own_files(submission.ROOT, 2)
 
 
 @pytest.fixture

@@ -146,6 +146,14 @@ typedef struct tl_backend {
     tl_status (*graph_launch)(tl_ctx *, void *graph);
     void (*graph_free)(tl_ctx *, void *graph); /* waits for its launches; NULL is allowed */
 
+    /* The device's own clock, given code; all four NULL where the host's tells the same. mark
+     * queues a moment, and makes *moment if that is NULL; between waits until both have passed.
+     * hold lets the device wait for so long, so that what is queued meanwhile runs without gaps. */
+    tl_status (*mark)(tl_ctx *, void **moment);
+    tl_status (*between)(tl_ctx *, void *from, void *to, double *seconds);
+    void (*mark_free)(tl_ctx *, void *moment); /* NULL is allowed */
+    tl_status (*hold)(tl_ctx *, int microseconds);
+
 #define TL_BACKEND_ENTRY(name, arguments) tl_status(*name) arguments;
     TL_BACKEND_OPS(TL_BACKEND_ENTRY)
     TL_BACKEND_CUDA(TL_BACKEND_ENTRY)

@@ -1,0 +1,55 @@
+"""sandbox.py: walls around the process that holds a student's code, where bubblewrap builds them.
+
+Inside there are the system's libraries, the worker's own folder, both read-only, and an empty /tmp:
+no repository with its solution, no network, no other process. The grader starts a worker by the
+script that is written here (GRADLAB_SANDBOX). On a GPU its driver needs more than that, and a
+sanitizer looks around: there the worker is a process of its own and no more.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives",
+          "/etc/ld.so.cache")
+# bubblewrap before 0.8 lacks these: no namespaces within the namespaces, and a small /tmp.
+NEWER = "--disable-userns --size 33554432"
+SCRIPT = """#!/bin/sh
+# started by the grader: {name} WORKER
+folder=$(dirname "$1")
+exec bwrap --unshare-user --unshare-all --uid 65534 --gid 65534 --die-with-parent --new-session \\
+    --cap-drop ALL {system} --proc /proc --dev /dev {newer} --tmpfs /tmp \\
+    --ro-bind "$folder" "$folder" --remount-ro / --chdir /tmp -- "$1"
+"""
+
+
+def bound(path: str) -> str:
+    """/bin is a link to usr/bin on most systems, and a folder on others."""
+    if Path(path).is_symlink():
+        return f"--symlink {Path(path).readlink()} {path}"
+    return f"--ro-bind {path} {path}" if Path(path).exists() else ""
+
+
+def write(script: Path) -> str:
+    """Writes the script, and tries it; returns why there can be no walls here, or an empty string.
+    Containers differ in what they let a process do, so only a trial tells."""
+    system = " ".join(filter(None, map(bound, SYSTEM)))
+    reason = ""
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
+        trial = Path(folder, "worker")
+        trial.write_text("#!/bin/sh\nexit 0\n")
+        trial.chmod(0o755)
+        for newer in (NEWER, ""):
+            script.write_text(SCRIPT.format(name=script.name, system=system, newer=newer))
+            script.chmod(0o700)
+            try:
+                done = subprocess.run([script, trial], stdin=subprocess.DEVNULL, timeout=20,
+                                      capture_output=True, text=True, errors="replace")
+            except subprocess.TimeoutExpired:
+                return "bwrap does not come back"
+            if done.returncode == 0:
+                return ""
+            reason = reason or (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+    if "not found" in reason:
+        return "bubblewrap is not installed (apt-get install bubblewrap)"
+    return f"bubblewrap does not work here: {reason}"

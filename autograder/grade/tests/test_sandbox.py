@@ -1,0 +1,89 @@
+"""What a worker within walls can see and do; and where there can be none, why."""
+
+import subprocess
+
+import pytest
+import runs
+import sandbox
+from conftest import FOLDER
+
+
+def script_of(folder, monkeypatch, bwrap: str) -> tuple:
+    """(path of the script, reason) where `bwrap` is this shell script."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "bwrap").write_text(f"#!/bin/sh\n{bwrap}\n")
+    (programs / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    return folder / "sandbox", sandbox.write(folder / "sandbox")
+
+
+def test_a_machine_without_bubblewrap_is_told_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert "apt-get install bubblewrap" in sandbox.write(tmp_path / "sandbox")
+
+
+def test_what_bubblewrap_says_is_the_reason(tmp_path, monkeypatch):
+    _, reason = script_of(tmp_path, monkeypatch, "echo 'bwrap: no permissions' >&2; exit 1")
+    assert reason == "bubblewrap does not work here: bwrap: no permissions"
+
+
+def test_an_older_bubblewrap_is_asked_for_less(tmp_path, monkeypatch):
+    script, reason = script_of(tmp_path, monkeypatch,
+                               'case "$*" in *--disable-userns*) exit 1;; esac')
+    assert reason == ""
+    assert "--disable-userns" not in script.read_text()
+
+
+def test_walls_are_built_or_it_is_said_why_not(tmp_path):
+    script = tmp_path / "sandbox"
+    reason = sandbox.write(script)
+    if reason:
+        assert reason.startswith(("bubblewrap ", "bwrap "))
+        return
+    worker = tmp_path / "w/worker"
+    worker.parent.mkdir()
+    worker.write_text(f"""#!/bin/sh
+touch /tmp/mine && echo 'an empty /tmp'
+cat {FOLDER}/skeletons.py || echo 'no repository'
+cat {tmp_path}/sandbox || echo 'no folder of the grader'
+touch {worker.parent}/x || echo 'read-only'
+[ $(wc -l </proc/net/dev) -le 3 ] && echo 'no network'
+kill -9 $$
+""")
+    worker.chmod(0o755)
+    done = subprocess.run([script, worker], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["an empty /tmp", "no repository",
+                                            "no folder of the grader", "read-only", "no network"]
+    assert done.returncode == 128 + 9
+    assert not (tmp_path / "w/x").exists()
+
+
+@pytest.mark.parametrize("lane, suffix, words", [
+    ("cpu", "", ""), ("hostcuda", "-check", ""), ("cuda", "", "driver of a GPU"),
+    ("cpu", "-san", "sanitizer")])
+def test_a_gpu_and_a_sanitizer_have_no_walls(monkeypatch, lane, suffix, words):
+    monkeypatch.setattr(sandbox, "write", lambda script: "")
+    runner = runs.Runner(runs.Programs("g", "w", suffix), 1, 1.0)
+    reason = runner.build_walls([runs.Place("all", lane, "float")])
+    runner.close()
+    assert words in reason and bool(words) == bool(reason)
+
+
+def test_an_instructor_is_told_that_there_are_no_walls(stage, capsys):
+    assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 0
+    assert "the submission runs as a process without walls: no walls in tests" in (
+        capsys.readouterr().err)
+    assert stage.result()["sandbox"] == "process"
+
+
+def test_a_student_is_not(stage, capsys):
+    assert stage.grade() == 0
+    assert "walls" not in capsys.readouterr().err
+
+
+def test_a_grade_says_that_there_were_walls(stage, capsys):
+    stage.no_walls = ""
+    assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 0
+    assert "walls" not in capsys.readouterr().err
+    assert stage.result()["sandbox"] == "bwrap"
