@@ -308,6 +308,7 @@ clean: ## remove build/
 
 python-ready:
 	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
-	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist: run 'make setup test'"; exit 1; }
+	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist:" \
+	        "run 'make setup test'" >&2; exit 1; }
 
 endif

@@ -17,7 +17,6 @@ cuBLAS's workspace, which PyTorch's allocator counts and ours does not.
 """
 
 import os
-import statistics
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+import bench_step
 import lines
 import nets
 import programs
@@ -55,11 +55,6 @@ WAYS = {
     "tf32": Way("tf32 compile+graph", mode="default", precision="tf32"),
     "bf16": Way("bf16 compile+graph", mode="default", precision="bf16"),
 }
-
-
-def summary(samples):
-    low, median, high = statistics.quantiles(samples, n=4, method="inclusive")
-    return {"median": median, "quartiles": [low, high], "samples": samples}
 
 
 def steps_of(net, batch):
@@ -188,7 +183,7 @@ def make_rivals(net, batch, ways):
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 print(f"net {net} batch {batch:3}  {name:34} cannot be run: {failed[name]}")
     if not any(rival.precision == "fp32" for rival in rivals.values()):
-        raise lines.UsageError(f"net {net}, batch {batch}: no way in float32 is left to compare with")
+        raise lines.UsageError(f"net {net}, batch {batch}: no way in float32 is left to compare")
     return rivals, failed
 
 
@@ -199,10 +194,11 @@ def measure(net, batch, rounds, rivals, folder):
         samples["ours"] += sample_ours(net, batch, folder)
         for name, rival in rivals.items():
             samples[name] += [rival.sample(steps_of(net, batch)) for _ in range(_EPOCHS - 1)]
-    figures = {name: summary(values) for name, values in samples.items()}
+    figures = {name: bench_step.summary(values) for name, values in samples.items()}
     for name, f in figures.items():
         low, high = f["quartiles"]
-        print(f"net {net} batch {batch:3}  {name:34} {f['median']:8.1f} us  ({low:.1f} .. {high:.1f})")
+        text = f"{f['median']:8.1f} us  ({low:.1f} .. {high:.1f})"
+        print(f"net {net} batch {batch:3}  {name:34} {text}")
     return figures
 
 

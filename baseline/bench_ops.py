@@ -2,13 +2,14 @@
 """Times convolution and linear layers, ours and PyTorch's alternating in one run.
 
   baseline/bench_ops.py [DEVICE=auto|cpu|cuda] [OPS=conv2d,linear] [REPEAT=50] [LONG=5000]
-                        [THREADS=n] [RUNGS=…] [SEED=1] [OUT=file.jsonl]
+                        [THREADS=n] [RUNGS=...] [SEED=1] [OUT=file.jsonl]
 
 Convolutions are 3x3 with padding 1. One size at a time is varied (batch, pixels, channels), REPEAT
 runs each after 10 that warm up; then a convolution and a linear layer over LONG runs. Ours is
-build/float/bench_ops, which answers by its pipe; before a case is timed, the results of both sides are
-held against a computation in double. PyTorch takes the quickest of its layouts and thread counts, tried
-first. On a GPU everything runs again inside a CUDA graph of 20. Ratios below 1: ours is quicker.
+build/float/bench_ops, which answers by its pipe; before a case is timed, the results of both sides
+are held against a computation in double. PyTorch takes the quickest of its layouts and thread
+counts, tried first. On a GPU everything runs again inside a CUDA graph of 20. Ratios below 1: ours
+is quicker.
 """
 
 import json
@@ -17,11 +18,13 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch.nn import functional
 
+import bench_step
 import lines
 import programs
 
@@ -36,9 +39,7 @@ CONVS = {
 LINEARS = [(64, 2048, 256)]  # net a's first
 ROUNDS, WARMUP, IN_GRAPH = 5, 10, 20
 _BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
-_REST = (
-    0.02  # seconds between the sides: OpenMP's threads of one stop spinning before the other starts
-)
+_REST = 0.02  # seconds between the sides: OpenMP's threads of one stop spinning meanwhile
 
 
 class Ours:
@@ -113,11 +114,9 @@ class Case:
         )
 
     def call(self, x, w, b):
-        return (
-            functional.conv2d(x, w, b, padding=1)
-            if self.op == "conv2d"
-            else functional.linear(x, w, b)
-        )
+        if self.op == "conv2d":
+            return functional.conv2d(x, w, b, padding=1)
+        return functional.linear(x, w, b)
 
     def all(self, x, w, b, dy):
         """y, dx, dw, db."""
@@ -128,18 +127,16 @@ class Case:
     def check(self, ours):
         """Largest error of either side as a share of its bound; an error above it stops the run.
 
-        The bound of a sum of n products with float inputs and sums is 6*sqrt(n)*u*sum|a||b|, and the
-        linear gamma_n*sum|a||b| where n is small (labs judge results by the same one).
+        The bound of a sum of n products with float inputs and sums is 6*sqrt(n)*u*sum|a||b|, and
+        the linear gamma_n*sum|a||b| where n is small (labs judge results by the same one).
         """
         wide = [t.double() for t in (self.x, self.w, self.b, self.dy)]
         right = self.all(*wide)
         size = self.all(*[t.abs() for t in wide])
         terms = self._terms()
         shares = {}
-        for side, results in (
-            ("ours", ours),
-            ("PyTorch", self.all(self.x, self.w, self.b, self.dy)),
-        ):
+        theirs = self.all(self.x, self.w, self.b, self.dy)
+        for side, results in (("ours", ours), ("PyTorch", theirs)):
             worst = 0.0
             for got, want, scale, n in zip(results, right, size, terms):
                 u = 2.0**-24
@@ -173,10 +170,11 @@ class Rival:
     def __init__(self, case, layout, threads):
         self.case, self.layout, self.threads, self.graphs = case, layout, threads, {}
         memory = torch.channels_last if layout == "channels_last" else torch.contiguous_format
-        image = (
-            (lambda t: t.contiguous(memory_format=memory)) if case.x.dim() == 4 else (lambda t: t)
+        self.x, self.w, self.dy = (
+            t.contiguous(memory_format=memory) if t.dim() == 4 else t
+            for t in (case.x, case.w, case.dy)
         )
-        self.x, self.w, self.dy, self.b = image(case.x), image(case.w), image(case.dy), case.b
+        self.b = case.b
 
     def run(self, both):
         if both:
@@ -221,12 +219,7 @@ class Rival:
 
 def best_rival(case, both):
     """The quickest layout and number of threads: by the median of some runs each."""
-    most, cpu = lines.cores(), case.device.type == "cpu"
-    counts = (
-        sorted({1, most, *(2**i for i in range(1, most.bit_length()) if 2**i < most)})
-        if cpu
-        else [1]
-    )
+    counts = bench_step.thread_counts(lines.cores()) if case.device.type == "cpu" else [1]
     layouts = ("nchw", "channels_last") if case.op == "conv2d" else ("nchw",)
     rivals = [Rival(case, layout, threads) for layout in layouts for threads in counts]
     trials = {}
@@ -236,46 +229,73 @@ def best_rival(case, both):
     return min(trials, key=trials.get)
 
 
-def summary(samples):
-    low, median, high = statistics.quantiles(samples, n=4, method="inclusive")
-    return {"median": median, "quartiles": [low, high], "samples": samples}
-
-
-def compare(case, ours, both, mode, count, inner, rounds=ROUNDS):
+def compare(case, ours, timing):
     """Samples of both sides, in turns, and the ratio of each turn's medians."""
-    rival = best_rival(case, both)
+    rival = best_rival(case, timing.both)
     samples, ratios = {"ours": [], "twin": []}, []
-    for _ in range(rounds):
+    run, warm = (timing.both, timing.mode), WARMUP if timing.inner == 1 else 2
+    for _ in range(ROUNDS):
         medians = []
         for name, side in (("ours", ours), ("twin", rival)):
             time.sleep(_REST)
-            side.times(both, mode, WARMUP if inner == 1 else 2, inner)
-            found = side.times(both, mode, count // rounds, inner)
+            side.times(*run, warm, timing.inner)
+            found = side.times(*run, timing.count // ROUNDS, timing.inner)
             samples[name] += found
             medians.append(statistics.median(found))
         ratios.append(medians[0] / medians[1])
-    return rival, {name: summary(s) for name, s in samples.items()} | {"ratio": summary(ratios)}
+    return rival, {name: bench_step.summary(s) for name, s in samples.items()} | {
+        "ratio": bench_step.summary(ratios)
+    }
 
 
-def report(writer, case, ours, series, both, mode, count, inner, shares):
-    rival, figures = compare(case, ours, both, mode, count, inner)
+@dataclass(frozen=True)
+class Timing:
+    """How often a case is run: `count` samples of `inner` runs each, queued or in one graph."""
+
+    series: str
+    both: bool  # forward and backward, or forward alone
+    mode: str  # eager or graph
+    count: int
+    inner: int
+
+    @property
+    def way(self):
+        return "fwd+bwd" if self.both else "fwd"
+
+
+def report(writer, case, ours, timing, shares):
+    rival, figures = compare(case, ours, timing)
     what = " ".join(f"{k} {v}" for k, v in case.fields.items())
-    print(f"{case.op:6} {what:22} {'fwd+bwd' if both else 'fwd':7} {mode:5}  "
-          f"ours {1e6 * figures['ours']['median']:8.1f} us  PyTorch {1e6 * figures['twin']['median']:8.1f} us"
-          f"  ratio {figures['ratio']['median']:.3f}", flush=True)  # fmt: skip
+    mine, theirs = (1e6 * figures[side]["median"] for side in ("ours", "twin"))
+    text = f"{case.op:6} {what:22} {timing.way:7} {timing.mode:5}  ours {mine:8.1f} us"
+    ratio = figures["ratio"]["median"]
+    print(f"{text}  PyTorch {theirs:8.1f} us  ratio {ratio:.3f}", flush=True)
     writer.write(
-        kind="bench_op", op=case.op, series=series, mode=mode, **{"pass": "fwd+bwd" if both else "fwd"},
-        **case.fields, unit="s", flops=case.flops(both), repeats=count * inner, inner=inner, warmup=WARMUP,
-        **figures, error_of_bound=shares, twin_layout=rival.layout, twin_threads=rival.threads,
+        kind="bench_op", op=case.op, series=timing.series, mode=timing.mode, **{"pass": timing.way},
+        **case.fields, unit="s", flops=case.flops(timing.both),
+        repeats=timing.count * timing.inner, inner=timing.inner, warmup=WARMUP, **figures,
+        error_of_bound=shares, twin_layout=rival.layout, twin_threads=rival.threads,
         ours_run=ours.origin,
     )  # fmt: skip
 
 
+def cases(wanted, modes, repeat, long):
+    """(operation, shape, its timings) of everything that is timed."""
+    graph = {"eager": 1, "graph": IN_GRAPH}
+    for series, shapes in CONVS.items() if "conv2d" in wanted else ():
+        for shape in shapes:
+            yield "conv2d", shape, [Timing(series, True, m, repeat, graph[m]) for m in modes]
+    inner = {"eager": long // 50, "graph": IN_GRAPH}
+    for op, shape in [("conv2d", DEFAULT), *(("linear", s) for s in LINEARS)]:
+        if op in wanted:
+            yield op, shape, [Timing("long", both, m, long // inner[m], inner[m])
+                              for both in (False, True) for m in modes]  # fmt: skip
+
+
 def main(arguments):
     options = lines.parse_options(arguments)
-    device = lines.pick_device(
-        lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda"))
-    )
+    device = lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda"))
+    device = lines.pick_device(device)
     wanted = options.pop("OPS", "conv2d,linear").split(",")
     repeat = lines.take_number(options, "REPEAT", 50, ROUNDS * 2, 10**6)
     long = lines.take_number(options, "LONG", 5000, 100, 10**7)
@@ -288,36 +308,23 @@ def main(arguments):
     lines.use_fp32_only()
     busy = lines.busy_share()
     if device.type == "cpu" and (busy or 0) > _BUSY:
-        print(
-            f"note: other programs take {100 * busy:.0f} % of the processor; times will be unsteady"
-        )
-    given = " ".join(arguments)
+        print(f"note: other programs take {100 * busy:.0f} % of the processor; "
+              "times will be unsteady")  # fmt: skip
     ours = Ours(ours_options | {"DEVICE": device.type, "SEED": seed})
     common = lines.origin(PROGRAM) | {
         "dataset": "random", "device": device.type, "threads": ours.origin["threads"], "seed": seed,
-        "busy": busy, "rungs": ours.origin["rungs"], "command": f"make bench-ops {given}".strip(),
+        "busy": busy, "rungs": ours.origin["rungs"],
+        "command": f"make bench-ops {' '.join(arguments)}".strip(),
     }  # fmt: skip
     if "gpu" in ours.origin:
         common["gpu"] = ours.origin["gpu"]
     writer = lines.LineWriter(out, common)
     modes = ("eager", "graph") if device.type == "cuda" else ("eager",)
-    if "conv2d" in wanted:
-        for series, shapes in CONVS.items():
-            for shape in shapes:
-                case = Case("conv2d", shape, device, seed)
-                shares = case.check(ours.results(case))
-                for mode in modes:
-                    inner = IN_GRAPH if mode == "graph" else 1
-                    report(writer, case, ours, series, True, mode, repeat, inner, shares)
-    for op, shape in [("conv2d", DEFAULT), *(("linear", s) for s in LINEARS)]:
-        if op not in wanted:
-            continue
+    for op, shape, timings in cases(wanted, modes, repeat, long):
         case = Case(op, shape, device, seed)
         shares = case.check(ours.results(case))
-        for both in (False, True):
-            for mode in modes:
-                inner = IN_GRAPH if mode == "graph" else long // 50
-                report(writer, case, ours, "long", both, mode, long // inner, inner, shares)
+        for timing in timings:
+            report(writer, case, ours, timing, shares)
     flops, copied = ours.peak()
     print(f"ceilings: {flops / 1e9:.0f} GFLOP/s in a product, {copied / 1e9:.1f} GB/s in a copy")
     writer.write(kind="peak", flops_per_s=flops, bytes_per_s=copied, ours_run=ours.origin)

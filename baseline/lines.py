@@ -67,6 +67,7 @@ def busy_share(seconds=0.5):
 
     The load average would also count what this program's caller measured a moment ago.
     """
+
     def ticks():
         with open("/proc/stat", encoding="utf-8") as file:
             numbers = [int(n) for n in file.readline().split()[1:9]]

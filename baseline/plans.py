@@ -1,6 +1,7 @@
 """What a run of the trainer wrote down for the twin: options, weights, all random decisions.
 
-A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl, … (one an epoch; formats:
+A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl ... (one an epoch;
+formats:
 labs/include/tl/record.h, plan.h). The twin draws nothing itself: it looks everything up here.
 """
 

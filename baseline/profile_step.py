@@ -3,8 +3,8 @@
 
   baseline/profile_step.py PLAN=dir [STEPS=50] [DEVICE=auto|cpu|cuda] [THREADS=n] [OUT=dir]
 
-One line per operation: calls, and the time spent in it but in no operation that it called. Options of
-the trainer may be repeated; they must agree with the plan.
+One line per operation: calls, and the time spent in it but in no operation that it called. Options
+of the trainer may be repeated; they must agree with the plan.
 """
 
 import os
@@ -25,7 +25,7 @@ _WARMUP = 10
 
 
 def profile(model, steps, device):
-    """[(operation, calls, seconds)] of `steps` steps, and the seconds they took without profiler."""
+    """[(operation, calls, seconds)] of `steps` steps, and the seconds without profiler."""
     activity = torch.profiler.ProfilerActivity
     activities = [activity.CPU] + ([activity.CUDA] if device.type == "cuda" else [])
     batches = list(model.first_steps(_WARMUP + 2 * steps))
@@ -45,6 +45,9 @@ def profile(model, steps, device):
         run(batches[_WARMUP + steps :])
     rows = []
     for event in recorded.key_averages():
+        # a GPU's kernels come again under their own names; their time counts for who launched them
+        if event.device_type != torch.autograd.DeviceType.CPU:
+            continue
         spent = event.self_device_time_total if device.type == "cuda" else event.self_cpu_time_total
         if spent > 0:
             rows.append((event.key, event.count, spent * 1e-6))

@@ -50,9 +50,9 @@ CHECK_OBJECTS := \
 -include $(CHECK_OBJECTS:.o=.d) $(CHECK_OBJECTS:.o=.hc.d)
 endif
 
-# Solution and skeletons of every lab are graded; the skeletons as a folder of their own, so that the
-# grades in build/grade stay those of whoever works in labs/. The copy keeps its times: what is equal
-# is not built again.
+# Solution and skeletons of every lab are graded; the skeletons as a folder of their own, so that
+# the grades in build/grade stay those of whoever works in labs/. The copy keeps its times: what is
+# equal is not built again.
 CHECK_LABS := $(patsubst autograder/grade/lab%.toml,%,$(wildcard autograder/grade/lab[0-9].toml))
 .PHONY: labs-check
 labs-check: ## the maintainer's: markers, skeletons and solution fit, in every build

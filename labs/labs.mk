@@ -107,7 +107,9 @@ $(call lab_place,$(1))/$(2).hostcuda.o: $(call lab_source,$(2)) $$(HOSTCUDA_REWR
 	    $$(@:.o=.hc.cpp)$(if $(findstring -check,$(1)), && objcopy $$(HOSTCUDA_RENAME) $$@); })
 -include $(call lab_place,$(1))/$(2).hostcuda.hc.d $(call lab_place,$(1))/$(2).hostcuda.d
 endef
-lab_hostcuda_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_flags,$1) $(call lab_optimise,$1)
+# A kernel has to serve any number of elements with any grid (tl/cuda.h): three blocks show it.
+lab_hostcuda_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_flags,$1) $(call lab_optimise,$1) \
+	-DTL_MAX_BLOCKS=3
 lab_headers = build/$1/hostcuda/precompiled/hostcuda/hostcuda.h.gch
 
 define lab_hostcuda_headers

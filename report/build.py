@@ -77,8 +77,8 @@ def read_names(path):
         key, colon, value = row.partition(":")
         key, value = key.strip(), value.strip()
         if not colon or key not in (*names, "author") or key == "authors":
-            raise ReportError(f"{path}:{number}: '{row}' is not 'key: value' with one of title, "
-                              "title-zh, course, author")  # fmt: skip
+            known = "title, title-zh, course, author"
+            raise ReportError(f"{path}:{number}: '{row}' is not 'key: value' with one of {known}")
         if key == "author":
             names["authors"].append(value)
         else:
@@ -131,30 +131,22 @@ class Filler:
     def _gap(self, part, lane, must):
         missing = self.missing[part.id, lane]
         title = self.report.t(part.title) + (f" ({lane.upper()})" if lane else "")
-        if (
-            self.unfinished
-        ):  # a student's own build: what it cannot do yet is no fault of the report
-            missing = parts.Missing(
-                f"{self.report.t('not implemented yet')}: {self.unfinished}", missing.mend
-            )
-            must = False
-        (self.refused if must else self.gaps).append((title, missing.reason, missing.mend))
-        self.write(f"{self._name(part, lane)}.tex", self.render(
-            "gap.tex.j2", title=title, reason=missing.reason, mend=missing.mend))  # fmt: skip
+        reason = missing.reason
+        if must and self.unfinished:  # a student's own build: it lacks what the report asks for
+            reason, must = f"{self.report.t('not implemented yet')}: {self.unfinished}", False
+        (self.refused if must else self.gaps).append((title, reason, missing.mend))
+        text = self.render("gap.tex.j2", title=title, reason=reason, mend=missing.mend)
+        self.write(f"{self._name(part, lane)}.tex", text)
 
     def _show(self, part, lane, items):
         text = []
         for item in items:
-            faults = self.report.fresh.faults(item.lines)
-            if faults:
-                mend = catalogue.mend(item.lines)
-                self.refused.append(
-                    (f"{self.report.t(part.title)}, {item.id}", "; ".join(faults), mend)
-                )
-            mark = "; ".join(faults)
-            text.append(
-                self._table(item, mark) if isinstance(item, parts.Table) else self._plot(item, mark)
-            )
+            mark = "; ".join(self.report.fresh.faults(item.lines))
+            if mark:
+                title = f"{self.report.t(part.title)}, {item.id}"
+                self.refused.append((title, mark, catalogue.mend(item.lines)))
+            make = self._table if isinstance(item, parts.Table) else self._plot
+            text.append(make(item, mark))
             if item.lines:
                 self.used.append(item)
         self.write(f"{self._name(part, lane)}.tex", "\n".join(text))
@@ -164,10 +156,11 @@ class Filler:
         for row in table.rows:
             if row is not None:
                 self.ledger.append({"table": table.id, "row": [_entry(c) for c in row]})
+        rules = [latex.Tex(f"{a}-{b}") for a, b in parts.groups_rules(table.groups)]
         return self.render(
-            "table.tex.j2", id=latex.Tex(table.id), caption=table.caption, columns=latex.Tex(table.columns),
-            header=table.header, groups=table.groups, rules=parts.groups_rules(table.groups),
-            rule=lambda a, b: latex.Tex(f"{a}-{b}"), rows=rows, note=table.note, mark=mark,
+            "table.tex.j2", id=latex.Tex(table.id), caption=table.caption,
+            columns=latex.Tex(table.columns), header=table.header, groups=table.groups,
+            rules=rules, rows=rows, note=table.note, mark=mark,
         )  # fmt: skip
 
     def _plot(self, plot, mark):
@@ -175,14 +168,16 @@ class Filler:
 
         name = f"{plot.id}.pdf"
         style.save(plot.draw, plot.size, self.folder / name)
-        return self.render("plot.tex.j2", id=latex.Tex(plot.id), caption=plot.caption, file=latex.Tex(name),
-                           width=plot.width, mark=mark)  # fmt: skip
+        return self.render(
+            "plot.tex.j2", id=latex.Tex(plot.id), caption=plot.caption, file=latex.Tex(name),
+            width=plot.width, mark=mark,
+        )  # fmt: skip
 
     def _write_values(self):
-        for key, value in sorted(self.report.values.items()):
-            self.ledger.append({"value": key, **_entry(value)})
-        self.write("values.tex", self.render("values.tex.j2", values={
-            latex.Tex(key): value.text for key, value in sorted(self.report.values.items())}))  # fmt: skip
+        values = dict(sorted(self.report.values.items()))
+        self.ledger += [{"value": key, **_entry(value)} for key, value in values.items()]
+        texts = {latex.Tex(key): value.text for key, value in values.items()}
+        self.write("values.tex", self.render("values.tex.j2", values=texts))
         text = json.dumps(self.ledger, indent=1, ensure_ascii=False)
         self.write("values.json", text + "\n")
 
@@ -190,11 +185,13 @@ class Filler:
         origins, rows = catalogue.Origins(), []
         for item in self.used:
             kind = "tab" if isinstance(item, parts.Table) else "fig"
-            rows.append((latex.Tex(f"{kind}:{item.id}"), kind, origins.add(item.lines),
-                         parts.commands_of(item.lines)))  # fmt: skip
-        self.write("provenance.tex", self.render(
+            numbers, commands = origins.add(item.lines), parts.commands_of(item.lines)
+            rows.append((latex.Tex(f"{kind}:{item.id}"), kind, numbers, commands))
+        text = self.render(
             "provenance.tex.j2", rows=rows, origins=origins.table(), t=self.report.t,
-            notes=self.report.results.notes))  # fmt: skip
+            notes=self.report.results.notes,
+        )  # fmt: skip
+        self.write("provenance.tex", text)
 
 
 def _cell(value):
@@ -209,10 +206,9 @@ def _entry(value):
 
 def unfinished(root):
     """What the last measurement said of operations that are not written yet; empty if nothing."""
+    path = root / "results/local/report/failures.json"
     try:
-        failures = json.loads(
-            (root / "results/local/report/failures.json").read_text(encoding="utf-8")
-        )
+        failures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
     return next((text for text in failures.values() if "not implemented" in text), "")
@@ -233,13 +229,21 @@ def write_preamble(filler, names, lang, xelatex, epoch, draft):
     title = names["title-zh"] if lang == "zh" and names["title-zh"] else names["title"]
     foreign = latex.foreign(title + names["course"] + "".join(names["authors"]))
     if foreign and not xelatex:
-        raise ReportError(f"names.txt: pdflatex has no letters for {foreign}; install xelatex with "
-                          "'make setup report-zh', or write them in Latin letters")  # fmt: skip
-    filler.write("preamble.tex", filler.render(
+        raise ReportError(
+            f"names.txt: pdflatex has no letters for {foreign}; install xelatex with "
+            "'make setup report-zh', or write them in Latin letters"
+        )
+    text = filler.render(
         "preamble.tex.j2", title=title, course=names["course"], authors=names["authors"],
         date=time.strftime("%Y-%m-%d", time.gmtime(epoch)), xelatex=xelatex, draft=draft,
-        lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t))  # fmt: skip
-    return xelatex
+        lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t,
+    )  # fmt: skip
+    filler.write("preamble.tex", text)
+
+
+def lacking(what, goal):
+    packages = " ".join(words.PACKAGES[goal])
+    return ReportError(f"{what}; install it with: make setup {goal}\n  (Debian: {packages})")
 
 
 def run_latex(source, folder, xelatex, epoch):
@@ -247,9 +251,7 @@ def run_latex(source, folder, xelatex, epoch):
     engine = "xelatex" if xelatex else "pdflatex"
     for program in ("latexmk", engine):
         if not shutil.which(program):
-            goal = "report-zh" if xelatex else "report"
-            raise ReportError(f"{program} is missing; install it with: make setup {goal}\n  (Debian: "
-                              f"{' '.join(words.PACKAGES[goal])})")  # fmt: skip
+            raise lacking(f"{program} is missing", "report-zh" if xelatex else "report")
     env = dict(os.environ, SOURCE_DATE_EPOCH=str(epoch), FORCE_SOURCE_DATE="1", LC_ALL="C.UTF-8",
                TEXINPUTS=f"{folder}:{source.parent}:", TZ="UTC", max_print_line="1000")  # fmt: skip
     env.pop("LANG", None)  # make exports LANG=zh, which is no locale
@@ -280,8 +282,9 @@ def say_refused(refused):
     rows = ["these parts cannot be shown:"]
     for titles, reason, mend in grouped(refused):
         rows.append(f"  {titles}: {reason}\n    mend: {mend}")
-    return "\n".join([*rows, "  or measure all of it again with 'make report AGAIN=1', "
-                      "or build with DRAFT=1, which marks it"])  # fmt: skip
+    rows.append("  or measure all of it again with 'make report AGAIN=1', or build with DRAFT=1, "
+                "which marks it")  # fmt: skip
+    return "\n".join(rows)
 
 
 def main(arguments):
@@ -297,11 +300,13 @@ def main(arguments):
     for note in results.notes:
         print(f"note: {note}")
     if not results.lines:
-        raise ReportError(f"no results in {', '.join(places)}; 'make report' without FROM measures the "
-                          "short ones, or give FROM=folder")  # fmt: skip
+        raise ReportError(
+            f"no results in {', '.join(places)}; 'make report' without FROM measures the short "
+            "ones, or give FROM=folder"
+        )
     report = Report(results, freshness.Freshness(ROOT), lang)
-    xelatex = lang == "zh" or bool(latex.foreign("".join(names["authors"]) + names["title"]) and
-                                   shutil.which("xelatex"))  # fmt: skip
+    foreign = latex.foreign("".join(names["authors"]) + names["title"] + names["course"])
+    xelatex = lang == "zh" or bool(foreign and shutil.which("xelatex"))
     _use_style(lang)
     filler = Filler(report, folder, draft)
     filler.fill()
@@ -326,8 +331,7 @@ def _use_style(lang):
 
     font = words.font_file() if lang == "zh" else None
     if lang == "zh" and not font:
-        raise ReportError("no Chinese font; install it with: make setup report-zh\n  (Debian: "
-                          f"{' '.join(words.PACKAGES['report-zh'])})")  # fmt: skip
+        raise lacking("no Chinese font", "report-zh")
     style.use(font)
 
 

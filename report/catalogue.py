@@ -1,15 +1,17 @@
 """The parts of the report, in its order, and where each result came from."""
 
+import about
 import operators
 import parts
 import pictures
+import profiles
 import steps
 import training
 from parts import Part
 
 PARTS = [
-    Part("machine", "Machine and software", pictures.machine, lanes=("",)),
-    Part("scores", "Lab scores", pictures.scores, lanes=("",), optional=True),
+    Part("machine", "Machine and software", about.machine, lanes=("",)),
+    Part("scores", "Lab scores", about.scores, lanes=("",), optional=True),
     Part("final", "Training", training.final),
     Part("curves", "Loss and accuracy", training.curves),
     Part("confusion", "Confusion matrix", pictures.confusion),
@@ -20,23 +22,17 @@ PARTS = [
     Part("ops", "Forward and backward", operators.forward_backward),
     Part("steps", "Training steps", steps.table),
     Part("batch", "Training steps and batch size", steps.batch_plot, optional=True),
-    Part("profile", "Operations of a training step", operators.profile),
-    Part("roofline", "Roofline", operators.roofline),
+    Part("profile", "Operations of a training step", profiles.profile),
+    Part("roofline", "Roofline", profiles.roofline),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
-    Part("memory", "Memory", steps.memory, lanes=("gpu",), optional=True),
-    Part(
-        "gradcheck",
-        "Errors of gradient checks",
-        pictures.gradient_errors,
-        lanes=("",),
-        optional=True,
-    ),
+    Part("memory", "Memory", steps.memory, optional=True),
+    Part("gradcheck", "Gradient checks", pictures.gradient_errors, lanes=("",), optional=True),
     Part("epochs", "Training, epoch by epoch", training.epochs),
 ]
 
 
 class Origins:
-    """States of code on machines that results came from, numbered in the order of their first use."""
+    """States of code on machines that results came from, numbered in order of their first use."""
 
     def __init__(self):
         self.rows = {}
@@ -48,28 +44,23 @@ class Origins:
             if line["kind"] == "epoch":
                 continue  # its run line says the same
             commit = str(line.get("commit") or "unknown")[:10] + ("+" if line.get("dirty") else "")
-            ours = line.get("ours_run") or {}
-            key = (
-                line["program"],
-                commit,
-                line["sources"],
-                ours.get("sources") or "",
-                line.get("gpu") or line.get("machine") or "",
-                str(line.get("threads") or ""),
-            )
-            row = self.rows.setdefault(
-                key, {"number": len(self.rows) + 1, "days": set(), "places": set()}
-            )
+            ours = (line.get("ours_run") or {}).get("sources")
+            sources = line["sources"] + (f" / {ours}" if ours else "")
+            machine, threads = line.hardware, str(line.get("threads") or "")
+            key = (line["program"], commit, sources, machine, threads)
+            new = {"number": len(self.rows) + 1, "days": set(), "places": set()}
+            row = self.rows.setdefault(key, new)
             row["days"].add(line["time"][:10])
             row["places"].add(str(line.path))
             numbers.add(row["number"])
         return ", ".join(str(n) for n in sorted(numbers))
 
     def table(self):
-        """One list of texts per origin: number, program, commit, sources, device, threads, dates, files."""
-        return [[str(row["number"]), key[0], key[1], key[2] + (f" / {key[3]}" if key[3] else ""), key[4],
-                 key[5], _span(row["days"]), ", ".join(sorted(row["places"]))]
-                for key, row in self.rows.items()]  # fmt: skip
+        """Texts of each origin: number, program, commit, sources, machine, threads, days, files."""
+        return [
+            [str(row["number"]), *key, _span(row["days"]), ", ".join(sorted(row["places"]))]
+            for key, row in self.rows.items()
+        ]
 
 
 def _span(days):

@@ -1,12 +1,11 @@
 """Whether results still belong to the code that lies here, and whether they may share a table.
 
 `sources` of a result is 16 hexadecimal digits: 8 over the source files, 8 over compiler, flags and
-libraries. On this machine both must be as they are now; of another machine the first 8 are compared,
-for its compiler is another one, and rightly so.
+libraries. On this machine both must be as they are now; of another machine the first 8 are
+compared, for its compiler is another one, and rightly so.
 """
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 import store
@@ -24,7 +23,7 @@ def twin_code(root):
 class Freshness:
     def __init__(self, root, here=("results/local",)):
         self.root, self.here = Path(root), here
-        self.commit, self.ours = store.build_info(root)
+        self.ours = store.built_sources(root)
         self.twin = twin_code(root)
 
     def fault(self, line):
@@ -52,49 +51,32 @@ class Freshness:
         return ""
 
     def pick(self, lines):
-        """Of lines that measured the same thing: the latest one that may be used, else the latest."""
+        """Of lines that measured the same: the latest one that may be used, else the latest."""
         if not lines:
             return None
         return max(lines, key=lambda line: (not self.fault(line), line["time"]))
 
     def faults(self, lines):
         """What is wrong with a table or plot made of these lines; [] if nothing is."""
-        found = []
+        found = {}
         for line in lines:
-            fault = self.fault(line)
-            if fault and fault not in (f for f, _ in found):
-                found.append((fault, line.where))
-        texts = [f"{where}: {fault}" for fault, where in found]
+            found.setdefault(self.fault(line), line.where)  # each fault once, at its first line
+        texts = [f"{where}: {fault}" for fault, where in found.items() if fault]
         for what, name in (("machine", "devices"), ("gpu", "devices"), ("dataset", "data sets")):
-            values = sorted({str(line.get(what)) for line in lines if line.get(what)
-                             and not (what == "dataset" and _has_own_data(line))})  # fmt: skip
+            own = [l for l in lines if not (what == "dataset" and _has_own_data(l))]
+            values = sorted({str(line.get(what)) for line in own if line.get(what)})
             if len(values) > 1:
                 texts.append(f"{name} are mixed: {', '.join(values)}")
-        for side, ours in (("ours", True), ("PyTorch's", False)):
-            hashes = sorted({(line["program"], line["sources"]) for line in lines
-                             if line.ours == ours})  # fmt: skip
-            programs = [program for program, _ in hashes]
-            if len(programs) != len(set(programs)):
-                texts.append(f"{side} come from several states of the code: "
-                             + ", ".join(f"{p} {h}" for p, h in hashes))  # fmt: skip
+        runs = [line.fields for line in lines]
+        runs += [line["ours_run"] for line in lines if line.get("ours_run")]
+        states = {}
+        for run in runs:
+            states.setdefault(run.get("program", "ours"), set()).add(run.get("sources"))
+        for program, sources in sorted(states.items()):
+            if len(sources) > 1:
+                several = ", ".join(sorted(map(str, sources)))
+                texts.append(f"several states of the code of {program}: {several}")
         return texts
-
-    def describe_commit(self):
-        """Commit of the report itself, "+" if the tree differs from it outside of results/."""
-        if not self.commit:
-            return "unknown"
-        command = [
-            "git",
-            "-C",
-            str(self.root),
-            "status",
-            "--porcelain",
-            "--",
-            ".",
-            ":(exclude)results",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        return self.commit[:12] + ("+" if done.returncode == 0 and done.stdout else "")
 
 
 def _has_own_data(line):

@@ -13,8 +13,9 @@ _SPECIAL = {
 }  # fmt: skip
 # characters of ours that pdflatex's font encoding has by another name
 _NAMED = {"\u2013": "--", "\u2014": "---", "\u00d7": r"\ensuremath{\times}", "\u2026": r"\dots{}",
-          "\u2192": r"\ensuremath{\rightarrow}", "\u00b5": r"\textmu{}", "\u2265": r"\ensuremath{\geq}",
-          "\u00b7": r"\ensuremath{\cdot}", "\u00a0": "~", "\u2264": r"\ensuremath{\leq}"}  # fmt: skip
+          "\u2192": r"\ensuremath{\rightarrow}", "\u00b5": r"\textmu{}", "\u00a0": "~",
+          "\u00b7": r"\ensuremath{\cdot}", "\u2264": r"\ensuremath{\leq}",
+          "\u2265": r"\ensuremath{\geq}"}  # fmt: skip
 
 
 class Tex(str):
@@ -49,7 +50,7 @@ def foreign(text):
 
 
 def environment():
-    """Templates with \\VAR{…} and \\BLOCK{…}: plain LaTeX to an editor, and never an unescaped text."""
+    """Templates with \\VAR{} and \\BLOCK{}: LaTeX to an editor, and never an unescaped text."""
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         block_start_string=r"\BLOCK{", block_end_string="}", variable_start_string=r"\VAR{",

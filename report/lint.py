@@ -11,8 +11,8 @@ LOG_FAULT = re.compile(
 _VALUE = re.compile(r"\\val\{([^}]*)\}")
 # what is not read as prose: comments, and commands whose argument is a name or a length
 _SILENT = re.compile(
-    r"(?<!\\)%.*|\\(?:val|typed|ref|label|result|input|includegraphics|code|path|url|cite|hspace|vspace|"
-    r"documentclass|usepackage|begin|end|setcounter)\*?(?:\[[^\]]*\])?\{[^}]*\}"
+    r"(?<!\\)%.*|\\(?:val|typed|ref|label|result|input|includegraphics|code|path|url|cite|hspace|"
+    r"vspace|documentclass|usepackage|begin|end|setcounter)\*?(?:\[[^\]]*\])?\{[^}]*\}"
 )
 # a number with nothing of a name about it: not CIFAR-10, 3x3, conv2d, float32 or H200
 _NUMBER = re.compile(r"(?<![\w.\-\u00d7])\d+(?:[.,]\d+)*(?![\w\u00d7]|-\w)")
@@ -31,14 +31,14 @@ def check(path, known):
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)
                 hint = f"; did you mean {near[0]}?" if near else "; no result has it"
-                faults.append(
-                    f"{path.name}:{_line(paragraph, key, at)}: \\val{{{key}}} is not known{hint}"
-                )
+                where = f"{path.name}:{_line(paragraph, key, at)}"
+                faults.append(f"{where}: \\val{{{key}}} is not known{hint}")
         if keys:
             for number in _NUMBER.finditer(_SILENT.sub(lambda m: " " * len(m[0]), paragraph)):
                 line = at + paragraph[: number.start()].count("\n")
-                faults.append(f"{path.name}:{line}: {number[0]} is typed by hand beside a value; take "
-                              f"\\val{{…}}, or \\typed{{{number[0]}}} if it is no result")  # fmt: skip
+                cure = f"take \\val{{…}}, or \\typed{{{number[0]}}} if it is no result"
+                text = f"{number[0]} is typed by hand beside a value"
+                faults.append(f"{path.name}:{line}: {text}; {cure}")
         at += paragraph.count("\n")
     return faults
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what the report lacks: ours and PyTorch's, on the processor and on a GPU if there is one.
+"""Measures what the report lacks: ours and PyTorch's, on the processor and on a GPU, if any.
 
   report/measure.py [FULL=1] [AGAIN=1] [DATASET=auto]
 
-What has results already is left alone, also where the code has changed since: the report then refuses
-it, and AGAIN=1 measures it again. FULL=1: all nets, three seeds, whole epochs, the ladder. Results go
-to results/local/report/.
+What has results already is left alone, also where the code has changed since: the report then
+refuses it, and AGAIN=1 measures it again. FULL=1: all nets, three seeds, whole epochs, the ladder.
+Results go to results/local/report/.
 """
 
 import json
@@ -36,78 +36,86 @@ class Step:
 
 
 def run_line(net, device, seed, ours):
-    return lambda line: (line["kind"] == "run" and line["net"] == net and line["device"] == device
-                         and line["seed"] == seed and line.ours == ours)  # fmt: skip
+    wanted = {"kind": "run", "net": net, "device": device, "seed": seed}
+    return lambda line: line.ours == ours and all(line.get(k) == v for k, v in wanted.items())
 
 
-def of_kind(kind, device, ours=None, **fields):
-    return lambda line: (line["kind"] == kind and line.get("device") == device
-                         and (ours is None or line.ours == ours)
-                         and all(line.get(k) == v for k, v in fields.items()))  # fmt: skip
+def of_kind(kind, device, **fields):
+    wanted = {"kind": kind, "device": device, **fields}
+    return lambda line: all(line.get(k) == v for k, v in wanted.items())
 
 
 def training(net, device, seed, dataset, about):
     """Ours, then the twin by the plan that ours has written."""
     plan = f"build/plans/report-{net}-{device}-{seed}"
-    common = [f"NET={net}", f"DEVICE={device}", f"SEED={seed}"]
-    data = [] if net == "m" else [f"DATASET={dataset}"]
-    out = OUT / f"train-{net}-{device}-seed{seed}"
-    twin = OUT / f"baseline-{net}-{device}-seed{seed}"
+    options = [f"NET={net}", f"DEVICE={device}", f"SEED={seed}"]
+    options += [] if net == "m" else [f"DATASET={dataset}"]
+    ours, twin = (OUT / f"{who}-{net}-{device}-seed{seed}" for who in ("train", "baseline"))
+    by_plan = [f"PLAN={plan}", f"DEVICE={device}", "LAYOUT=auto", f"OUT={twin}"]
     return [
-        Step(f"training net {net}, seed {seed}, {device}", about, run_line(net, device, seed, True),
-             [[TRAIN, *common, *data, f"OUT={out}"]]),
+        Step(f"training net {net}, seed {seed}, {device}", about,
+             run_line(net, device, seed, True), [[TRAIN, *options, f"OUT={ours}"]]),
         Step("the PyTorch twin of it", about, run_line(net, device, seed, False),
-             [[TRAIN, *common, *data, f"PLAN={plan}", "PLAN_ONLY=1"],
-              [sys.executable, "baseline/train.py", f"PLAN={plan}", f"DEVICE={device}", "LAYOUT=auto",
-               f"OUT={twin}"]]),
+             [[TRAIN, *options, f"PLAN={plan}", "PLAN_ONLY=1"],
+              [sys.executable, "baseline/train.py", *by_plan]]),
     ]  # fmt: skip
+
+
+def profiles(device, options):
+    """Operations of a step, ours and PyTorch's."""
+    plan = f"build/plans/report-profile-{device}"
+    mine, theirs = (OUT / f"{who}-{device}" for who in ("profile", "profile-torch"))
+    is_profile = of_kind("profile", device)
+    return [
+        Step(f"profile of our steps, {device}", "3 s", lambda l: l.ours and is_profile(l),
+             [[TRAIN, *options, "PROFILE=1", "STEPS=200", f"OUT={mine}"]]),
+        Step(f"PyTorch's, {device}", "10 s", lambda l: not l.ours and is_profile(l),
+             [[TRAIN, *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"],
+              [sys.executable, "baseline/profile_step.py", f"PLAN={plan}", f"DEVICE={device}",
+               f"OUT={theirs}"]]),
+    ]  # fmt: skip
+
+
+def operations(device, rungs):
+    command = [sys.executable, "baseline/bench_ops.py", f"DEVICE={device}", f"RUNGS={rungs}"]
+    there = of_kind("peak", device, rungs=rungs)
+    command.append(f"OUT={OUT}/bench_ops.jsonl")
+    return Step(f"operations, rungs {rungs}, {device}", "1 min", there, [command])
+
+
+def cpu_steps(net, batch, dataset, full):
+    """Whole epochs take minutes to an hour: without FULL=1, and of net c, a part is timed."""
+    command = [sys.executable, "baseline/bench_step.py", f"NET={net}", f"BATCH={batch}"]
+    command += ["DEVICE=cpu", *([] if net == "m" else [f"DATASET={dataset}"])]
+    if net == "c":
+        command += ["LIMIT=2560", "REPEAT=5"]
+    elif not full:
+        command += ["LIMIT=6400", "REPEAT=5"]
+    there = of_kind("bench_step", "cpu", net=net, batch=batch)
+    about = "10 min" if net == "c" else "5 min" if full else "40 s"
+    return Step(f"steps of net {net}, batch {batch}", about, there, [command])
 
 
 def steps_for(device, dataset, full):
-    short = device == "cpu" and not full
-    plan = f"build/plans/report-profile-{device}"
-    seeds = (1, 2, 3) if full else (1,)
     nets = {"a": "2 min", "b": "4 min", "c": "1 h"} if full else {"a": "2 min"}
     if full and (ROOT / os.environ.get("GRADLAB_DATA", "data") / "mnist").is_dir():
         nets["m"] = "20 min"
-    found = [
-        step
-        for net in nets
-        for seed in seeds
-        for step in training(net, device, seed, dataset, nets[net])
-    ]
+    found = []
+    for net, about in nets.items():
+        for seed in (1, 2, 3) if full else (1,):
+            found += training(net, device, seed, dataset, about)
     options = ["NET=a", f"DEVICE={device}", f"DATASET={dataset}"]
-    found += [
-        Step(f"test images, {device}", "1 s", of_kind("predictions", device),
-             [[PREDICT, *options, f"RESUME={OUT}/train-a-{device}-seed1/checkpoint", f"OUT={OUT}/predict-{device}"]]),
-        Step(f"profile of our steps, {device}", "3 s", of_kind("profile", device, True),
-             [[TRAIN, *options, "PROFILE=1", "STEPS=200", f"OUT={OUT}/profile-{device}"]]),
-        Step(f"profile of PyTorch's steps, {device}", "10 s", of_kind("profile", device, False),
-             [[TRAIN, *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"],
-              [sys.executable, "baseline/profile_step.py", f"PLAN={plan}", f"DEVICE={device}",
-               f"OUT={OUT}/profile-torch-{device}"]]),
-        Step(f"operations, {device}", "1 min", of_kind("peak", device),
-             [[sys.executable, "baseline/bench_ops.py", f"DEVICE={device}", f"OUT={OUT}/bench_ops.jsonl"]]),
-    ]  # fmt: skip
-    if full:
-        found.append(Step(
-            f"operations on the plain path, {device}", "1 min",
-            of_kind("peak", device, rungs="none"),
-            [[sys.executable, "baseline/bench_ops.py", f"DEVICE={device}", "RUNGS=none",
-              f"OUT={OUT}/bench_ops.jsonl"]]))  # fmt: skip
+    trained = OUT / f"train-a-{device}-seed1/checkpoint"
+    predict = [PREDICT, *options, f"RESUME={trained}", f"OUT={OUT}/predict-{device}"]
+    found.append(Step(f"test images, {device}", "1 s", of_kind("predictions", device), [predict]))
+    found += profiles(device, options)
+    found += [operations(device, rungs) for rungs in (("all", "none") if full else ("all",))]
     if device == "cuda":
-        found.append(Step("steps, cuda", "3 min", of_kind("bench_gpu", "cuda"), [
-            [sys.executable, "baseline/bench_gpu.py", f"OUT={OUT}/bench_gpu.jsonl"]]))  # fmt: skip
+        command = [sys.executable, "baseline/bench_gpu.py", f"OUT={OUT}/bench_gpu.jsonl"]
+        command += [] if full else ["NETS=a", "RIVALS=eager,graph,compile"]
+        found.append(Step("steps, cuda", "3 min", of_kind("bench_gpu", "cuda"), [command]))
         return found
-    for net in nets:
-        for batch in (64, 512):
-            limit = ["LIMIT=6400", "REPEAT=5"] if short else []
-            found.append(Step(
-                f"steps of net {net}, batch {batch}", "40 s" if short else "5 min",
-                of_kind("bench_step", "cpu", net=net, batch=batch),
-                [[sys.executable, "baseline/bench_step.py", f"NET={net}", f"BATCH={batch}", "DEVICE=cpu",
-                  *([f"DATASET={dataset}"] if net != "m" else []), *limit]]))  # fmt: skip
-    return found
+    return found + [cpu_steps(n, batch, dataset, full) for n in nets for batch in (64, 512)]
 
 
 def have_gpu():
@@ -158,9 +166,7 @@ def main(arguments):
     failures = {}
     if steps:
         (ROOT / OUT).mkdir(parents=True, exist_ok=True)
-        print(
-            f"measure: {len(steps)} measurements are missing; use the machine for nothing else now"
-        )
+        print(f"measure: {len(steps)} measurements are missing; leave the machine alone meanwhile")
     for number, step in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {step.name} (about {step.about})", end="", flush=True)
         begin = time.monotonic()
@@ -174,9 +180,8 @@ def main(arguments):
         (ROOT / OUT / "failures.json").write_text(text, encoding="utf-8")
     unwritten = [name for name, said in failures.items() if "not implemented" in said]
     if len(failures) > len(unwritten):
-        sys.exit(
-            f"measure: {len(failures)} of {len(steps)} failed ({OUT}/measure.log); the rest is measured"
-        )
+        failed = f"{len(failures)} of {len(steps)} failed ({OUT}/measure.log)"
+        sys.exit(f"measure: {failed}; the rest is measured")
 
 
 if __name__ == "__main__":

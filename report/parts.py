@@ -65,7 +65,7 @@ def command_of(line, seeds=True):
     if line.get("command"):
         return line["command"]
     if line["program"] == "baseline/bench_gpu.py":
-        return "make gpu-suite OUT=dir STAGES=steps"
+        return 'make gpu-suite OUT=dir STAGES="build steps"'
     goal = _GOALS.get(line["program"])
     if not goal:
         return line["program"]

@@ -79,9 +79,8 @@ class Run:
 
     @property
     def complete(self):
-        return self.planned > 0 and [e["epoch"] for e in self.epochs] == list(
-            range(1, self.planned + 1)
-        )
+        numbers = [e["epoch"] for e in self.epochs]
+        return self.planned > 0 and numbers == list(range(1, self.planned + 1))
 
     @property
     def lines(self):
@@ -91,20 +90,9 @@ class Run:
     def recipe(self):
         """Runs of one recipe differ in nothing but the seed (and in who trained)."""
         o, s = self.options, self.start
-        names = (
-            "batch",
-            "epochs",
-            "opt",
-            "lr",
-            "momentum",
-            "nesterov",
-            "wd",
-            "sched",
-            "aug",
-            "limit",
-        )
-        return (s["net"], s["dataset"], s["device"], s.get("real", "float"),
-                *(o.get(name) for name in names))  # fmt: skip
+        names = "batch epochs opt lr momentum nesterov wd sched aug limit".split()
+        own = (s["net"], s["dataset"], s["device"], s.get("real", "float"))
+        return (*own, *(o.get(name) for name in names))
 
     @property
     def summary(self):
@@ -118,11 +106,8 @@ class Results:
 
     def of(self, kind, lane, **wanted):
         """Lines of a kind on `cpu` or `gpu` whose fields are as wanted; the latest one last."""
-        found = [
-            line for line in self.lines
-            if line["kind"] == kind and line.lane == lane
-            and all(line.get(name) == value for name, value in wanted.items())
-        ]  # fmt: skip
+        found = [line for line in self.lines if line["kind"] == kind and line.lane == lane]
+        found = [l for l in found if all(l.get(n) == value for n, value in wanted.items())]
         return sorted(found, key=lambda line: line["time"])
 
 
@@ -143,12 +128,8 @@ def _lacking(fields):
         if name not in fields:
             return f"no field {name}"
         value = fields[name]
-        good = (
-            (value is None or isinstance(value, (int, float)))
-            if kind is float
-            else isinstance(value, kind)
-        )
-        if not good or isinstance(value, bool):
+        allowed = (int, float, type(None)) if kind is float else kind
+        if not isinstance(value, allowed) or isinstance(value, bool):
             return f"field {name} is {value!r}"
     for name in ("ours", "twin", "ratio"):
         if isinstance(fields.get(name), dict) and not _sound(fields[name]):
@@ -208,8 +189,8 @@ def _join_runs(results):
                 results.notes.append(f"{line.where}: epoch {line['epoch']} comes twice; left out")
             else:
                 run.epochs.append(line)
-    results.notes += [f"{run.summary}: not finished; left out" for run in results.runs
-                      if not run.complete]  # fmt: skip
+    unfinished = [run for run in results.runs if not run.complete]
+    results.notes += [f"{run.summary}: not finished; left out" for run in unfinished]
     results.runs = [run for run in results.runs if run.complete]
 
 
@@ -224,13 +205,19 @@ def _read_grade(results, path, name):
     except (OSError, ValueError, KeyError, TypeError) as error:
         results.notes.append(f"{name}: no grade that can be read ({error}); left out")
         return
-    results.grades.append((name, document))
+    # of one lab the latest counts
+    others = [(n, d) for n, d in results.grades if d.get("lab") != document.get("lab")]
+    same = [(n, d) for n, d in results.grades if d.get("lab") == document.get("lab")]
+    latest = max([*same, (name, document)], key=lambda grade: str(grade[1].get("time")))
+    results.grades = [*others, latest]
 
 
 def read(root, places):
-    """All results of files and folders `places`, relative to `root`, in order of their names."""
-    results = Results()
-    root = Path(root)
+    """All results of files and folders `places`, relative to `root`, in order of their names.
+
+    Grades are those that `make grade` left here, and copies of them, grade*.json, in the folders.
+    """
+    results, grades, root = Results(), [], Path(root)
     for place in places:
         path = root / place
         if not path.exists():
@@ -238,19 +225,23 @@ def read(root, places):
             continue
         files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
         for file in files:
-            name = file.relative_to(root) if file.is_relative_to(root) else file
-            _read_file(results, file, name)
+            _read_file(results, file, _name(root, file))
+        if path.is_dir():
+            grades += sorted(path.rglob("grade*.json"))
     _join_runs(results)
-    for file in sorted(root.glob("build/grade/lab*/grade.json")):
-        _read_grade(results, file, file.relative_to(root))
+    for file in [*grades, *sorted(root.glob("build/grade/lab*/grade.json"))]:
+        _read_grade(results, file, _name(root, file))
     return results
 
 
-def build_info(root):
-    """(commit, sources) of the programs built now in float, or (None, None) if there are none."""
+def _name(root, file):
+    return file.relative_to(root) if file.is_relative_to(root) else file
+
+
+def built_sources(root):
+    """`sources` of the programs built now in float, or None if there are none."""
     path = Path(root) / "build" / "float" / "build_info.c"
     if not path.exists():
-        return None, None
-    text = path.read_text(encoding="utf-8")
-    found = [re.search(rf'{name}\[\] = "(.*)"', text) for name in ("build_commit", "build_sources")]
-    return tuple(match[1] if match else None for match in found)
+        return None
+    match = re.search(r'build_sources\[\] = "(.*)"', path.read_text(encoding="utf-8"))
+    return match[1] if match else None

@@ -90,12 +90,13 @@ def final(report, lane):
             if not runs:
                 rows.append(["", "", "PyTorch", "", *[units.DASH] * 5])
                 continue
-            source = f"{next(iter(runs.values())).start.where} + {len(runs)} runs"
+            ends = ", ".join(run.epochs[-1].where for run in runs.values())
+            acc, loss = _last(runs, "test_acc"), _last(runs, "test_loss")
             cells = {
-                "acc": units.over_seeds(_last(runs, "test_acc"), "percent", source),
-                "loss": units.over_seeds(_last(runs, "test_loss"), "loss", source),
-                "time": units.over_seeds(_total(runs), "time", source),
-                "rate": units.over_seeds(_rates(runs), "rate", source),
+                "acc": units.over_seeds(acc, "percent", f"{ends} test_acc"),
+                "loss": units.over_seeds(loss, "loss", f"{ends} test_loss"),
+                "time": units.over_seeds(_total(runs), "time", f"{ends} sum of train_s"),
+                "rate": units.over_seeds(_rates(runs), "rate", f"{ends} images / sum of train_s"),
             }
             for name, value in cells.items():
                 report.set(f"{net}.{lane}.{side}.{name}", value)
@@ -116,8 +117,8 @@ def final(report, lane):
           "images a second. Mean over the seeds, in brackets the smallest and the largest.",
           lane=LANES[lane]),
         "lll" + "r" * 6,
-        [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"), t("test loss"),
-         t("time (s)"), t("images/s")],
+        [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"),
+         t("test loss"), t("time (s)"), t("images/s")],
         rows[1:], lines,
     )]  # fmt: skip
 
@@ -187,9 +188,9 @@ def curves(report, lane):
 
         plots.append(Plot(
             f"curves-{net}-{lane}",
-            report.t("Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the mean, the "
-                     "band goes from the smallest to the largest of seeds {seeds}.", net=net,
-                     lane=LANES[lane], seeds=seeds_text(sides)),
+            report.t("Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the "
+                     "mean, the band goes from the smallest to the largest of seeds {seeds}.",
+                     net=net, lane=LANES[lane], seeds=seeds_text(sides)),
             draw, all_lines(sides), size=(6.3, 2.6), width=1.0,
         ))  # fmt: skip
     if not plots:

@@ -1,6 +1,6 @@
 """How a number is written: the one rule of the report for units, digits and spread.
 
-  time, rate, ratio   three significant digits, trailing zeros kept; the unit is the same for a column
+  time, rate, ratio   three significant digits, trailing zeros kept; a column has one unit
   accuracy            per cent with two decimals: 0.01 % is one image of a test set of 10,000
   loss                four decimals, as the programs print it
   count               all of its digits

@@ -3,31 +3,45 @@
 # fmt: off
 ZH = {
     "Confusion matrix": "混淆矩阵",
-    "Confusion matrix of net {net} on the {images} test images of {dataset}, {lane}; accuracy {acc} %.":
-        "网络 {net} 在 {dataset} 的 {images} 张测试图像上的混淆矩阵（{lane}）；准确率 {acc} %。",
+    "Confusion matrix of net {net} on the {images} test images of {dataset}, {lane}; accuracy "
+    "{acc} %.":
+        "网络 {net} 在 {dataset} 的 {images} 张测试图像上的混淆矩阵（{lane}）；"
+        "准确率 {acc} %。",
     "Convolution": "卷积",
-    "Convolution 3×3, pad 1, forward and backward, {lane}, by {what} ({fixed}): median and quartiles of {repeats} runs; the ratio is ours to PyTorch's.":
-        "3×3 卷积（填充 1）前向加反向，{lane}，随{what}变化（{fixed}）：{repeats} 次运行的中位数和四分位数；比值为本实现与 PyTorch 之比。",
+    "Convolution 3×3, pad 1, forward and backward, {lane}, by {what} ({fixed}): median and "
+    "quartiles of {repeats} runs; the ratio is ours to PyTorch's.":
+        "3×3 卷积（填充 1）前向加反向，{lane}，随{what}变化（{fixed}）："
+        "{repeats} 次运行的中位数和四分位数；比值为本实现与 PyTorch 之比。",
     "Convolution time": "卷积耗时",
     "Convolution, forward and backward, {lane}: time against each parameter, with quartiles.":
         "卷积前向加反向（{lane}）：耗时随各参数的变化，附四分位数。",
     "DRAFT": "草稿",
     "Each table and plot, the numbers of its origins, and the commands that measure it again:":
         "各表各图的来源编号，以及重新测量的命令：",
-    "Errors of gradient checks": "梯度检查的误差",
-    "Errors of the checks against the definition and against central differences; right of the dashed line a claim fails.":
-        "与定义及中心差分对照的误差；虚线右侧即为不通过。",
+    "Errors of {count} claims of the labs: the largest of each, against the definition in double "
+    "or against central differences; right of the dashed line a claim fails.":
+        "实验中 {count} 个检查项的最大误差，与双精度定义或中心差分对照"
+        "；虚线右侧即为不通过。",
     "FLOP a byte": "每字节浮点运算数",
     "Figure": "图",
     "First-layer filters": "第一层卷积核",
+    "For comparison only: PyTorch's compiled step in a CUDA graph with inputs of products "
+    "rounded to TF32, and in bfloat16. Ours computes in float32, so there is no ratio.":
+        "仅供参考：PyTorch 编译后的训练步（CUDA 图内），乘法输入舍入为 "
+        "TF32，以及 bfloat16。本实现以 float32 计算，故不给比值。",
     "Forward and backward": "前向与反向",
-    "Forward, and forward with backward, {lane}, over {repeats} runs ({what}); the ratio is ours to PyTorch's.":
-        "前向、前向加反向（{lane}），共 {repeats} 次运行（{what}）；比值为本实现与 PyTorch 之比。",
+    "Forward, and forward with backward, {lane}, over {repeats} runs ({what}); the ratio is ours "
+    "to PyTorch's.":
+        "前向、前向加反向（{lane}），共 {repeats} 次运行（{what}）；比值为"
+        "本实现与 PyTorch 之比。",
     "GPU": "GPU",
+    "Gradient checks": "梯度检查",
     "Kernel ladder": "核函数阶梯",
     "Lab scores": "实验得分",
-    "Lab scores by `make grade`: practice, on seeds that everybody knows; the official grade comes from the instructor.":
-        "`make grade` 给出的实验得分：仅为练习，种子公开；正式成绩由教师评定。",
+    "Lab scores by `make grade`: practice, on seeds that everybody knows; the official grade "
+    "comes from the instructor.":
+        "`make grade` 给出的实验得分：仅为练习，种子公开；正式成绩由教师"
+        "评定。",
     "Left out": "未采用的结果",
     "Loss and accuracy": "损失与准确率",
     "Machine and software": "机器与软件",
@@ -35,43 +49,69 @@ ZH = {
     "Memory": "显存",
     "Misclassified images": "分类错误的图像",
     "Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.":
-        "网络 {net} 在 {dataset} 上逐轮的结果（{lane}）：种子 {seeds} 的平均值。",
-    "Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the mean, the band goes from the smallest to the largest of seeds {seeds}.":
-        "网络 {net}（{lane}）：本实现与 PyTorch 的损失和准确率；线为平均值，色带为种子 {seeds} 的最小值到最大值。",
+        "网络 {net} 在 {dataset} 上逐轮的结果（{lane}）：种子 {seeds} 的平均值"
+        "。",
+    "Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the mean, the band "
+    "goes from the smallest to the largest of seeds {seeds}.":
+        "网络 {net}（{lane}）：本实现与 PyTorch 的损失和准确率；线为平均值"
+        "，色带为种子 {seeds} 的最小值到最大值。",
     "Operations of a training step": "训练步中的算子",
     "Operations of a training step, net {net}, batch {batch}, {lane}: {who}.":
         "一个训练步中的算子，网络 {net}，批大小 {batch}，{lane}：{who}。",
-    "Other programs took {busy} % of the processor when this was measured: take the ratios with care.":
+    "Other programs took {busy} % of the processor when this was measured: take the ratios with "
+    "care.":
         "测量时其他程序占用了处理器的 {busy} %，比值仅供参考。",
-    "Peak of GPU memory: ours with weights and optimiser but without the data set, PyTorch's of its quickest step alone.":
-        "显存峰值：本实现含权重和优化器、不含数据集；PyTorch 仅为其最快方式的一步。",
+    "Peak of GPU memory: ours with weights and optimiser but without the data set, PyTorch's of "
+    "its quickest step alone.":
+        "显存峰值：本实现含权重和优化器、不含数据集；PyTorch 仅为其最"
+        "快方式的一步。",
+    "Peak of memory on the CPU without the data set, as the two allocators count it: weights, "
+    "optimiser, and what a step needs besides.":
+        "CPU 上的内存峰值（不含数据集），由两个分配器各自计数：权重、"
+        "优化器以及训练步所需。",
     "PyTorch's layout, threads": "PyTorch 布局、线程",
-    "PyTorch's way": "PyTorch 方式",
     "PyTorch, by its own profiler": "PyTorch,由其自带的分析器测得",
+    "PyTorch, images/s": "PyTorch，图像/秒",
     "Roofline": "屋顶线",
-    "Roofline, {lane}: what each operation of a training step reaches, under the measured ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
-        "屋顶线（{lane}）：训练步中各算子达到的性能，及实测上限：矩阵乘 {flops} GFLOP/s,拷贝 {bytes} GB/s。",
+    "Roofline, {lane}: what each operation of a training step reaches, under the measured "
+    "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
+        "屋顶线（{lane}）：训练步中各算子达到的性能，及实测上限：矩阵"
+        "乘 {flops} GFLOP/s,拷贝 {bytes} GB/s。",
     "STALE": "已过期",
     "Table": "表",
-    "The ladder, {lane}: one convolution, forward and backward, on the plain path (none) and with quicker kernels.":
-        "阶梯（{lane}）：同一卷积的前向加反向，朴素实现（none）与更快的核函数。",
-    "The {count} test images that net {net} is most sure about and wrong, {lane}: true class, and its answer.":
-        "网络 {net} 最有把握却答错的 {count} 张测试图像（{lane}）：真实类别与网络的回答。",
-    "The {k} filters of the first convolution of net {net}, {lane}: weights of the three colours, each filter scaled to itself; zero is middle grey.":
-        "网络 {net} 第一个卷积层的 {k} 个卷积核（{lane}）：三种颜色的权重，各自缩放；零为中灰。",
+    "The ladder, {lane}: one convolution, forward and backward, on the plain path (none) and "
+    "with quicker kernels.":
+        "阶梯（{lane}）：同一卷积的前向加反向，朴素实现（none）与更快的"
+        "核函数。",
+    "The {count} test images that net {net} is most sure about and wrong, {lane}: true class, "
+    "and its answer.":
+        "网络 {net} 最有把握却答错的 {count} 张测试图像（{lane}）：真实类别"
+        "与网络的回答。",
+    "The {k} filters of the first convolution of net {net}, {lane}: weights of the three "
+    "colours, each filter scaled to itself; zero is middle grey.":
+        "网络 {net} 第一个卷积层的 {k} 个卷积核（{lane}）：三种颜色的权重"
+        "，各自缩放；零为中灰。",
     "Time of a training step against the batch size, {lane}; PyTorch's in its quickest way.":
         "训练步耗时随批大小的变化（{lane}）；PyTorch 取其最快方式。",
-    "Time of a training step on the CPU, alternating in one run; PyTorch in the quickest of its configurations. Median and quartiles; a ratio below 1 says that ours is quicker.":
-        "CPU 上一个训练步的耗时，同一次运行中交替测量；PyTorch 取其最快的配置。中位数和四分位数；比值小于 1 表示本实现更快。",
-    "Time of a training step on the GPU in float32, alternating in one run; each of PyTorch's ways in the quicker of its two layouts. Median and quartiles; the ratio is ours to PyTorch's quickest way.":
-        "GPU 上一个训练步（float32）的耗时，同一次运行中交替测量；PyTorch 各方式取两种布局中较快者。中位数和四分位数；比值为本实现与 PyTorch 最快方式之比。",
+    "Time of a training step on the CPU, alternating in one run; PyTorch in the quickest of its "
+    "configurations. Median and quartiles; a ratio below 1 says that ours is quicker.":
+        "CPU 上一个训练步的耗时，同一次运行中交替测量；PyTorch 取其最快"
+        "的配置。中位数和四分位数；比值小于 1 表示本实现更快。",
+    "Time of a training step on the GPU in float32, alternating in one run; each of PyTorch's "
+    "ways in the quicker of its two layouts, the compiled ones in a CUDA graph too. Median and "
+    "quartiles; the ratio is ours to PyTorch's quickest way.":
+        "GPU 上一个训练步（float32）的耗时，同一次运行中交替测量；PyTorch "
+        "各方式取两种布局中较快者，编译的方式也在 CUDA 图内。中位数和"
+        "四分位数；比值为本实现与 PyTorch 最快方式之比。",
     "To fill this gap": "补全方法",
     "Training": "训练",
     "Training steps": "训练步",
     "Training steps and batch size": "训练步与批大小",
     "Training, epoch by epoch": "逐轮训练结果",
-    "Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, images a second. Mean over the seeds, in brackets the smallest and the largest.":
-        "训练（{lane}）：最后一轮后的测试准确率和损失、不含评估的时间、每秒图像数。为各种子的平均值，括号内为最小值和最大值。",
+    "Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, "
+    "images a second. Mean over the seeds, in brackets the smallest and the largest.":
+        "训练（{lane}）：最后一轮后的测试准确率和损失、不含评估的时间"
+        "、每秒图像数。为各种子的平均值，括号内为最小值和最大值。",
     "accuracy (%)": "准确率 (%)",
     "all others": "其余",
     "answer of the net": "网络的回答",
@@ -88,12 +128,14 @@ ZH = {
     "epoch": "轮",
     "epochs": "轮数",
     "extra": "附加分",
+    "failed": "不通过",
     "fwd": "前向",
     "fwd+bwd": "前向加反向",
     "images/s": "图像/秒",
     "inside a CUDA graph": "CUDA 图内",
     "lab": "实验",
-    "largest error, as a share of what is allowed (power of ten)": "最大误差与允许值之比（10 的幂）",
+    "largest error, as a share of what is allowed (power of ten)":
+        "最大误差与允许值之比（10 的幂）",
     "linear": "全连接",
     "loss": "损失",
     "measured": "测量日期",
@@ -105,8 +147,10 @@ ZH = {
     "no operation was timed over many runs": "没有算子的多次计时",
     "no results": "没有结果",
     "no run was profiled": "没有性能分析",
+    "no step's memory was measured": "没有训练步内存的测量",
     "no step's memory was measured on a GPU": "没有 GPU 显存的测量",
-    "no trained net was asked about the test images": "没有训练好的网络对测试图像的回答",
+    "no trained net was asked about the test images":
+        "没有训练好的网络对测试图像的回答",
     "no training step was timed": "没有训练步的计时",
     "no training step was timed on a GPU": "没有 GPU 上训练步的计时",
     "not implemented yet": "尚未实现",
@@ -117,6 +161,7 @@ ZH = {
     "ours, counted in the dispatch table": "本实现，在分派表中计数",
     "ours, images/s": "本实现，图像/秒",
     "ours: sources": "本实现的 sources",
+    "passed": "通过",
     "pixels a side": "边长（像素）",
     "points": "得分",
     "processor": "处理器",
@@ -134,7 +179,8 @@ ZH = {
     "the ceilings of this machine were not measured": "没有测量本机的性能上限",
     "the net has no filters to show": "网络没有可显示的卷积核",
     "the net made no mistake": "网络没有出错",
-    "the quicker kernels were not timed beside the plain path": "没有更快的核函数与朴素实现的对照计时",
+    "the quicker kernels were not timed beside the plain path":
+        "没有更快的核函数与朴素实现的对照计时",
     "the test images of {dataset} are not here": "此处没有 {dataset} 的测试图像",
     "threads": "线程",
     "time": "时间",

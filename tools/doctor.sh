@@ -59,6 +59,17 @@ else
         "make setup train"
 fi
 
+echo "to grade what others hand in"
+grading=$(command -v "$PYTHON" || command -v python3)
+if [ -z "$grading" ]; then
+    lacks Python "neither $PYTHON nor python3" "make grade" "make setup lab1"
+elif walls=$("$grading" autograder/grade/sandbox.py 2>&1); then
+    has walls "$walls"
+else
+    lacks walls "$walls" "make grade SUBMISSION= runs a submission as a process of yours" \
+        "install bubblewrap, and allow unprivileged user namespaces"
+fi
+
 echo "CUDA (DEVICE=cuda; everything else works without)"
 nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
 read -r found _ library <<<"$(tools/find_cuda.sh)"

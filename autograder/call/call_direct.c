@@ -1,16 +1,13 @@
 /* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back.
  */
-#define _GNU_SOURCE
 #include "call_row.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/hostcuda/check/counts.h"
+#include "labs/common/program/device_plugin.h"
 #include "tl/device.h"
 
 /* Contexts are opened once per process: a suite makes hundreds of calls on a handful of targets. */
@@ -40,22 +37,13 @@ static tl_status find_context(tl_ctx **ctx, const call_target *t) {
     return TL_OK;
 }
 
-/* hostcuda's plug-in counts, and exports one function to ask it. It is loaded already: this finds
- * it. NULL where there is nothing to ask. */
+/* What hostcuda's plug-in counts, which is loaded already; NULL where there is nothing to ask. */
 static const hostcuda_counts *find_counts(const char *device) {
     static const hostcuda_counts *counts;
-    char path[PATH_MAX];
+    const tl_plugin *plugin;
     if (counts || strcmp(device, "hostcuda") != 0) return counts;
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 40);
-    if (length <= 0) return NULL;
-    path[length] = '\0';
-    strcpy(strrchr(path, '/'), "/libtl_hostcuda.so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-    void *symbol = library ? dlsym(library, "hostcuda_counts_get") : NULL;
-    const hostcuda_counts *(*get)(void) = NULL;
-    memcpy(&get, &symbol, sizeof symbol); /* POSIX promises what ISO C does not */
-    if (library) dlclose(library);
-    if (get && get()->abi == HOSTCUDA_COUNTS_ABI) counts = get();
+    if (device_plugin_load(&plugin, device) != TL_OK || !plugin->counts) return NULL;
+    if (plugin->counts()->abi == HOSTCUDA_COUNTS_ABI) counts = plugin->counts();
     return counts;
 }
 

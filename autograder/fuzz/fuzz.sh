@@ -2,8 +2,8 @@
 # fuzz.sh SECONDS [TARGET...]: runs each fuzz target that long (libFuzzer under ASan and UBSan), on
 # a corpus of its own, which starts from seeds.py and grows under build/fuzz.
 #
-# Says executions a second and coverage; ends with `N passed, N failed`. What a target finds is left
-# in build/fuzz/<target>-crash-* with the command that runs it again.
+# Says executions a CPU second and coverage; ends with `N passed, N failed`. What a target finds is
+# left in build/fuzz/<target>-crash-* with the command that runs it again.
 # Exit status: 0 nothing found; 1 something found; 2 wrong use; 3 no clang with libFuzzer here.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -55,15 +55,17 @@ passed=0 failed=0
 for target in "$@"; do
     log=$build/$target.log
     mkdir -p "$build/corpus-$target"
-    if make_target "$target" && "$build/$target" -max_total_time="$seconds" -len_control=0 \
-        -max_len=4096 -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
-        -artifact_prefix="$build/$target-" \
-        "$build/corpus-$target" "$build/seeds/$target" >"$log" 2>&1; then
+    if make_target "$target" && cpu=$(TIMEFORMAT='%U %S' && {
+        time "$build/$target" -max_total_time="$seconds" -len_control=0 -max_len=4096 \
+            -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
+            -artifact_prefix="$build/$target-" \
+            "$build/corpus-$target" "$build/seeds/$target" >"$log" 2>&1
+    } 2>&1); then
         passed=$((passed + 1))
-        rate=$(awk '/average_exec_per_sec/ {print $2}' "$log")
         runs=$(awk '/number_of_executed_units/ {print $2}' "$log")
+        rate=$(awk -v runs="$runs" '{printf "%d", runs / ($1 + $2)}' <<<"$cpu")
         edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
-        echo "$target: $runs runs in $seconds s, $rate a second, $edges edges, nothing found"
+        echo "$target: $runs runs in $seconds s, $rate a CPU second, $edges edges, nothing found"
     else
         failed=$((failed + 1))
         grep -E 'ERROR|SUMMARY|Test unit written' "$log" 2>/dev/null

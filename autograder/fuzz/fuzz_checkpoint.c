@@ -117,10 +117,11 @@ static void use_record(const tl_record *r) {
     (void)used;
 }
 
-static void expect_array(const tl_record *r, const char *name, const tl_real *array, size_t n) {
+static void expect_tensor(const tl_record *r, const char *name, const tl_tensor *t) {
     const tl_section *s;
-    need(tl_record_find(r, &s, name, TL_DTYPE_REAL, n) == TL_OK);
-    need(memcmp(s->data, array, n * sizeof *array) == 0);
+    need(tl_record_find(r, &s, name, TL_DTYPE_REAL, t->size) == TL_OK && s->ndim == t->ndim);
+    for (int i = 0; i < TL_MAX_DIMS; i++) need(s->dim[i] == (uint64_t)t->dim[i]);
+    need(memcmp(s->data, t->data, t->size * sizeof *t->data) == 0);
 }
 
 /* A load that fails gives a reason and changes nothing; one that succeeds has loaded the file. */
@@ -135,9 +136,9 @@ static void load(const tl_record *r, tl_status (*loads)(tl_trainer *tr)) {
         return;
     }
     need(r != NULL); /* else a damaged file was loaded */
-    expect_array(r, "w/weight", now.value, WEIGHTS);
-    expect_array(r, "w/bias", now.value + BIAS_AT, BIASES);
-    expect_array(r, "b/mean", now.running, BIASES);
+    expect_tensor(r, "w/weight", &weight);
+    expect_tensor(r, "w/bias", &bias);
+    expect_tensor(r, "b/mean", &running);
     need(now.first <= IMAGES || now.first == before.first);
 }
 

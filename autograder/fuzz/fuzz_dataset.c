@@ -26,7 +26,7 @@ enum { MNIST_IMAGE = 784, IMAGES_HEADER = 16, LABELS_HEADER = 8 };
 
 typedef struct fake_file {
     const char *name;
-    uint8_t *bytes;
+    uint8_t *bytes, header[IMAGES_HEADER]; /* all; and the first as they were */
     size_t size;
     long long said;     /* what fstat says */
     size_t ends;        /* where reading stops, whatever was said */
@@ -38,6 +38,7 @@ typedef struct fake_file {
 static fake_file file[FILES];
 static int files;
 static size_t limit;
+static bool changed; /* a byte of a file */
 static const bool is_mnist = sizeof TEXT(FUZZ_SET) == sizeof "mnist";
 
 static void need(bool condition) {
@@ -90,6 +91,7 @@ static void make_set(void) {
         bool labels = is_mnist && i % 2;
         for (size_t at = IMAGES_HEADER; at < file[i].size && !labels; at++)
             if (is_mnist || at % CIFAR_RECORD) file[i].bytes[at] = (uint8_t)(at * 7 + (size_t)i);
+        memcpy(file[i].header, file[i].bytes, IMAGES_HEADER);
     }
 }
 
@@ -103,6 +105,13 @@ static void forget_faults(void) {
         f->open_error = f->stat_error = f->read_error = 0;
     }
     limit = 10;
+    changed = false;
+}
+
+/* Nothing that should keep a set from loading: a signal or reads of a few bytes are no faults. */
+static bool is_sound(const fake_file *f) {
+    return !f->open_error && !f->stat_error && f->read_error != EIO && f->kind == S_IFREG &&
+           f->said == (long long)f->size && f->ends == f->size;
 }
 
 /* ---- what the loaders call instead of the system ------------------------------------------------
@@ -216,6 +225,7 @@ static void apply(const edit *e, uint8_t *undo) {
         limit = e->value; /* 0: none */
         break;
     default:
+        changed = changed || *byte != e->value;
         *byte = e->value;
     }
 }
@@ -234,9 +244,8 @@ static void find_record(int half, size_t i, const uint8_t **label, const uint8_t
 /* Only a set without faults loads, and then it is what its files hold. */
 static void expect_content(const tl_dataset *d) {
     for (int i = 0; i < files; i++) {
-        const fake_file *f = &file[i];
-        need(!f->open_error && !f->stat_error && f->read_error != EIO && f->kind == S_IFREG);
-        need(f->said == (long long)f->size && f->ends == f->size);
+        const size_t header = !is_mnist ? 0 : i % 2 ? LABELS_HEADER : IMAGES_HEADER;
+        need(is_sound(&file[i]) && memcmp(file[i].bytes, file[i].header, header) == 0);
     }
     const tl_split *split[2] = {&d->train, &d->test};
     const size_t bytes = is_mnist ? MNIST_IMAGE : CIFAR_IMAGE;
@@ -251,11 +260,25 @@ static void expect_content(const tl_dataset *d) {
     }
 }
 
+/* CIFAR-10 has every class equally often; MNIST does not. */
+static void expect_balance(void) {
+    size_t train[10] = {0}, test[10] = {0};
+    for (int f = 0; f < FILES; f++)
+        for (size_t r = 0; r < FUZZ_TEST; r++)
+            (f < FILES - 1 ? train : test)[file[f].bytes[r * CIFAR_RECORD]]++;
+    for (int label = 0; label < 10; label++)
+        need(test[label] == FUZZ_TEST / 10 && train[label] == (FILES - 1) * FUZZ_TEST / 10);
+}
+
 static void load_set(void) {
     tl_dataset *d = NULL;
+    bool sound = !changed;
+    for (int i = 0; i < files; i++) sound = sound && is_sound(&file[i]);
     tl_status status = tl_dataset_load(&d, TEXT(FUZZ_SET), "/set", limit);
     need((status == TL_OK) == (d != NULL) && (status == TL_OK || tl_error()[0] != '\0'));
+    need(d || !sound);
     if (d) expect_content(d);
+    if (d && !is_mnist) expect_balance();
     tl_dataset_free(d);
 }
 

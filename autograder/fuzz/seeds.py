@@ -29,6 +29,7 @@ def data_set(second_label: int) -> dict:
         "length": edits((LENGTH, 0, 2, 0)),
         "cut-while-read": edits((CUT_WHILE_READ, 0, 0, 70)),
         "read-error": edits((READ_ERROR, 1, 0, 0)),
+        "signal": edits((READ_ERROR, 1, 1, 0)),
         "short-reads": edits((SHORT_READS, 1, 9, 0), (LIMIT, 0, 7, 0)),
         "missing": edits((NO_FILE, 3, 0, 0)),
         "fstat-fails": edits((NO_SIZE, 2, 0, 0)),
@@ -49,13 +50,13 @@ def record(*sections: bytes) -> bytes:
     return b"TLRECORD" + struct.pack("<II", 1, len(sections)) + b"".join(sections)
 
 
-def checkpoint(options: bytes) -> bytes:
-    """Of the run without a net in fuzz_checkpoint.c."""
+def checkpoint(options: bytes, image: int = 12, filters: tuple = (2, 1, 3, 3)) -> bytes:
+    """Of the run without a net in fuzz_checkpoint.c, which has 23 images."""
     arrays = [section(f"{kind}/{name}", F32, dims, bytes(4 * elements))
               for kind in ("w", "s0", "s1")
-              for name, dims, elements in (("weight", [2, 1, 3, 3], 18), ("bias", [2], 2))]
+              for name, dims, elements in (("weight", list(filters), 18), ("bias", [2], 2))]
     return record(section("options", U8, [len(options)], options),
-                  section("position", U64, [4], struct.pack("<4Q", 1, 12, 9, 4)),
+                  section("position", U64, [4], struct.pack("<4Q", 1, image, 9, 4)),
                   section("sums/loss", F64, [1], struct.pack("<d", 1.5)),
                   section("sums/hits", U64, [2], struct.pack("<2Q", 3, 12)),
                   *arrays, section("b/mean", F32, [2], bytes(8)))
@@ -67,6 +68,13 @@ SEEDS = {
     "checkpoint": {
         "whole": checkpoint(b"net=tiny batch=4"),
         "other-options": checkpoint(b"net=tiny batch=8"),
+        "other-shape": checkpoint(b"net=tiny batch=4", filters=(2, 3, 3)),
+        "beyond-the-epoch": checkpoint(b"net=tiny batch=4", image=24),
+        "long-word": checkpoint(b"net=tiny" * 40),
+        "options-alone": record(section("options", U8, [16], b"net=tiny,batch=4")),
+        "long-name": record(section("x" * 48, F32, [2], bytes(8))),
+        "padding": record(section("a", U8, [5], b"hello"))[:-1] + b"\1",
+        "two-alike": record(*2 * [section("position", U8, [8], bytes(8))]),
         "none": record(),
         "weights": record(section("w/weight", F32, [2, 1, 3, 3], bytes(72)),
                           section("w/bias", F32, [2], bytes(8)),

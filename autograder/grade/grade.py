@@ -112,6 +112,23 @@ def show(result: dict, changes: list, given: dict, last: str) -> None:
     say([*lines, last])
 
 
+def run(runner: runs.Runner, lab: table.Lab, places: dict, labs: str) -> tuple:
+    """(what the runs brought, findings of the gate); a mistake of the grader's own ends it all."""
+    unbuilt = runner.check_files(places)
+    problems = runs.check_list(lab, runner.programs, places)
+    if not problems:
+        # the gate asks compilers, which takes as long as the claims do
+        with ThreadPoolExecutor(1) as beside:
+            gated = beside.submit(gate.findings, lab.number, labs)
+            outcome = runner.run(places, unbuilt)
+            findings = gated.result()
+        problems = outcome.problems
+    if problems:
+        raise runs.CannotGrade("\n".join(["the grader is at fault, nothing was graded:",
+                                          *(text.visible(p, 600) for p in problems[:10])]))
+    return outcome, findings
+
+
 def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
@@ -133,20 +150,9 @@ def grade(given: dict) -> int:
         if open_because and given["LABS"].startswith(SUBMISSIONS):  # (their own code needs none)
             say([f"grade: the submission runs as a process without walls: {open_because}"],
                 sys.stderr)
-        unbuilt = runner.check_files(places)
-        problems = runs.check_list(lab, programs, places)
-        if not problems:
-            # the gate asks compilers, which takes as long as the claims do
-            with ThreadPoolExecutor(1) as beside:
-                gated = beside.submit(gate.findings, lab.number, given["LABS"])
-                outcome = runner.run(places, unbuilt)
-                findings = gated.result()
-            problems = outcome.problems
+        outcome, findings = run(runner, lab, places, given["LABS"])
     finally:
         runner.close()
-    if problems:
-        raise runs.CannotGrade("\n".join(["the grader is at fault, nothing was graded:",
-                                          *(text.visible(p, 600) for p in problems[:10])]))
 
     results = judge.judge(lab, places, outcome.records, findings, bool(given["TASKWISE"]))
     graders = {programs.grader_of(p) for p in places}
@@ -155,8 +161,8 @@ def grade(given: dict) -> int:
         lab, results, lanes=lanes, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
         filter="" if judge.totals(results)["max"] == lab.total else asked,
         cpu_factor=runner.cpu_factor, sandbox="process" if open_because else "bwrap",
-        graders=list(graders),
-        seconds=outcome.seconds, wall_s=time.monotonic() - begin, findings=findings)
+        graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
+        findings=findings)
     path = out / ("part.json" if result["filter"] else "grade.json")
     changes = document.changes(result, document.read(out / "grade.json"))
     document.write(path, result)

@@ -1,4 +1,4 @@
-"""handouts.py write|check: the table of tasks and points in each lab's README.
+"""handouts.py write|check: the table of tasks in each lab's README, and the table of builds.py.
 
 It is made from the lab's list of claims, stands between `<!-- tasks: begin -->` and
 `<!-- tasks: end -->`, and is never typed.
@@ -7,6 +7,7 @@ It is made from the lab's list of claims, stands between `<!-- tasks: begin -->`
 import sys
 from pathlib import Path
 
+import builds
 import skeletons
 import table
 
@@ -70,7 +71,8 @@ def main(arguments: list) -> int:
         print(__doc__.splitlines()[0], file=sys.stderr)
         return 2
     try:
-        stale = update(ROOT, arguments == ["write"])
+        write = arguments == ["write"]
+        stale = update(ROOT, write) + builds.update(ROOT, write)
     except (skeletons.Refused, table.TableError, OSError) as error:
         print(f"handouts: {error}", file=sys.stderr)
         return 2

@@ -153,7 +153,10 @@ class Runner:
     def build_walls(self, places) -> str:
         """From now on workers run in a sandbox; returns why not all of them can, or nothing."""
         script = self.folder / "sandbox"
-        if reason := sandbox.write(script):
+        built = {program for place in places
+                 for program in self.programs.worker_of(place).parent.glob("*")
+                 if program.name == "worker" or program.suffix == ".so"}
+        if reason := sandbox.write(script, sorted(built)):
             return reason
         self.walls = {"GRADLAB_SANDBOX": str(script)}
         if any(place.lane == "cuda" for place in places):

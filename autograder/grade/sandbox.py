@@ -6,7 +6,10 @@ script that is written here (GRADLAB_SANDBOX). On a GPU its driver needs more th
 sanitizer looks around: there the worker is a process of its own and no more.
 """
 
+import re
+import shlex
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,20 +22,33 @@ SCRIPT = """#!/bin/sh
 folder=$(dirname "$1")
 exec bwrap --unshare-user --unshare-all --uid 65534 --gid 65534 --die-with-parent --new-session \\
     --cap-drop ALL {system} --proc /proc --dev /dev {newer} --tmpfs /tmp \\
-    --ro-bind "$folder" "$folder" --remount-ro / --chdir /tmp -- "$1"
+    {more} --ro-bind "$folder" "$folder" --remount-ro / --chdir /tmp -- "$1"
 """
 
 
 def bound(path: str) -> str:
     """/bin is a link to usr/bin on most systems, and a folder on others."""
-    if Path(path).is_symlink():
+    if path in SYSTEM and Path(path).is_symlink():
         return f"--symlink {Path(path).readlink()} {path}"
-    return f"--ro-bind {path} {path}" if Path(path).exists() else ""
+    return f"--ro-bind {shlex.quote(path)} {shlex.quote(path)}" if Path(path).exists() else ""
 
 
-def write(script: Path) -> str:
-    """Writes the script, and tries it; returns why there can be no walls here, or an empty string.
-    Containers differ in what they let a process do, so only a trial tells."""
+def libraries(programs: list) -> list:
+    """What the programs are linked with and the system's folders do not hold: an OpenBLAS that
+    somebody has built, say."""
+    told = subprocess.run(["ldd", *programs], capture_output=True, text=True, errors="replace",
+                          env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}).stdout
+    found = sorted(set(re.findall(r"(?:=> |^\s+)(/.+) \(0x", told, re.MULTILINE)))
+    return [path for path in found if not path.startswith(tuple(f"{s}/" for s in SYSTEM))]
+
+
+def write(script: Path, programs: list) -> str:
+    """Writes the script for these workers and plug-ins, and tries it; returns why there can be no
+    walls here, or an empty string. Containers differ in what they allow: only a trial tells."""
+    try:
+        more = " ".join(map(bound, libraries(programs) if programs else []))
+    except FileNotFoundError:
+        return "there is no ldd that says which libraries a worker needs"
     system = " ".join(filter(None, map(bound, SYSTEM)))
     reason = ""
     with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
@@ -40,7 +56,8 @@ def write(script: Path) -> str:
         trial.write_text("#!/bin/sh\nexit 0\n")
         trial.chmod(0o755)
         for newer in (NEWER, ""):
-            script.write_text(SCRIPT.format(name=script.name, system=system, newer=newer))
+            script.write_text(SCRIPT.format(name=script.name, system=system, newer=newer,
+                                            more=more))
             script.chmod(0o700)
             try:
                 done = subprocess.run([script, trial], stdin=subprocess.DEVNULL, timeout=20,
@@ -53,3 +70,15 @@ def write(script: Path) -> str:
     if "not found" in reason:
         return "bubblewrap is not installed (apt-get install bubblewrap)"
     return f"bubblewrap does not work here: {reason}"
+
+
+def main() -> int:
+    """For `make doctor`: whether this machine has walls, else why not."""
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
+        reason = write(Path(folder, "sandbox"), [])
+    print(reason or "bubblewrap")
+    return 1 if reason else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

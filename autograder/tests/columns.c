@@ -23,23 +23,30 @@ static const tl_conv2d_geom padded[] = {
     {1, 1, 3, 3, 1, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
     {1, 3, 5, 7, 4, 3, 2, 1, 1, 1, 2, 1, 1, 0, 0}, /* not the same in height and width */
     {1, 2, 6, 5, 2, 2, 3, 1, 1, 0, 2, 1, 1, 0, 0}, /* in one direction */
+    {1, 2, 5, 6, 2, 3, 2, 1, 1, 2, 0, 1, 1, 0, 0}, /* and in the other */
     {1, 1, 4, 3, 2, 2, 2, 1, 1, 4, 5, 1, 1, 0, 0}, /* outputs that see only padding */
     {1, 2, 3, 3, 2, 5, 5, 1, 1, 2, 2, 1, 1, 0, 0}, /* a filter bigger than the image */
     {1, 3, 16, 18, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
 };
 static const tl_conv2d_geom spaced[] = {
     {1, 2, 7, 6, 3, 3, 3, 2, 1, 0, 0, 1, 1, 0, 0},  /* stride 2 in one direction */
+    {1, 2, 6, 9, 3, 2, 3, 1, 2, 0, 0, 1, 1, 0, 0},  /* and in the other */
     {1, 1, 7, 9, 1, 3, 3, 1, 1, 0, 0, 2, 2, 0, 0},  /* dilation 2 */
     {1, 2, 9, 8, 2, 2, 3, 1, 1, 0, 0, 3, 2, 0, 0},  /* not the same in height and width */
+    {1, 2, 5, 8, 2, 2, 3, 1, 1, 0, 0, 1, 2, 0, 0},  /* in one direction */
+    {1, 2, 8, 5, 2, 3, 2, 1, 1, 0, 0, 2, 1, 0, 0},  /* and in the other */
     {1, 2, 9, 11, 3, 3, 2, 2, 3, 3, 1, 2, 3, 0, 0}, /* stride, pad and dilation all differ */
     {1, 3, 8, 7, 2, 1, 1, 3, 2, 0, 0, 1, 1, 0, 0},  /* 1x1, strided */
     {1, 3, 17, 19, 4, 3, 3, 2, 2, 1, 1, 2, 2, 0, 0},
 };
 static const tl_conv2d_geom batched[] = {
-    {2, 1, 3, 3, 1, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},   {3, 2, 5, 4, 3, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},
+    {2, 1, 3, 3, 1, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},
+    {3, 2, 5, 4, 3, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},
     {2, 2, 9, 11, 3, 3, 2, 2, 3, 3, 1, 2, 3, 0, 0}, /* everything at once */
     {7, 1, 3, 4, 1, 3, 1, 1, 1, 1, 0, 1, 1, 0, 0},  /* more images than threads */
     {4, 3, 12, 11, 9, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
+    {67, 2, 3, 2, 1, 2, 2, 1, 1, 1, 0, 1, 1, 0,
+     0}, /* more images than a warp, or two, has threads */
 };
 static const tl_conv2d_geom of_images = {1, 3, 8, 9, 5, 3, 2, 1, 1, 1, 0, 1, 1, 0, 0};
 

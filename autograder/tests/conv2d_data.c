@@ -34,7 +34,9 @@ conv2d_data conv2d_coarse(claim *c, const conv2d_data *d) {
 conv2d_data conv2d_case_data(claim *c, call_target *t, int s) {
     tl_conv2d_geom g = conv2d_shape(c, s / 2);
     if (s % 2 && g.n == 1) return (conv2d_data){.xs = 0};
-    if (s % 2) t->column_bytes = 1;
+    /* one image at a time, or two where that leaves a smaller chunk for the last */
+    size_t image = tl_conv2d_col_rows(&g) * tl_conv2d_col_cols(&g) * sizeof(tl_real);
+    if (s % 2) t->column_bytes = g.n % 2 ? 2 * image : 1;
     return conv2d_draw(c, &g);
 }
 

@@ -20,7 +20,8 @@ conv2d_data conv2d_draw(claim *c, const tl_conv2d_geom *g);
 /* The same inputs with fewer digits: what a TF32 product would have seen. */
 conv2d_data conv2d_coarse(claim *c, const conv2d_data *d);
 
-/* Each geometry with all columns at once and, if it has several images, with one at a time. */
+/* Each geometry with all columns at once and, if it has several images, with one or two at a time.
+ */
 #define FOR_CONV2D_CASES(t, d)                                                                     \
     FOR_TARGETS (t0_)                                                                              \
         for (int s_ = 0; s_ < 2 * CONV2D_SHAPES; s_++)                                             \

@@ -2,6 +2,8 @@
 #ifndef TESTS_CONV2D_SHAPES_H
 #define TESTS_CONV2D_SHAPES_H
 
+#include <stdio.h>
+
 #include "claim.h"
 
 /*  n, c, h, w, k, r, s, stride, pad, dilation (h and w each) */
@@ -24,6 +26,7 @@ static const tl_conv2d_geom conv2d_shapes[] = {
     {8, 8, 16, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* net a's middle; work for threads */
     {1, 5, 5, 37, 3, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* a row off every vector width */
     {1, 64, 5, 5, 70, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* 576 taps, K beyond a tile */
+    {67, 2, 3, 3, 2, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},   /* more images than two warps have threads */
 };
 enum { CONV2D_SHAPES = sizeof conv2d_shapes / sizeof *conv2d_shapes };
 
@@ -38,9 +41,13 @@ static inline tl_conv2d_geom conv2d_shape(claim *c, int s) {
 /* A case of a convolution's operation, with the traits that failures may have in common. */
 static inline void conv2d_case(claim *c, const call_target *t, const char *op,
                                const tl_conv2d_geom *g) {
+    char chunk[40] = "";
+    int images = tl_conv2d_chunk(g, t->column_bytes);
+    if (t->column_bytes)
+        snprintf(chunk, sizeof chunk, ", %s at a time", images == 1 ? "one image" : "two images");
     claim_case(c, t, "%s x[%d,%d,%d,%d] w[%d,%d,%d,%d] stride %d,%d pad %d,%d dilation %d,%d%s", op,
                g->n, g->c, g->h, g->w, g->k, g->c, g->r, g->s, g->stride_h, g->stride_w, g->pad_h,
-               g->pad_w, g->dil_h, g->dil_w, t->column_bytes ? ", one image at a time" : "");
+               g->pad_w, g->dil_h, g->dil_w, chunk);
     claim_trait(c, "dilation", g->dil_h > 1 || g->dil_w > 1);
     claim_trait(c, "stride", g->stride_h > 1 || g->stride_w > 1);
     claim_trait(c, "padding", g->pad_h > 0 || g->pad_w > 0);
@@ -50,6 +57,7 @@ static inline void conv2d_case(claim *c, const call_target *t, const char *op,
     claim_trait(c, "batch", g->n > 1 && !t->column_bytes);
     claim_trait(c, "channels", g->c > 1);
     claim_trait(c, "chunks", g->n > 1 && t->column_bytes);
+    claim_trait(c, "last_chunk", t->column_bytes && g->n % images != 0);
 }
 
 #endif

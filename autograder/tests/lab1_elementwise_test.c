@@ -124,34 +124,51 @@ CLAIM(lab1_elementwise, mul_add_adds_to_what_is_there) {
         }
 }
 
-/* An implementation that clears its output first loses the input. */
-CLAIM(lab1_elementwise, output_may_be_an_input) {
+/* The operands of an operation in place, y and two inputs: which of them are one array. */
+typedef enum shared { Y_IS_A, Y_IS_B, ALL_ARE_ONE } shared;
+static const char *const shared_name[] = {"into its first input", "into its second input",
+                                          "of an array with itself, into it"};
+
+typedef void (*of_two)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
+                       size_t);
+
+/* Elements are treated alone, so the same numbers give the same bits wherever the result goes. */
+static void expect_in_place(claim *c, const call_target *t, const char *name, of_two call,
+                            shared which, bool adds) {
+    enum { N = 37 };
     call_report r;
-    const size_t n = 37;
-    FOR_TARGETS (t) {
-        tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
-        tl_real *in_place = copy_reals(c, a, n);
-        claim_case(c, t, "add into its first input");
-        call_add(t, &r, y, a, b, n);
-        expect_ok(c, &r);
-        call_add(t, &r, in_place, in_place, b, n);
-        expect_ok(c, &r);
-        expect_same_bits(c, "y", in_place, y, SHAPE((int)n));
+    tl_real *a = draw_reals(c, N), *b = which == ALL_ARE_ONE ? a : draw_reals(c, N);
+    tl_real *one = copy_reals(c, which == Y_IS_B ? b : a, N);
+    tl_real *y = adds ? copy_reals(c, one, N) : reals(c, N);
+    claim_case(c, t, "%s %s", name, shared_name[which]);
+    call(t, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
+    expect_ok(c, &r);
+    call(t, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
+    expect_ok(c, &r);
+    expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE(N));
+}
 
-        in_place = copy_reals(c, b, n);
-        claim_case(c, t, "mul into its second input");
-        call_mul(t, &r, y, a, b, n);
-        expect_ok(c, &r);
-        call_mul(t, &r, in_place, a, in_place, n);
-        expect_ok(c, &r);
-        expect_same_bits(c, "y", in_place, y, SHAPE((int)n));
+static void call_scale_of_two(call_where t, call_report *r, tl_real *y, const tl_real *a,
+                              const tl_real *b, size_t n) {
+    (void)b;
+    call_scale(t, r, y, a, n, 0.375);
+}
 
-        in_place = copy_reals(c, a, n);
-        claim_case(c, t, "scale in place");
-        call_scale(t, &r, y, a, n, 0.375);
-        expect_ok(c, &r);
-        call_scale(t, &r, in_place, in_place, n, 0.375);
-        expect_ok(c, &r);
-        expect_same_bits(c, "y", in_place, y, SHAPE((int)n));
-    }
+static void call_axpy_of_two(call_where t, call_report *r, tl_real *y, const tl_real *a,
+                             const tl_real *b, size_t n) {
+    (void)b;
+    call_axpy(t, r, y, a, n, 0.375);
+}
+
+/* Whoever clears the output first, or forms it in two passes, loses an input. */
+CLAIM(lab1_elementwise, output_may_be_an_input) {
+    FOR_TARGETS (t)
+        for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++) {
+            expect_in_place(c, t, "add", call_add, which, false);
+            expect_in_place(c, t, "mul", call_mul, which, false);
+            expect_in_place(c, t, "mul_add", call_mul_add, which, true);
+            if (which != Y_IS_A) continue;
+            expect_in_place(c, t, "scale", call_scale_of_two, which, false);
+            expect_in_place(c, t, "axpy", call_axpy_of_two, which, true);
+        }
 }

@@ -4,8 +4,9 @@
 #include "bound.h"
 #include "expect.h"
 
-static const int shapes[][2] = {{3, 5},   {1, 1},   {1, 9},    {9, 1},    {7, 64},
-                                {65, 10}, {33, 17}, {257, 31}, {31, 257}, {2, 1000}};
+static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
+                                {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},
+                                {3, 2100}, {2100, 3}}; /* more than a block has threads */
 #define FOR_SHAPES(rows, cols)                                                                     \
     for (size_t at_ = 0; at_ < sizeof shapes / sizeof *shapes; at_++)                              \
         for (int rows = shapes[at_][0], cols = shapes[at_][1]; rows; rows = 0)
@@ -19,7 +20,7 @@ static void reduce_case(claim *c, const call_target *t, const char *op, int rows
 static void expect_sum(claim *c, const call_target *t, size_t n) {
     if (!bound_judges(n)) return;
     call_report r;
-    tl_real *x = draw_reals(c, n), y = 0;
+    tl_real *x = draw_reals(c, n), y = 0, again = 0;
     double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
     double rough = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
     claim_case(c, t, "sum of x[%zu]", n);
@@ -29,6 +30,9 @@ static void expect_sum(claim *c, const call_target *t, size_t n) {
     expect_ok(c, &r);
     expect_close(c, "y", &y, &want, bound, SHAPE(1));
     expect_sharp(c, &rough, &want, bound, 1);
+    call_sum(t, &r, &again, x, n); /* threads may come in another order, numbers may not */
+    expect_ok(c, &r);
+    expect_same_bits(c, "y", &again, &y, SHAPE(1));
 }
 
 CLAIM(lab1_reduce, sum_matches_definition) {
@@ -67,7 +71,7 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
     size_t terms = n / outs;
     if (!bound_judges(terms)) return;
     call_report r;
-    tl_real *x = draw_reals(c, n), *y = reals(c, outs);
+    tl_real *x = draw_reals(c, n), *y = reals(c, outs), *again = reals(c, outs);
     double *want = doubles(c, outs), *scale = doubles(c, outs), *coarse = doubles(c, outs);
     oracle(want, scale, widen(c, x, n), rows, cols);
     oracle(coarse, NULL, coarsen(c, widen(c, x, n), n), rows, cols);
@@ -77,6 +81,9 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
     expect_ok(c, &r);
     expect_close(c, "y", y, want, bound, SHAPE((int)outs));
     expect_sharp(c, coarse, want, bound, outs);
+    call(t, &r, again, x, rows, cols);
+    expect_ok(c, &r);
+    expect_same_bits(c, "y", again, y, SHAPE((int)outs));
 }
 
 CLAIM(lab1_reduce, sum_rows_matches_definition) {

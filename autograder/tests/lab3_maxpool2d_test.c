@@ -8,19 +8,24 @@
 
 /* n, c, h, w, r, s, stride, pad */
 static const tl_pool2d_geom shapes[] = {
-    {2, 3, 7, 6, 3, 2, 2, 1, 1, 0, 0, 0},   /* nothing is square, windows overlap */
-    {2, 2, 5, 9, 2, 3, 3, 2, 1, 2, 0, 0},   /* pad in both directions, stride > window */
-    {3, 2, 6, 6, 2, 2, 2, 2, 0, 0, 0, 0},   /* as in the nets */
+    {2, 3, 7, 6, 3, 2, 2, 1, 1, 0, 0, 0}, /* nothing is square, windows overlap */
+    {2, 2, 5, 9, 2, 3, 3, 2, 1, 2, 0, 0}, /* pad in both directions, stride > window */
+    {3, 2, 6, 6, 2, 2, 2, 2, 0, 0, 0, 0}, /* as in the nets */
+    {2, 2, 6, 5, 2, 2, 2, 2, 1, 0, 0, 0}, /* nearly so: with padding, in one direction */
+    {1, 2, 5, 6, 2, 2, 2, 2, 0, 1, 0, 0}, /* and in the other */
+    {2, 1, 4, 5, 2, 2, 2, 1, 0, 0, 0, 0}, /* windows side by side, but overlapping in one */
+    {1, 2, 5, 4, 2, 2, 1, 2, 0, 0, 0, 0},
     {1, 2, 7, 7, 2, 2, 2, 2, 0, 0, 0, 0},   /* the last row and column are dropped */
     {2, 1, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0},   /* every pixel in up to nine windows */
     {1, 2, 3, 2, 5, 4, 1, 1, 2, 2, 0, 0},   /* a window bigger than the image */
     {2, 3, 4, 5, 1, 1, 1, 1, 0, 0, 0, 0},   /* 1x1: a copy */
     {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   /* one number */
     {5, 1, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0},   /* one window per image */
+    {67, 2, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0},  /* more images than two warps have threads */
     {4, 9, 32, 32, 2, 2, 2, 2, 0, 0, 0, 0}, /* work for several threads, twice */
     {3, 7, 20, 31, 3, 3, 1, 1, 1, 1, 0, 0},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 2 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 3 };
 
 #define FOR_SHAPES(g)                                                                              \
     for (int s_ = 0; s_ < SHAPES; s_++)                                                            \
@@ -68,6 +73,9 @@ CLAIM(lab3_maxpool2d, padding_loses_against_negative_numbers) {
         FOR_SHAPES (g) {
             tl_real *x = draw_between(c, tl_pool2d_x_size(&g), -3, -1);
             expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) /* they differ in the last digits */
+                x[i] = (tl_real)(-1 - draw_int(c, 0, 999) * 2.0 * TL_REAL_ROUNDOFF);
+            expect_forward(c, t, &g, x);
             for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -TL_REAL_MAX;
             expect_forward(c, t, &g, x);
             for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -(tl_real)INFINITY;
@@ -110,7 +118,7 @@ CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
             for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
             oracle_maxpool2d_fwd(y, argmax, x, &g);
             tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
-            tl_real *dx = copy_reals(c, before, n);
+            tl_real *dx = copy_reals(c, before, n), *again = copy_reals(c, before, n);
             double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
             double *dy_d = widen(c, dy, outs);
             oracle_maxpool2d_bwd(want, scale, dy_d, argmax, &g);
@@ -126,6 +134,10 @@ CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g.n, g.c, g.h, g.w));
             expect_sharp(c, rough, want, bound, n);
+            /* threads may come in another order, numbers may not */
+            call_maxpool2d_bwd(t, &r, again, dy, argmax, &g);
+            expect_ok(c, &r);
+            expect_same_bits(c, "dx", again, dx, AXES("nchw", g.n, g.c, g.h, g.w));
         }
 }
 
@@ -214,5 +226,16 @@ CLAIM(lab3_maxpool2d, nothing_waits_for_the_device) {
         tl_pool2d_geom g = batch_of(c, 2);
         expect_forward(c, &recorded, &g, draw_reals(c, tl_pool2d_x_size(&g)));
         run_backward(c, &recorded, &g);
+    }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab3_maxpool2d, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        tl_pool2d_geom g = {2, 2, 9, 8, 3, 3, 1, 1, 1, 1, 0, 0}; /* a pixel wins up to nine times */
+        if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+        expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+        run_backward(c, t, &g);
     }
 }

@@ -6,15 +6,18 @@
 #include "launches.h"
 #include "numeric.h"
 
+#include <string.h>
+
 #ifdef TL_REAL_DOUBLE
 #define SMALLEST_NORMAL DBL_MIN
 #else
 #define SMALLEST_NORMAL FLT_MIN
 #endif
 
-static const int shapes[][2] = {{3, 5}, {1, 10}, {7, 2}, {4, 1}, {65, 10}, {2, 100}, {307, 10}};
-/* the last has work for several threads */
-enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 1 };
+static const int shapes[][2] = {{3, 5},   {1, 10},  {7, 2},    {4, 1},
+                                {65, 10}, {2, 100}, {2, 1100}, {307, 10}};
+/* more classes than a block has threads; work for several threads of the cpu */
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 2 };
 
 typedef struct softmax_data {
     int rows, classes;
@@ -61,7 +64,7 @@ static softmax_data define(claim *c, tl_real *logits, int32_t *label, int rows, 
 
 static void expect_forward(claim *c, const call_target *t, const softmax_data *d, tl_real *prob) {
     call_report r;
-    tl_real loss = 0, *row_loss = reals(c, (size_t)d->rows);
+    tl_real loss = 0, again = 0, *row_loss = reals(c, (size_t)d->rows);
     claim_case(c, t, "softmax_xent_fwd of logits[%d,%d]", d->rows, d->classes);
     claim_trait(c, "batch", d->rows > 1);
     claim_trait(c, "large", d->rows * d->classes > 1000);
@@ -70,6 +73,10 @@ static void expect_forward(claim *c, const call_target *t, const softmax_data *d
     expect_close(c, "prob", prob, d->prob, d->prob_bound, AXES("nk", d->rows, d->classes));
     expect_close(c, "row_loss", row_loss, d->row_loss, d->row_bound, AXES("n", d->rows));
     expect_close(c, "loss", &loss, &d->loss, &d->loss_bound, SHAPE(1));
+    /* threads may come in another order, numbers may not */
+    call_softmax_xent_fwd(t, &r, &again, row_loss, prob, d->logits, d->label, d->rows, d->classes);
+    expect_ok(c, &r);
+    expect_same_bits(c, "loss", &again, &loss, SHAPE(1));
 }
 
 static void expect_case(claim *c, const call_target *t, tl_real *logits, int rows, int classes) {
@@ -227,5 +234,43 @@ CLAIM(lab3_softmax_xent, nothing_waits_for_the_device) {
     FOR_TARGETS (t) {
         call_target recorded = launches_recorded(t);
         expect_both(c, &recorded, 5, NULL, NULL);
+    }
+}
+
+/* The host cannot look at labels in device memory without waiting: there a label outside of the
+ * classes is never an index, and makes its loss NaN. On the cpu it is refused. */
+CLAIM(lab3_softmax_xent, a_label_outside_is_no_index) {
+    enum { ROWS = 3, CLASSES = 4 };
+    static const int32_t outside[] = {CLASSES, -1, 2000000000, -2000000000};
+    FOR_TARGETS (t)
+        for (int k = 0; k < 4; k++) {
+            call_report r;
+            tl_real *logits = draw_reals(c, ROWS * CLASSES), loss, row_loss[ROWS];
+            tl_real *prob = reals(c, ROWS * CLASSES);
+            int32_t *label = draw_labels(c, ROWS, CLASSES);
+            softmax_data d = define(c, logits, label, ROWS, CLASSES);
+            label[1] = outside[k];
+            claim_case(c, t, "softmax_xent_fwd of logits[%d,%d], a label is %d", ROWS, CLASSES,
+                       (int)outside[k]);
+            call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, logits, label, ROWS, CLASSES);
+            if (strcmp(t->device, "cpu") == 0) {
+                expect_status(c, &r, TL_EINVAL);
+                continue;
+            }
+            expect_ok(c, &r);
+            expect_close(c, "prob", prob, d.prob, d.prob_bound, AXES("nk", ROWS, CLASSES));
+            expect_true(c, isnan(row_loss[1]) && isnan(loss), "row_loss[1] is %g, the loss is %g",
+                        (double)row_loss[1], (double)loss);
+            row_loss[1] = (tl_real)d.row_loss[1];
+            expect_close(c, "row_loss", row_loss, d.row_loss, d.row_bound, AXES("n", ROWS));
+        }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab3_softmax_xent, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        expect_both(c, t, 37, NULL, NULL);
+        expect_case(c, t, draw_between(c, 2 * 70, -4, 4), 2, 70);
     }
 }

@@ -24,12 +24,13 @@ static tl_real *draw_weights(claim *c, size_t n, int which, int in, int out, uin
 }
 
 CLAIM(lab4_init, moments_are_those_of_the_formula) {
-    static const int fans[][2] = {{27, 72}, {2048, 256}, {1, 1}, {10, 1000}};
+    static const int fans[][2] = {
+        {27, 72}, {2048, 256}, {1, 1}, {10, 1000}, {2000000000, 1500000000}};
     for (int which = 0; which < KINDS; which++)
-        for (int f = 0; f < 4; f++) {
+        for (int f = 0; f < 5; f++) {
             int in = fans[f][0], out = fans[f][1];
             bool uniform = which == HE_UNIFORM || which == XAVIER_UNIFORM;
-            double variance = 2.0 / (which <= HE_UNIFORM ? in : in + out), n = N;
+            double variance = 2.0 / (which <= HE_UNIFORM ? in : (double)in + out), n = N;
             double kurtosis = uniform ? 1.8 : 3, mean = 0, second = 0, fourth = 0, lag = 0;
             tl_real *w = draw_weights(c, N, which, in, out, draw_bits(c), 3);
             for (int i = 0; i < N; i++) {

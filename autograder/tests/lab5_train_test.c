@@ -189,6 +189,8 @@ CLAIM(lab5_train, two_epochs_are_their_steps) {
         tl_real *out = RUN(c, t, &k, "two epochs", FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
                            TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
         replay_steps(c, t, &k, 2);
+        const double count = (double)k.count; /* first, for it says most */
+        expect_equal(c, "images counted", out + FLAT + 2, &count, SHAPE(1));
         expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
         expect_sums(c, out + FLAT, &k);
         const double position[] = {2, 0, 2 * STEPS};
@@ -208,15 +210,17 @@ CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
     }
 }
 
-/* In order, uncropped, every image once; neither weights nor position move. */
+/* In order, uncropped, every image once; neither weights nor position move. Twice: the second time
+ * the sums of the first are there. */
 CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
     FOR_TARGETS (t)
         for (int which = 0; which < 2; which++) {
             course k = draw_course(c);
             const tl_device_split *split = which ? &k.test : &k.train;
             tl_real *out =
-                RUN(c, t, &k, which ? "evaluation of the test set" : "evaluation", FLAT + 6,
-                    TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+                RUN(c, t, &k, which ? "two evaluations of the test set" : "two evaluations",
+                    FLAT + 9, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
+                    TRAIN_EVALUATE, which);
             for (int first = 0; first < (int)split->count; first += BATCH) {
                 const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
                 int left = (int)split->count - first;
@@ -229,6 +233,7 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
             const double start[] = {0, 0, 0};
             expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
+            expect_same_bits(c, "the second evaluation", out + 6 + FLAT, out, SHAPE(3));
         }
 }
 

@@ -1,5 +1,5 @@
-"""Faults made on purpose around a training run: each ends in one clear line and exit status 1 (or in
-nothing at all, where it must not matter), and leaves what was saved before as it was.
+"""Faults made on purpose around a training run. Each ends in one clear line and exit status 1, or
+in nothing at all where it must not matter, and leaves what was saved before as it was.
 """
 
 import concurrent.futures
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from small_mounts import Mount
-from training_runs import (epochs, expect_one_line, files, final_state, finish, run, sections, start,
-                           state_after, uninterrupted, wait_for_checkpoint)
+from training_runs import (epochs, expect_one_line, files, final_state, finish, run, sections,
+                           start, state_after, uninterrupted, wait_for_checkpoint)
 
 CHECKPOINT_BYTES = 4_300_000  # about: net a with momentum
 
@@ -101,6 +101,14 @@ def test_standard_output_that_is_full_is_no_success(tmp_path):
         status, errors = finish(start(out, stdout=full))
     expect_one_line(status, errors, "standard output", out / "train.jsonl")
     assert (out / "checkpoint").read_bytes() == final_state()
+
+
+def test_what_is_printed_to_closed_streams_goes_into_no_file(tmp_path):
+    out = tmp_path / "out"
+    process = start(out, before=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
+    assert finish(process) == (0, "")
+    assert (out / "checkpoint").read_bytes() == final_state()
+    assert epochs(out) == epochs(uninterrupted()[0])
 
 
 def test_a_data_set_that_does_not_fit_is_not_left_half_drawn(tmp_path, say):
@@ -219,8 +227,8 @@ def test_a_clock_that_goes_back_an_hour_at_a_time_changes_no_result(tmp_path):
 
 
 def damaged_files(whole: bytes) -> dict:
-    """name -> (content, a word of the line). Every boundary and field of every section is damaged in
-    checkpoint_damage_test.c; here it is the program that must say so."""
+    """name -> (content, a word of the line). Every boundary and field of every section is damaged
+    in checkpoint_damage_test.c; here it is the program that must say so."""
     found = sections(whole)
     at, begin, end, name = found[len(found) // 2]
     cases = {f"cut before {name}": (whole[:at], "ends beyond the file"),
@@ -252,7 +260,8 @@ def test_every_damaged_checkpoint_is_refused_and_left_as_it_is(tmp_path):
         path.write_bytes(content)
         status, errors = finish(start(out, f"RESUME={path}"))
         try:
-            expect_one_line(status, errors, path, word, "use a copy" if "version" not in name else "")
+            mend = "write it again" if "version" in name else "use a copy"
+            expect_one_line(status, errors, path, word, mend)
             assert path.read_bytes() == content and not out.exists()
         except AssertionError as error:
             return f"{name}: {error}"

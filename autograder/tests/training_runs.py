@@ -91,7 +91,7 @@ def final_state() -> bytes:
 
 
 def epochs(out: Path) -> dict:
-    """epoch -> its losses; the last line of an epoch counts, for a kill may come behind the first."""
+    """epoch -> its losses; the last line of an epoch counts: a kill may come behind the first."""
     lines = [json.loads(line) for line in (out / "train.jsonl").read_text().splitlines()]
     return {line["epoch"]: (line["train_loss"], line["test_loss"], line["test_acc"])
             for line in lines if line["kind"] == "epoch"}

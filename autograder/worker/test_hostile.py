@@ -48,7 +48,7 @@ EVERYWHERE = ["crashes", "exits", "floods", "loops", "writes_garbage"]
 FOLDER = tempfile.TemporaryDirectory(prefix="gradlab-")
 WALLS = Path(FOLDER.name, "sandbox")
 PLACES = {"process": {}}
-if not sandbox.write(WALLS):
+if not sandbox.write(WALLS, []):
     PLACES["walls"] = {"GRADLAB_SANDBOX": str(WALLS)}
 
 

@@ -54,7 +54,9 @@ HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment
 	-tsan-instrument-func-entry-exit=0)
 # $(1): a C++ compiler by any name
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
-HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_$f)
+# (... and should fortification be switched on again behind these flags, it calls __memcpy_chk)
+HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_$f \
+	--redefine-sym __$f_chk=hc_check_$f_chk)
 
 hostcuda_q := $(if $(V),,@)
 hostcuda_say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')

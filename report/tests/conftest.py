@@ -43,8 +43,10 @@ class Lab:
         return line | fields
 
     def compared(self, program, device="cpu", /, **fields):
-        return self.common(False, device, program=program, busy=0.01,
-                           ours_run={"sources": CODE + BUILD, "real": "float"}, **fields)  # fmt: skip
+        ours = {"program": "bench", "sources": CODE + BUILD, "real": "float"}
+        return self.common(
+            False, device, program=program, busy=0.01, ours_run=ours, rungs="all", **fields
+        )
 
     def training(self, net="a", seeds=(1, 2), epochs=3, device="cpu"):
         lines = []
@@ -54,59 +56,75 @@ class Lab:
                            "momentum": 0, "nesterov": 0, "wd": 0, "sched": "cosine", "aug": "none",
                            "limit": 0}  # fmt: skip
                 own = options if ours else {"options": options}
-                lines.append(
-                    self.common(ours, device, kind="run", **{"net": net, **own}) | {"seed": seed}
-                )
+                run = self.common(ours, device, kind="run", **{"net": net, **own})
+                lines.append(run | {"seed": seed})
                 for i in range(epochs):
                     shift = 0.001 * seed + 0.0007 * ours + 0.01 * i
-                    lines.append(self.common(
-                        ours, device, kind="epoch", net=net, epoch=i + 1, train_loss=1.6213 - 9 * shift,
-                        train_acc=0.41 + shift, test_loss=1.4731 - 7 * shift, test_acc=0.5137 + shift,
-                        train_s=4.837 + 3 * shift + 5 * (not ours), eval_s=0.3,
-                        images_per_s=50000 / (4.837 + 3 * shift + 5 * (not ours))) | {"seed": seed})  # fmt: skip
+                    seconds = 4.837 + 3 * shift + 5 * (not ours)
+                    epoch = self.common(
+                        ours, device, kind="epoch", net=net, epoch=i + 1, train_s=seconds,
+                        train_loss=1.6213 - 9 * shift, train_acc=0.41 + shift,
+                        test_loss=1.4731 - 7 * shift, test_acc=0.5137 + shift, eval_s=0.3,
+                        images_per_s=50000 / seconds,
+                    )  # fmt: skip
+                    lines.append(epoch | {"seed": seed})
         return lines
 
     def operations(self, device="cpu"):
         modes = ("eager", "graph") if device == "cuda" else ("eager",)
-        cases = [("batch", n, 3, 8, 32) for n in (1, 4, 8)] + [
-            ("size", 8, 3, 8, h) for h in (8, 16)
-        ]
+        cases = [("batch", n, 3, 8, 32) for n in (1, 4, 8)]
+        cases += [("size", 8, 3, 8, h) for h in (8, 16)]
         cases += [("channels", 8, 3, 8, 32), ("channels", 8, 8, 16, 32), ("long", 8, 3, 8, 32)]
         lines = []
         for i, (series, n, c, k, h) in enumerate(cases):
             for mode in modes:
                 t = 1e-5 * (3 + i) / (1 + (mode == "graph"))
                 lines.append(self.compared(
-                    "baseline/bench_ops.py", device, kind="bench_op", op="conv2d", series=series, mode=mode,
-                    n=n, c=c, k=k, h=h, repeats=50, rungs="all", ours=figures(t), twin=figures(2.13 * t),
-                    ratio=figures(0.4694836), **{"pass": "fwd+bwd"}))  # fmt: skip
+                    "baseline/bench_ops.py", device, kind="bench_op", op="conv2d", series=series,
+                    mode=mode, n=n, c=c, k=k, h=h, repeats=50, ours=figures(t),
+                    twin=figures(2.13 * t), ratio=figures(0.4694836), **{"pass": "fwd+bwd"},
+                ))  # fmt: skip
         lines.append(self.compared("baseline/bench_ops.py", device, kind="peak", dataset="random",
                                    flops_per_s=2.3e11, bytes_per_s=4.1e10))  # fmt: skip
         return lines
 
     def rest(self, device="cpu"):
-        lines = [self.common(True, device, kind="profile", net="a", op=op, within="", calls=200, seconds=s,
-                             bytes=1e9, flops=3e9, steps=100, batch=64, wall_s=1.0)
-                 for op, s in (("conv2d_fwd", 0.123), ("relu_fwd", 0.0456))]  # fmt: skip
-        lines.append(self.common(False, device, kind="profile", net="a", op="aten::mm", within="", calls=400,
-                                 seconds=0.2, steps=100, batch=64, program="baseline/profile_step.py"))  # fmt: skip
+        """Profiles, predictions, and steps on this device."""
+        common = {"kind": "profile", "net": "a", "within": "", "batch": 64, "steps": 100}
+        lines = [
+            self.common(True, device, op=op, calls=200, seconds=s, bytes=1e9, flops=3e9, **common)
+            for op, s in (("conv2d_fwd", 0.123), ("relu_fwd", 0.0456))
+        ]
+        twin = {"op": "aten::mm", "calls": 400, "seconds": 0.2}
+        twin["program"] = "baseline/profile_step.py"
+        lines.append(self.common(False, device, **twin, **common))
         lines.append(self.common(
-            True, device, kind="predictions", program="predict", net="a", accuracy=0.6437, images=10000,
-            confusion=[60 + i for i in range(100)], wrong_index=[3], wrong_label=[1], wrong_guess=[2],
-            wrong_prob=[0.9], filter_shape=[8, 3, 3, 3], filters=[0.01 * i - 1 for i in range(216)]))  # fmt: skip
-        if device == "cpu":
-            for batch in (64, 512):
-                lines.append(self.compared(
-                    "baseline/bench_step.py", kind="bench_step", net="a", batch=batch, images=6400,
-                    ours=figures(0.4567), twin=figures(0.9876), ratio=figures(0.46243), twin_layout="nchw",
-                    twin_threads=2))  # fmt: skip
-        else:
-            lines.append(self.compared(
-                "baseline/bench_gpu.py", device, kind="bench_gpu", net="a", batch=64, ratio=2.0713,
-                best_rival="graph, nchw", times={"ours": figures(89.914), "eager, nchw": figures(1133.98),
-                "graph, nchw": figures(186.24)}, ours_peak_bytes=17039360,
-                rival_peak_bytes={"graph, nchw": 73400320}))  # fmt: skip
-        return lines
+            True, device, kind="predictions", program="predict", net="a", accuracy=0.6437,
+            images=10000, confusion=[60 + i for i in range(100)], wrong_index=[3], wrong_label=[1],
+            wrong_guess=[2], wrong_prob=[0.9], filter_shape=[8, 3, 3, 3],
+            filters=[0.01 * i - 1 for i in range(216)],
+        ))  # fmt: skip
+        return lines + (self.cpu_steps() if device == "cpu" else [self.gpu_steps()])
+
+    def cpu_steps(self):
+        return [self.compared(
+            "baseline/bench_step.py", kind="bench_step", net="a", batch=batch, images=6400,
+            ours=figures(0.4567), twin=figures(0.9876), ratio=figures(0.46243), twin_threads=2,
+            twin_layout="nchw", ours_peak_bytes=30199808, twin_peak_bytes=12163481,
+        ) for batch in (64, 512)]  # fmt: skip
+
+    def gpu_steps(self):
+        times = {
+            "ours": figures(89.914),
+            "eager, nchw": figures(1133.98),
+            "graph, nchw": figures(186.24),
+            "tf32 compile+graph, nchw": figures(171.3),
+        }
+        return self.compared(
+            "baseline/bench_gpu.py", "cuda", kind="bench_gpu", net="a", batch=64, ratio=2.0713,
+            best_rival="graph, nchw", times=times, ours_peak_bytes=17039360,
+            rival_peak_bytes={"graph, nchw": 73400320},
+        )  # fmt: skip
 
     def write(self, lines, name="results/local/all.jsonl", end="\n"):
         path = self.root / name

@@ -1,8 +1,10 @@
 """The whole way, from lines to the words of a PDF."""
 
 import json
+import math
 import re
 import shutil
+import statistics
 import subprocess
 
 import build
@@ -20,8 +22,9 @@ def text_of(pdf):
 
 def squeezed(text):
     """Without what a typesetter may change: spaces, and the forms of dashes and letters."""
-    for old, new in (("\u2013", "-"), ("\u2212", "-"), ("\ufb01", "fi"), ("\ufb02", "fl"), ("\ufb00", "ff"),
-                     ("\u03bc", "\u00b5"), ("\u2192", "->"), ("\u2019", "'")):  # fmt: skip
+    same = {"\u2013": "-", "\u2212": "-", "\ufb01": "fi", "\ufb02": "fl", "\ufb00": "ff"}
+    same |= {"\u03bc": "\u00b5", "\u2192": "->", "\u2019": "'"}
+    for old, new in same.items():
         text = text.replace(old, new)
     return re.sub(r"\s", "", text)
 
@@ -29,23 +32,25 @@ def squeezed(text):
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_every_value_on_the_page_is_the_number_of_its_line(lab, device):
     lab.write(lab.everything(device))
-    pdf = lab.build()
-    page = squeezed(text_of(pdf))
+    page = squeezed(text_of(lab.build()))
     ledger = json.loads((lab.root / "out/tex/values.json").read_text())
     rows = [entry for entry in ledger if "row" in entry]
     assert len(rows) > 15
     for entry in rows:
         row = squeezed("".join(cell["text"] for cell in entry["row"]))
         assert row in page, f"{entry['table']}: {row}"
-        for cell in entry["row"]:
-            check_number(lab, cell)
+    cells = [cell for entry in rows for cell in entry["row"] if "raw" in cell]
+    cells += [entry for entry in ledger if "value" in entry]
+    cells = [cell for cell in cells if cell["text"] != units.DASH]
+    for cell in cells:
+        check_text(cell)
+    traced = [cell for cell in cells if comes_from_its_line(lab, cell)]
+    assert len(traced) > 0.9 * len([cell for cell in cells if cell["source"]])
     assert "??" not in page and "STALE" not in page
 
 
-def check_number(lab, cell):
-    """The text says what the number says, to the last digit; and a plain source holds that number."""
-    if "raw" not in cell or cell["text"] == units.DASH or "/" in cell["text"]:
-        return
+def check_text(cell):
+    """The text says what the numbers say, to its last digit."""
     shown = re.findall(r"\d+(?:\.\d+)?", cell["text"])
     assert len(shown) == len(cell["raw"])
     for text, raw in zip(shown, cell["raw"]):
@@ -53,13 +58,33 @@ def check_number(lab, cell):
         decimals, number = len(text.partition(".")[2]), float(text)
         unit = 10.0**-decimals if decimals or number < 1000 else 10.0 ** (len(text) - 3)
         assert abs(number - raw / cell["scale"]) <= 0.5001 * unit, cell
-    match = re.fullmatch(r"(\S+):(\d+) ([\w.]+)", cell.get("source", ""))
-    if match:
-        value = json.loads((lab.root / match[1]).read_text().splitlines()[int(match[2]) - 1])
-        for name in match[3].split("."):
-            value = value[name]
-        first = value["median"] if isinstance(value, dict) else value
-        assert first == cell["raw"][0]
+
+
+# "file:3 field", "file:3, file:9 field" (their mean), "file:3 field / other.median"
+_SOURCE = re.compile(r"((?:\S+:\d+(?:, )?)+) ([^/]+?)(?: / ([^/]+))?")
+
+
+def comes_from_its_line(lab, cell):
+    """Whether the source can be looked up; if so its number must be the cell's."""
+    match = _SOURCE.fullmatch(cell["source"])
+    if not match or "sum of" in cell["source"]:
+        return False
+    lines = []
+    for place in match[1].split(", "):
+        path, _, number = place.rpartition(":")
+        lines.append(json.loads((lab.root / path).read_text().splitlines()[int(number) - 1]))
+    values = [look_up(line, match[2]) / look_up(line, match[3] or "1") for line in lines]
+    assert math.isclose(statistics.fmean(values), cell["raw"][0], rel_tol=1e-12), cell
+    return True
+
+
+def look_up(line, name):
+    """A field by its path, of a timing its median; or the number that stands there."""
+    if re.fullmatch(r"[\d.e+-]+", name):
+        return float(name)
+    for part in name.split("."):
+        line = line[part]
+    return line["median"] if isinstance(line, dict) else line
 
 
 def test_equal_results_give_equal_bytes(lab):
@@ -101,6 +126,24 @@ def test_an_operation_that_is_not_written_yet_is_a_gap(lab):
     path.write_text('{"operations": "bench_ops: conv2d_fwd is not implemented"}')
     text = text_of(lab.build())
     assert "not implemented yet" in re.sub(r"\s+", " ", text)
+
+
+def test_scores_and_errors_of_claims_are_shown(lab):
+    claims = [{"claim": f"c{i}", "verdict": "pass", "worst": 10.0**-i} for i in range(1, 5)]
+    claims.append({"claim": "bad", "verdict": "fail", "worst": 7.0})
+    claims.append({"claim": "exact", "verdict": "pass"})  # compares nothing
+    document = {
+        "schema": "gradlab-grade/1", "lab": 2, "title": "im2col_convolution", "seed": 7,
+        "score": {"points": 87, "max": 100, "extra": 3, "extra_max": 5}, "devices": ["cpu"],
+        "claims": claims,
+    }  # fmt: skip
+    path = lab.root / "build/grade/lab2/grade.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(document))
+    lab.write(lab.everything())
+    text = re.sub(r"\s+", " ", text_of(lab.build()))
+    assert "2 im2col_convolution 87/100 3/5" in text
+    assert "Errors of 5 claims" in text
 
 
 @pytest.mark.parametrize("lines", [[], ["{"]])

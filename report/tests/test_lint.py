@@ -34,9 +34,11 @@ def test_a_name_that_no_result_has_is_found_with_its_line(tmp_path):
 
 
 @pytest.mark.parametrize("row, bad", [
-    ("Overfull \\hbox (12.3pt too wide) in paragraph", True), ("Overfull \\hbox (0.4pt too wide)", False),
+    ("Overfull \\hbox (12.3pt too wide) in paragraph", True),
+    ("Overfull \\hbox (0.4pt too wide)", False),
     ("LaTeX Warning: Reference `tab:x' on page 3 undefined", True),
-    ("Missing character: There is no \u738b in font ec", True), ("Underfull \\hbox (badness 10000)", False),
+    ("Missing character: There is no \u738b in font ec", True),
+    ("Underfull \\hbox (badness 10000)", False),
 ])  # fmt: skip
 def test_what_the_reader_would_see_in_the_log(row, bad):
     assert bool(lint.LOG_FAULT.search(row)) == bad

@@ -73,3 +73,19 @@ def test_a_grade_of_another_form_is_left_out(lab):
     path.write_text('{"schema": "gradlab-grade/9"}')
     results = read(lab)
     assert results.grades == [] and any("gradlab-grade/9" in note for note in results.notes)
+
+
+def grade(lab, name, points, time, number=1):
+    path = lab.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    score = {"points": points, "max": 100}
+    document = {"schema": "gradlab-grade/1", "lab": number, "time": time, "score": score}
+    path.write_text(json.dumps(document))
+
+
+def test_of_each_lab_the_latest_grade_counts(lab):
+    grade(lab, "results/local/grade-lab1.json", 90, "2026-11-20T10:00:00Z")
+    grade(lab, "build/grade/lab1/grade.json", 100, "2026-11-21T10:00:00Z")
+    grade(lab, "results/local/grade-lab2.json", 80, "2026-11-22T10:00:00Z", number=2)
+    points = {d["lab"]: d["score"]["points"] for _, d in read(lab).grades}
+    assert points == {1: 100, 2: 80}

@@ -175,7 +175,7 @@ class Stage:
         monkeypatch.setattr(grade, "gate", gate)
         monkeypatch.setattr(grade.machine, "cpu_factor", lambda folder: 1.0)  # (has its own test)
         monkeypatch.setattr(grade.document, "version", lambda: "a version")
-        monkeypatch.setattr(grade.runs.sandbox, "write", lambda script: self.no_walls)
+        monkeypatch.setattr(grade.runs.sandbox, "write", lambda script, programs: self.no_walls)
         self.write("lab9.toml", LAB)
         for real in ("float", "double"):
             self.program(f"build/{real}/grader", GRADER.format(

@@ -1,4 +1,4 @@
-"""The machine's factor, and an interrupt that leaves nothing running."""
+"""The machine's factor, an interrupt that leaves nothing running, and where programs lie."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import sys
 import time
 
 import machine
+import pytest
 import runs
 from conftest import FOLDER
 
@@ -72,3 +73,15 @@ finally:
 
 def test_a_filter_names_tests_exactly():
     assert runs.filter_of(["lab2_im2col/a", "lab2_col2im/b"]) == "@(lab2_im2col/a|lab2_col2im/b)"
+
+
+@pytest.mark.parametrize("suffix, build, grader, worker", [
+    ("", "", "float", "float"), ("", "check", "float", "float-check"),
+    ("-san", "", "float-san", "float-san"), ("-san", "check", "float", "float-check"),
+    ("-check", "", "float", "float-check"), ("-check", "check", "float", "float-check"),
+    ("-debug", "", "float-debug", "float-debug")])
+def test_grader_and_worker_lie_where_make_has_built_them(suffix, build, grader, worker):
+    programs = runs.Programs("build/{mode}/grader", "build/{mode}/lab2/{variant}/worker", suffix)
+    place = runs.Place("only-im2col", "hostcuda", "float", build)
+    assert str(programs.grader_of(place)) == f"build/{grader}/grader"
+    assert str(programs.worker_of(place)) == f"build/{worker}/lab2/only-im2col/worker"

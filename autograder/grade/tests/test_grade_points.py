@@ -264,3 +264,13 @@ def test_json_is_the_document(stage, capsys):
     out = capsys.readouterr()
     assert json.loads(out.out)["score"]["points"] == 100
     assert out.err.rstrip().endswith("extra 5/5")
+
+
+def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
+    stage.says["lab9_one/first@cpu"] = {"worst": 0.125}
+    stage.says["lab9_one/first@hostcuda"] = {"worst": 0.25}
+    stage.says["lab9_two/bonus"] = fail(worst="nan")
+    assert stage.grade() == 0
+    worst = {(c["claim"], c["half"]): c.get("worst") for c in stage.result()["claims"]}
+    assert worst["one/first", "c"] == 0.125 and worst["one/first", "cuda"] == 0.25
+    assert worst["two/bonus", "c"] is None

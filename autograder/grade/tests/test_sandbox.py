@@ -15,12 +15,12 @@ def script_of(folder, monkeypatch, bwrap: str) -> tuple:
     (programs / "bwrap").write_text(f"#!/bin/sh\n{bwrap}\n")
     (programs / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    return folder / "sandbox", sandbox.write(folder / "sandbox")
+    return folder / "sandbox", sandbox.write(folder / "sandbox", [])
 
 
 def test_a_machine_without_bubblewrap_is_told_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert "apt-get install bubblewrap" in sandbox.write(tmp_path / "sandbox")
+    assert "apt-get install bubblewrap" in sandbox.write(tmp_path / "sandbox", [])
 
 
 def test_what_bubblewrap_says_is_the_reason(tmp_path, monkeypatch):
@@ -37,7 +37,7 @@ def test_an_older_bubblewrap_is_asked_for_less(tmp_path, monkeypatch):
 
 def test_walls_are_built_or_it_is_said_why_not(tmp_path):
     script = tmp_path / "sandbox"
-    reason = sandbox.write(script)
+    reason = sandbox.write(script, [])
     if reason:
         assert reason.startswith(("bubblewrap ", "bwrap "))
         return
@@ -59,11 +59,27 @@ kill -9 $$
     assert not (tmp_path / "w/x").exists()
 
 
+def test_a_library_of_ones_own_is_let_in(tmp_path):
+    own = tmp_path / "own folder"
+    own.mkdir()
+    (tmp_path / "w").mkdir()
+    (own / "mine.c").write_text("int mine(void) { return 7; }\n")
+    (own / "main.c").write_text("int mine(void); int main(void) { return mine(); }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", own / "libmine.so", own / "mine.c"],
+                   check=True)
+    subprocess.run(["gcc", "-o", tmp_path / "w/worker", own / "main.c", own / "libmine.so",
+                    f"-Wl,-rpath,{own}"], check=True)
+    script = tmp_path / "sandbox"
+    assert sandbox.libraries([tmp_path / "w/worker"]) == [str(own / "libmine.so")]
+    if not sandbox.write(script, [tmp_path / "w/worker"]):
+        assert subprocess.run([script, tmp_path / "w/worker"]).returncode == 7
+
+
 @pytest.mark.parametrize("lane, suffix, words", [
     ("cpu", "", ""), ("hostcuda", "-check", ""), ("cuda", "", "driver of a GPU"),
     ("cpu", "-san", "sanitizer")])
 def test_a_gpu_and_a_sanitizer_have_no_walls(monkeypatch, lane, suffix, words):
-    monkeypatch.setattr(sandbox, "write", lambda script: "")
+    monkeypatch.setattr(sandbox, "write", lambda script, programs: "")
     runner = runs.Runner(runs.Programs("g", "w", suffix), 1, 1.0)
     reason = runner.build_walls([runs.Place("all", lane, "float")])
     runner.close()

@@ -11,7 +11,7 @@ CALLER = "int tl_im2col(void); int main(void) { return tl_im2col(); }\n"
 @pytest.fixture
 def link(tmp_path, capsys):
     """Compiles files into <tmp>/build/lab2/, links them, and returns what is said of it."""
-    def run(files: dict, missing: dict = {}) -> str:
+    def run(files: dict, missing: dict | None = None) -> str:
         labs, build = tmp_path / "labs", tmp_path / "build/lab2"
         (labs / "lab2").mkdir(parents=True)
         build.mkdir(parents=True)
@@ -21,7 +21,7 @@ def link(tmp_path, capsys):
             source.write_text(text)
             objects.append(build / name.replace(".c", ".o"))
             subprocess.run(["gcc", "-c", "-o", objects[-1], source], check=True)
-        for name, said in missing.items():
+        for name, said in (missing or {}).items():
             objects.append(build / name)
             (build / f"{name}.err").write_text(said)
         errors = tmp_path / "why.err"

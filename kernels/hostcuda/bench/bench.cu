@@ -124,7 +124,9 @@ static void measure_switches() {
     std::vector<double> barrier, launch;
     for (int i = 0; i <= repeats; i++) {
         double b = seconds([] { barriers<<<1, 256>>>(BARRIERS); }) / (BARRIERS * 256.0);
-        double l = seconds([] { for (int k = 0; k < LAUNCHES; k++) nothing<<<1, 1>>>(); }) / LAUNCHES;
+        double l = seconds([] {
+            for (int k = 0; k < LAUNCHES; k++) nothing<<<1, 1>>>();
+        }) / LAUNCHES;
         if (i > 0) barrier.push_back(b * 1e9), launch.push_back(l * 1e6); // the first one warms up
     }
     print("thread_barrier", "ns", barrier);

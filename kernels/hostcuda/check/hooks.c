@@ -194,8 +194,8 @@ HOOK void __tsan_write_range(void *p, size_t n);
 void __tsan_read_range(void *p, size_t n) { range((uintptr_t)p, n, ACCESS_READ, CALLER); }
 void __tsan_write_range(void *p, size_t n) { range((uintptr_t)p, n, ACCESS_WRITE, CALLER); }
 
-/* objcopy gives the first names to what a student's object calls memcpy, memmove, memset; newer
- * clangs call the second themselves. */
+/* objcopy gives these names to what a student's object calls memcpy or, fortified, __memcpy_chk,
+ * whose fourth argument is left alone; newer clangs call __tsan_memcpy themselves. */
 #define COPY(name)                                                                                 \
     HOOK void *name(void *to, const void *from, size_t n);                                         \
     void *name(void *to, const void *from, size_t n) {                                             \
@@ -211,9 +211,12 @@ void __tsan_write_range(void *p, size_t n) { range((uintptr_t)p, n, ACCESS_WRITE
     }
 COPY(hc_check_memcpy)
 COPY(hc_check_memmove)
+COPY(hc_check_memcpy_chk)
+COPY(hc_check_memmove_chk)
 COPY(__tsan_memcpy)
 COPY(__tsan_memmove)
 SET(hc_check_memset)
+SET(hc_check_memset_chk)
 SET(__tsan_memset)
 
 /* ---- atomics ---- */

@@ -65,6 +65,10 @@ __attribute__((device)) long long llabs(long long) noexcept;
 /* ---- device code alone ---- */
 
 #pragma clang force_cuda_host_device begin
+#define threadIdx hc_threadIdx /* hostcuda's own belong to a thread of the host */
+#define blockIdx  hc_blockIdx
+#define blockDim  hc_blockDim
+#define gridDim   hc_gridDim
 #include "hostcuda/kernel.h"
 #undef __syncthreads
 #undef __syncthreads_count

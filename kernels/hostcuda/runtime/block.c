@@ -65,20 +65,17 @@ static __attribute__((noinline)) void go(void **from, void *to, int stack, bool 
 
 static void runner(void);
 
-/* The next thing to run on this worker: a ready thread, else a new runner, else the worker itself.
- * NULL if it is thread `me`, which has not left yet. */
-static void *next_context(hc_worker *w, int me, int *stack) {
-    if (w->ready_count == 0 && w->started == w->count) {
-        if (!hc_warp_resolve_active(w)) {
-            *stack = -1;
-            return w->main_context;
-        }
+/* Nobody is ready: a new runner for the threads that have not started, else the worker itself,
+ * unless lanes wait for those that are there. */
+static __attribute__((noinline)) void *other_context(hc_worker *w, int *stack) {
+    if (w->started == w->count && !hc_warp_resolve_active(w)) {
+        *stack = -1;
+        return w->main_context;
     }
     if (w->ready_count > 0) {
-        int thread = take_ready(w);
-        hc_switch_position(w, thread);
+        hc_switch_position(w, take_ready(w));
         *stack = w->current_stack;
-        return thread == me ? NULL : w->threads[thread].context;
+        return w->threads[w->current].context;
     }
     *stack = w->current_stack = hc_stack_take(&w->stacks);
 #ifdef HC_ASAN
@@ -89,14 +86,26 @@ static void *next_context(hc_worker *w, int me, int *stack) {
     return hc_context(w->stacks.all[*stack].low, STACK_BYTES, *stack, runner);
 }
 
-void hc_thread_wait(hc_worker *w) {
-    hc_thread *t = &w->threads[w->current];
-    int stack;
+/* The next thing to run on this worker. */
+static inline void *next_context(hc_worker *w, int *stack) {
+    if (w->ready_count == 0) return other_context(w, stack);
+    hc_switch_position(w, take_ready(w));
+    *stack = w->current_stack;
+    return w->threads[w->current].context;
+}
+
+/* (inline: it is half of a barrier's cost) */
+static inline __attribute__((always_inline)) void suspend(hc_worker *w) {
+    int me = w->current, stack;
+    hc_thread *t = &w->threads[me];
     w->progress++;
     t->stack = w->current_stack;
-    void *to = next_context(w, w->current, &stack);
+    t->context = NULL; /* it has not left yet, and may be the one to go on */
+    void *to = next_context(w, &stack);
     if (to) go(&t->context, to, stack, false);
 }
+
+void hc_thread_wait(hc_worker *w) { suspend(w); }
 
 /* Thread number of the k-th to start. The order comes from the seed: warps from any first one,
  * lanes up or down; so code that needs an order it did not ask for fails here. */
@@ -154,15 +163,17 @@ static void runner(void) {
         }
         hc_stack_give(&w->stacks, w->current_stack); /* nobody takes it before we have left it */
         int stack;
-        void *nowhere, *to = next_context(w, -1, &stack);
+        void *nowhere, *to = next_context(w, &stack);
         go(&nowhere, to, stack, true);
     }
 }
 
 /* ---- the block's barrier ---- */
 
-/* Told at the earlier of the two lines, whichever thread came first. */
-static void divergent_place(hc_worker *w, const char *file, int line) {
+/* Told at the earlier of the two lines, whichever thread came first. (A call that is rarely made:
+ * in the barrier itself it would cost registers, and so a cache line of each thread's stack.) */
+static __attribute__((noinline, cold)) void check_place(hc_worker *w, const char *file, int line) {
+    if (w->barrier.line == line && strcmp(w->barrier.file, file) == 0) return;
     const hc_thread *other = &w->threads[w->waiting[0]];
     bool later = line > w->barrier.line;
     hc_text t;
@@ -198,8 +209,8 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
         return 0; /* host code: nvcc refuses it, and so does the legality check */
     if (w->waiting_count == 0)
         w->barrier = (hc_site){file, line};
-    else if (w->barrier.line != line || (w->barrier.file != file && strcmp(w->barrier.file, file)))
-        divergent_place(w, file, line);
+    else if (w->barrier.line != line || w->barrier.file != file)
+        check_place(w, file, line);
     hc_check_thread_arrives(w, false);
     w->barrier_sum += kind == HC_AND ? !predicate : predicate;
     if (w->waiting_count + 1 == w->count) {
@@ -210,7 +221,7 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
         divergent_exit(w);
     } else {
         w->waiting[w->waiting_count++] = (uint16_t)w->current;
-        hc_thread_wait(w);
+        suspend(w);
     }
     int sum = w->barrier_result;
     return kind == HC_COUNT ? sum : kind == HC_AND ? sum == 0 : sum != 0;
@@ -252,7 +263,7 @@ cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block) {
     hc_shared_fill(w);
     hc_check_block_begins(w);
     int stack;
-    void *to = next_context(w, -1, &stack);
+    void *to = next_context(w, &stack);
     w->in_kernel = 1;
     go(&w->main_context, to, stack, false);
     if (w->exited < w->count) hc_report_stuck(w);

@@ -258,13 +258,13 @@ WRONG(vector_too_short) {
     cublasSscal(h, 6, &one, x, 2); // wrong vector_too_short: copy-size
     cublasDestroy(h), cudaFree(x);
 }
-WRONG(freed_matrix) {
+WRONG(freed) {
     float one = 1, *a = device_count<float>(4), *c = device_count<float>(4);
     cublasHandle_t h;
     cublasCreate(&h);
     auto op = CUBLAS_OP_N;
     cudaFree(a);
-    cublasSgemm(h, op, op, 2, 2, 2, &one, a, 2, a, 2, &one, c, 2); // wrong freed_matrix: use-after-free
+    cublasSgemm(h, op, op, 2, 2, 2, &one, a, 2, a, 2, &one, c, 2); // wrong freed: use-after-free
     cublasDestroy(h), cudaFree(c);
 }
 
@@ -284,25 +284,25 @@ RIGHT(blas_gemm) {
     cudaFree(b);
     cudaFree(c);
 }
-WRONG(blas_row_major) {
+WRONG(by_rows) {
     float *a = device_count<float>(6), *b = device_count<float>(12), *c = device_count<float>(8);
     float one = 1, zero = 0;
     cublasHandle_t h;
     cublasCreate(&h);
     auto op = CUBLAS_OP_N;
-    cublasSgemm(h, op, op, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong blas_row_major: blas-argument
+    cublasSgemm(h, op, op, 2, 4, 3, &one, a, 1, b, 4, &zero, c, 4); // wrong by_rows: blas-argument
     cublasDestroy(h);
     cudaFree(a);
     cudaFree(b);
     cudaFree(c);
 }
-WRONG(blas_host_matrix) {
+WRONG(host_a) {
     float host[4] = {}, *b = device_count<float>(4);
     float one = 1, zero = 0;
     cublasHandle_t h;
     cublasCreate(&h);
     auto op = CUBLAS_OP_N;
-    cublasSgemm(h, op, op, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong blas_host_matrix: host-pointer
+    cublasSgemm(h, op, op, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong host_a: host-pointer
     cublasDestroy(h);
     cudaFree(b);
 }

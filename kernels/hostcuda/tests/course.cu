@@ -204,8 +204,7 @@ RIGHT(scan_over_a_tree) {
     cudaFree(y);
 }
 
-// A block waits for its left neighbour's sum. Numbers are drawn in the order in which blocks start,
-// so the neighbour has always started.
+// A block waits for its left neighbour's sum; numbers are drawn as blocks start, so it has started.
 __global__ void domino_scan(float *y, const float *x, float *carry, int *done, int *drawn, int n) {
     __shared__ float sums[SECTION], before;
     __shared__ int number;

@@ -209,7 +209,8 @@ WRONG(destroyed_stream) {
     cudaStream_t s;
     cudaStreamCreate(&s);
     cudaStreamDestroy(s);
-    EXPECT(cudaStreamSynchronize(s) == cudaErrorInvalidResourceHandle); // wrong destroyed_stream: bad-handle
+    cudaError_t error = cudaStreamSynchronize(s); // wrong destroyed_stream: bad-handle
+    EXPECT(error == cudaErrorInvalidResourceHandle);
 }
 WRONG(destroyed_event) {
     cudaEvent_t e;
@@ -217,7 +218,8 @@ WRONG(destroyed_event) {
     cudaEventRecord(e);
     cudaDeviceSynchronize();
     cudaEventDestroy(e);
-    EXPECT(cudaEventSynchronize(e) == cudaErrorInvalidResourceHandle); // wrong destroyed_event: bad-handle
+    cudaError_t error = cudaEventSynchronize(e); // wrong destroyed_event: bad-handle
+    EXPECT(error == cudaErrorInvalidResourceHandle);
 }
 WRONG(stream_never_created) {
     int *x = device_count<int>(32);
@@ -293,9 +295,9 @@ WRONG(fault_in_graph) {
 
 // ---- errors of launches ----
 
-WRONG(launch_never_asked_about) {
+WRONG(launch_unasked) {
     int *x = device_count<int>(4096);
-    fill<<<1, 2048>>>(x, 1); // wrong launch_never_asked_about: launch-configuration, unchecked-error
+    fill<<<1, 2048>>>(x, 1); // wrong launch_unasked: launch-configuration, unchecked-error
     cudaFree(x);
 }
 RIGHT(launch_asked_about) {
@@ -329,15 +331,16 @@ WRONG(static_shared_too_large) {
     EXPECT(cudaDeviceSynchronize() != cudaSuccess);
     cudaDeviceReset();
 }
-WRONG(too_much_shared_asked_for) {
+WRONG(shared_limit) {
     auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    cudaError_t error = cudaFuncSetAttribute(fill, limit, 300000); // wrong too_much_shared_asked_for: shared-too-large
-    EXPECT(error == cudaErrorInvalidValue);
+    auto e = cudaFuncSetAttribute(fill, limit, 300000); // wrong shared_limit: shared-too-large
+    EXPECT(e == cudaErrorInvalidValue);
     cudaGetLastError();
 }
-WRONG(advice_on_ordinary_memory) {
+WRONG(advice_for_all) {
     int *x = device_count<int>(32);
-    EXPECT(cudaMemPrefetchAsync(x, 128, TO_DEVICE_0) == cudaErrorInvalidValue); // wrong advice_on_ordinary_memory: copy-direction
+    auto e = cudaMemPrefetchAsync(x, 128, TO_DEVICE_0); // wrong advice_for_all: copy-direction
+    EXPECT(e == cudaErrorInvalidValue);
     cudaGetLastError();
     cudaFree(x);
 }

@@ -110,7 +110,8 @@ RIGHT(block_sum) {
 }
 __global__ void sum_in_tree(int *out, const int *x) {
     extern __shared__ int part[];
-    part[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x]; // wrong elements_not_bytes: out-of-bounds
+    int mine = x[blockIdx.x * blockDim.x + threadIdx.x];
+    part[threadIdx.x] = mine; // wrong elements_not_bytes: out-of-bounds
     __syncthreads();
     for (unsigned half = blockDim.x / 2; half > 0; half >>= 1) {
         if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
@@ -212,7 +213,8 @@ template <bool GUARDED> __global__ void stencil(float *out, const float *in, int
     s[at] = i < n ? in[i] : 0;
     if (threadIdx.x < 2) {
         s[at - 2] = i >= 2 ? in[i - 2] : 0;
-        s[at + 256] = GUARDED && i + 256 >= n ? 0 : in[i + 256]; // wrong halo_unguarded: out-of-bounds
+        bool past = GUARDED && i + 256 >= n;
+        s[at + 256] = past ? 0 : in[i + 256]; // wrong halo_unguarded: out-of-bounds
     }
     __syncthreads();
     float sum = 0;

@@ -46,8 +46,8 @@ RIGHT(ballot_compaction) {
 __global__ void compact_after_return(int *out, const int *x, int n) {
     int i = threadIdx.x;
     if (i >= n) return;
-    unsigned voters = __ballot_sync(~0u, x[i] % 2); // wrong ballot_after_return: shuffle-exited-lane
-    if (x[i] % 2) out[__popc(voters & ((1u << i) - 1))] = x[i];
+    unsigned odd = __ballot_sync(~0u, x[i] % 2); // wrong ballot_after_return: shuffle-exited-lane
+    if (x[i] % 2) out[__popc(odd & ((1u << i) - 1))] = x[i];
 }
 WRONG(ballot_after_return) {
     int *x = device_count<int>(27), *out = device_count<int>(32);
@@ -90,7 +90,8 @@ RIGHT(half_warps) {
 }
 __global__ void masks_disagree(int *x) {
     int i = threadIdx.x, v = x[i];
-    x[i] = __shfl_xor_sync(i < 16 ? 0x0000ffff : ~0u, v, 1); // wrong unequal_masks: shuffle-missing-lane
+    unsigned mask = i < 16 ? 0x0000ffff : ~0u;
+    x[i] = __shfl_xor_sync(mask, v, 1); // wrong unequal_masks: shuffle-missing-lane
     __syncthreads();
 }
 WRONG(unequal_masks) {
@@ -247,7 +248,8 @@ RIGHT(order_is_shuffled) {
     cudaFree(order), cudaFree(next);
 }
 __global__ void different_rounds(int *x) {
-    for (int i = 0; i < 2 + (threadIdx.x == 0); i++) __syncthreads(); // wrong unequal_rounds: divergent-barrier
+    int rounds = threadIdx.x == 0 ? 3 : 2;
+    for (int i = 0; i < rounds; i++) __syncthreads(); // wrong unequal_rounds: divergent-barrier
     x[threadIdx.x] = 1;
 }
 WRONG(unequal_rounds) {

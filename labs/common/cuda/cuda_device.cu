@@ -259,7 +259,11 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     return TL_OK;
 }
 
-static const tl_plugin plugin = {available, describe, open_device, rungs_apply, close_device};
+/* hostcuda's; in a plug-in for GPUs there is none, and its address is null. */
+extern "C" __attribute__((weak)) const hostcuda_counts *hostcuda_counts_get(void);
+
+static const tl_plugin plugin = {available,   describe,     open_device,
+                                 rungs_apply, close_device, hostcuda_counts_get};
 
 /* The one symbol of this shared object that others see. */
 extern "C" __attribute__((visibility("default"))) const tl_plugin *

@@ -2,13 +2,13 @@
  * beck.
  *
  * baseline/bench_ops.py sends commands, one a line, and PyTorch's turn comes between two of them,
- * so that both sides alternate in one run. A command answers with binary numbers on standard
- * output:
- * - `origin`: no numbers but a line of JSON: what this program is and where it runs;
+ * so that both sides alternate in one run. Answers on standard output are binary but for the first:
+ *
+ * - `origin`: a line of JSON, what this program is and where it runs.
  * - `conv2d n c k h` (3x3, pad 1, h x h pixels) and `linear n in out`: x, w, b, dy follow on
- *   standard input; y, dx, dw, db (tl_real) of one run come back;
- * - `time PASS MODE COUNT INNER` (PASS fwd or both, MODE eager or graph): COUNT doubles, seconds
- * per run, each the mean of INNER runs that end with a synchronise;
+ *   standard input; the answer is y, dx, dw, db (tl_real) of one run.
+ * - `time PASS MODE COUNT INNER`: COUNT doubles, seconds per run of what was set last, each the
+ * mean of INNER runs that end with a synchronise. PASS is fwd or both, MODE eager or graph.
  * - `peak`: two doubles, FLOP/s of a large product and bytes/s of a large copy. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* main_train.c: `train NAME=value …`, what `make train` runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -253,8 +254,19 @@ static void say_failed(const session *s, tl_status status) {
     putc('\n', stderr);
 }
 
+/* Started with >&- or 2>&-, as jobs in the background are, the next file to be opened would get the
+ * stream's number, and all that is printed would go into a log or a checkpoint. */
+static void open_closed_streams(void) {
+    int file;
+    do {
+        file = open("/dev/null", O_RDWR);
+    } while (file >= 0 && file <= STDERR_FILENO);
+    close(file);
+}
+
 int main(int argc, char **argv) {
     wait_patiently(argv);
+    open_closed_streams();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, and be told where */
     static session s = {.out.lock = -1};
     options o;

@@ -13,13 +13,15 @@
 extern "C" {
 #endif
 
-enum { TL_PLUGIN_ABI = 5 }; /* grows with every change of tl_backend, tl_ctx or this file */
+enum { TL_PLUGIN_ABI = 6 }; /* grows with every change of tl_backend, tl_ctx or this file */
 
 /* What the program does for the plug-in. */
 typedef struct tl_host_services {
     /* Stores the line that tl_error() will return; the plug-in's own tl_fail ends here. */
     void (*set_error)(const char *line);
 } tl_host_services;
+
+struct hostcuda_counts; /* kernels/hostcuda/check/counts.h */
 
 typedef struct tl_plugin {
     /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to mend
@@ -34,6 +36,8 @@ typedef struct tl_plugin {
     tl_status (*apply_rungs)(tl_backend *ops, const char *choice); /* as in tl/device.h */
     /* Gives back what open took; the allocator has been freed before. */
     void (*close)(tl_ctx *ctx);
+    /* What its kernels did to memory, for whoever judges them; NULL if nobody counts. */
+    const struct hostcuda_counts *(*counts)(void);
 } tl_plugin;
 
 /* Returns the plug-in, or NULL (with a line through host->set_error) if it was built for another

@@ -1,0 +1,140 @@
+"""Parts about the operations of a training step: their share of its time, and the roofline."""
+
+import units
+from operators import mend_ops
+from parts import Missing, Plot, Table
+from training import LANES
+
+_SHOWN = 14  # rows; what is left is one row more
+
+
+def _mend(lane):
+    if lane == "gpu":
+        return 'make gpu-suite OUT=results/local/gpu STAGES="build profile", on the GPU machine'
+    ours = "make train PROFILE=1 STEPS=200 DEVICE=cpu OUT=results/local/profile-cpu"
+    return f"{ours}; make baseline PROFILE=1 DEVICE=cpu"
+
+
+def chosen(report, lane):
+    """The latest profile of each side, of one net: {"ours": [lines], "twin": [lines]}."""
+    sides = {}
+    for line in report.results.of("profile", lane):
+        runs = sides.setdefault("ours" if line.ours else "twin", {})
+        runs.setdefault((line.get("net"), line.path), []).append(line)
+    nets = [{net for net, _ in runs} for runs in sides.values()]
+    if not nets:
+        raise Missing(report.t("no run was profiled"), _mend(lane))
+    net = min(set.intersection(*nets) or set.union(*nets))
+    found = {}
+    for side, runs in sides.items():
+        own = [lines for (n, _), lines in runs.items() if n == net]
+        if own:
+            best = report.fresh.pick([lines[0] for lines in own])
+            found[side] = next(lines for lines in own if lines[0] is best)
+    return found
+
+
+def _outermost(lines):
+    """Operations that no other called: what they called is in their time."""
+    return [line for line in lines if not line.get("within")]
+
+
+def profile(report, lane):
+    sides = chosen(report, lane)
+    return [_table(report, lane, side, _outermost(lines)) for side, lines in sides.items()]
+
+
+def _rate(line, what):
+    amount = line.get(what)
+    if not amount or not line["seconds"]:
+        return units.DASH
+    return units.quantity(amount / line["seconds"], 1e9, f"{line.where} {what} / seconds")
+
+
+def _row(line, steps, total, side):
+    w, seconds = line.where, line["seconds"]
+    row = [
+        line["op"],
+        units.quantity(line["calls"] / steps, 1.0, f"{w} calls / steps"),
+        units.quantity(seconds / steps, 1e-6, f"{w} seconds / steps"),
+        units.percent(seconds / total, f"{w} seconds / {total!r}"),
+    ]
+    return row + ([_rate(line, "flops"), _rate(line, "bytes")] if side == "ours" else [])
+
+
+def _rest(report, lines, steps, total, side):
+    calls, seconds = (sum(line[name] for line in lines) for name in ("calls", "seconds"))
+    row = [report.t("all others"), units.quantity(calls / steps)]
+    row += [units.quantity(seconds / steps, 1e-6), units.percent(seconds / total)]
+    return row + ([units.DASH] * 2 if side == "ours" else [])
+
+
+def _table(report, lane, side, lines):
+    t = report.t
+    lines = sorted(lines, key=lambda line: -line["seconds"])
+    steps, total = lines[0]["steps"], sum(line["seconds"] for line in lines)
+    rows = [_row(line, steps, total, side) for line in lines[:_SHOWN]]
+    if lines[_SHOWN:]:
+        rows.append(_rest(report, lines[_SHOWN:], steps, total, side))
+    header = [t("operation"), t("calls a step"), t("time a step ({unit})", unit="us")]
+    header.append(t("share (%)"))
+    if side == "ours":
+        header += ["GFLOP/s", "GB/s"]
+        who = t("ours, counted in the dispatch table")
+    else:
+        who = t("PyTorch, by its own profiler")
+    caption = t(
+        "Operations of a training step, net {net}, batch {batch}, {lane}: {who}.",
+        net=lines[0].get("net"), batch=lines[0].get("batch"), lane=LANES[lane], who=who,
+    )  # fmt: skip
+    columns = "l" + "r" * (len(header) - 1)
+    return Table(f"profile-{side}-{lane}", caption, columns, header, rows, lines)
+
+
+def roofline(report, lane):
+    """Arithmetic rate of each operation against its intensity, under the measured ceilings."""
+    t = report.t
+    lines = chosen(report, lane).get("ours")
+    if not lines:
+        raise Missing(t("no run was profiled"), _mend(lane))
+    peak = report.fresh.pick(report.results.of("peak", lane, rungs="all"))
+    if not peak:
+        raise Missing(t("the ceilings of this machine were not measured"), mend_ops(lane))
+    counted = [l for l in _outermost(lines) if l.get("flops") and l.get("bytes") and l["seconds"]]
+    if not counted:
+        raise Missing(t("no run was profiled"), _mend(lane))
+    caption = t(
+        "Roofline, {lane}: what each operation of a training step reaches, under the measured "
+        "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.",
+        lane=LANES[lane], flops=units.significant(peak["flops_per_s"] / 1e9),
+        bytes=units.significant(peak["bytes_per_s"] / 1e9),
+    )  # fmt: skip
+    size = (6.3, 3.2)
+    draw = _roofline(t, peak, counted)
+    return [Plot(f"roofline-{lane}", caption, draw, [*lines, peak], size, width=1.0)]
+
+
+def _roofline(t, peak, lines):
+    import style
+
+    top, slope = peak["flops_per_s"] / 1e9, peak["bytes_per_s"] / 1e9
+    points = [(l["flops"] / l["bytes"], l["flops"] / l["seconds"] / 1e9, l["op"]) for l in lines]
+    points.sort(key=lambda point: -point[1])
+    bend = top / slope
+    intensities = [point[0] for point in points]
+    xs = [min(intensities) / 2, bend, 2 * max(*intensities, bend)]
+
+    def draw(figure):
+        ax = figure.subplots()
+        ax.plot(xs, [min(top, slope * x) for x in xs], color="black", linewidth=1.5)
+        for i, (x, y, op) in enumerate(points):
+            look = {"color": style.shade(i), "marker": style.marker(i), "linestyle": ""}
+            ax.plot([x], [y], label=f"{i + 1} {op}", **look)
+            at = {"textcoords": "offset points", "xytext": (4, 3)}
+            ax.annotate(str(i + 1), (x, y), fontsize=6, **at)
+        ax.set(xscale="log", yscale="log", xlabel=t("FLOP a byte"), ylabel="GFLOP/s")
+        style.plain_log(ax.xaxis)
+        style.plain_log(ax.yaxis)
+        figure.legend(loc="outside right upper")
+
+    return draw
