@@ -38,6 +38,11 @@ HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-warning-option -Wno-unknown-p
 HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 	-fstack-clash-protection $(HOSTCUDA_LINK_SAFE) \
 	$(HOSTCUDA_CU_WARNINGS) -I$(HOSTCUDA)/include
+# clang++ takes it that no argument is undefined, and drops the `if` of
+#     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
+# so there every local variable begins with a value. $(1): a C++ compiler by any name
+hostcuda_defined = $(if $(findstring clang,$(1)),\
+	-ftrivial-auto-var-init=pattern -Wno-sometimes-uninitialized)
 # ASan + UBSan; the runtime tells them of its fibers.
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer
@@ -93,13 +98,14 @@ $(1)/%.hc.cpp: %.cu $$(HOSTCUDA_REWRITE)
 
 $(1)/%.cu.o: $(1)/%.hc.cpp $$(HOSTCUDA_HEADERS) $(1)/cu-flags
 	$$(call hostcuda_say,CUCC,$$@)
-	$$(hostcuda_q)$(2) $$(HOSTCUDA_CXXFLAGS) $(3) $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$*) \
-	    -MMD -MP -c -o $$@ $$<
+	$$(hostcuda_q)$(2) $$(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$(2)) $(3) \
+	    $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$*) -MMD -MP -c -o $$@ $$<
 	$(if $(findstring $(HOSTCUDA_CHECK),$(3)),$$(hostcuda_q)objcopy $$(HOSTCUDA_RENAME) $$@)
 
 $(1)/cu-flags: hostcuda-always
 	@mkdir -p $$(@D)
-	@{ $(2) --version; printf '%s\n' '$$(HOSTCUDA_CXXFLAGS)' $$(call hostcuda_quote,$(3)); } | \
+	@{ $(2) --version; printf '%s\n' '$$(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$(2))' \
+	    $$(call hostcuda_quote,$(3)); } | \
 	    { $$(call hostcuda_replace,$$@); }
 
 -include $(4:%.cu=$(1)/%.hc.d) $(4:%=$(1)/%.d)

@@ -33,6 +33,8 @@ void source_open(source *s, const char *path) {
     }
     fclose(file);
     s->text[s->size] = '\0'; /* the lexer may look one character past any other */
+    /* a byte order mark: editors write it, and compilers know it at the start of a file alone */
+    if (s->size >= 3 && memcmp(s->text, "\xEF\xBB\xBF", 3) == 0) memset(s->text, ' ', 3);
 }
 
 void source_free(source *s) {

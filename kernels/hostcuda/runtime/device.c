@@ -49,37 +49,52 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
     return cudaSuccess;
 }
 
+/* An attribute is a field of the properties under a name of its own. */
 cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device,
                                   const char *file, int line) {
-    UNUSED_SITE;
+    cudaDeviceProp p;
     if (!value) return hc_fail(cudaErrorInvalidValue);
-    if (device != 0) return hc_fail(cudaErrorInvalidDevice);
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-        *value = THREADS_MAX;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-        *value = SHARED_STATIC_MAX;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = SHARED_MAX;
-        break;
-    case cudaDevAttrWarpSize:
-        *value = WARP;
-        break;
-    case cudaDevAttrMultiProcessorCount:
-        *value = hc_options_get()->workers;
-        break;
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = 7;
-        break;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = 5;
-        break;
-    default:
-        return hc_fail(cudaErrorInvalidValue);
+    cudaError_t error = hc_GetDeviceProperties(&p, device, file, line);
+    if (error) return error;
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int value;
+    } known[] = {
+        {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+        {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+        {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+        {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+        {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+        {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+        {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+        {cudaDevAttrMaxSharedMemoryPerBlock, (int)p.sharedMemPerBlock},
+        {cudaDevAttrTotalConstantMemory, (int)p.totalConstMem},
+        {cudaDevAttrWarpSize, p.warpSize},
+        {cudaDevAttrMaxPitch, (int)p.memPitch},
+        {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+        {cudaDevAttrClockRate, p.clockRate},
+        {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+        {cudaDevAttrIntegrated, p.integrated},
+        {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
+        {cudaDevAttrConcurrentKernels, p.concurrentKernels},
+        {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+        {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+        {cudaDevAttrL2CacheSize, p.l2CacheSize},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+        {cudaDevAttrUnifiedAddressing, p.unifiedAddressing},
+        {cudaDevAttrComputeCapabilityMajor, p.major},
+        {cudaDevAttrComputeCapabilityMinor, p.minor},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)p.sharedMemPerMultiprocessor},
+        {cudaDevAttrManagedMemory, p.managedMemory},
+        {cudaDevAttrCooperativeLaunch, 0},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)p.sharedMemPerBlockOptin},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].attribute != attribute) continue;
+        *value = known[i].value;
+        return cudaSuccess;
     }
-    return cudaSuccess;
+    return hc_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t hc_GetDeviceCount(int *count, const char *file, int line) {

@@ -127,8 +127,7 @@ RIGHT(graph_as_in_cuda_11) {
     cudaStreamEndCapture(s, &graph);
     EXPECT(cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0) == cudaSuccess);
     for (int i = 0; i < 3; i++) cudaGraphLaunch(exec, s);
-    cudaStreamSynchronize(s);
-    EXPECT(to_host(x, 100)[99] == 102);
+    EXPECT(cudaStreamSynchronize(s) == cudaSuccess && to_host(x, 100)[99] == 102);
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     cudaStreamDestroy(s);
@@ -324,21 +323,22 @@ static void sparse_case(int row_starts) {
 }
 RIGHT(sparse_rows) { sparse_case(41); }
 
-// The next tile is loaded while this one is used.
+// Two tiles at hand; whoever overwrites one must wait for those who still use it.
 template <bool WAITS> __global__ void double_buffered(float *c, const float *a, const float *b) {
     __shared__ float as[2][8][8], bs[2][8][8];
     int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 8 + y, column = blockIdx.x * 8 + x;
-    auto load = [&](int buffer, int t) {
-        as[buffer][y][x] = a[row * 32 + t * 8 + x]; // check tiles_unawaited: race
-        bs[buffer][y][x] = b[(t * 8 + y) * 32 + column];
+    auto load = [&](int t) {
+        as[t % 2][y][x] = a[row * 32 + t * 8 + x];
+        bs[t % 2][y][x] = b[(t * 8 + y) * 32 + column];
     };
     float sum = 0;
-    load(0, 0);
+    load(0), load(1);
     __syncthreads();
     for (int t = 0; t < 4; t++) {
-        if (t + 1 < 4) load((t + 1) % 2, t + 1);
-        for (int k = 0; k < 8; k++) sum = fmaf(as[t % 2][y][k], bs[t % 2][k][x], sum);
+        for (int k = 0; k < 8; k++)
+            sum = fmaf(as[t % 2][y][k], bs[t % 2][k][x], sum); // check tiles_unawaited: race
         if (WAITS) __syncthreads();
+        if (t + 2 < 4) load(t + 2);
     }
     c[row * 32 + column] = sum;
 }

@@ -259,3 +259,27 @@ RIGHT(block_of_1024) {
     EXPECT(to_host(x, 1)[0] == 1000);
     cudaFree(x);
 }
+
+__global__ void byte_functions(unsigned *x) {
+    x[0] = __byte_perm(0x44332211, 0x88776655, 0x7250);
+    x[1] = __byte_perm(0x000000f0, 0, 0x8888); // the sign of byte 0, four times
+    x[2] = __funnelshift_l(0x80000001, 0x12345678, 4);
+    x[3] = __funnelshift_r(0x80000001, 0x12345678, 36); // by 36 & 31
+    x[4] = __sad(-5, 7, 100u);
+    x[5] = __usad(7, 0xffffffff, 0);
+    x[6] = __dp4a((int)0xff020304, 0x01010102, 10); // -1 + 2 + 3 + 8 + 10
+    x[7] = __dp4a(0xff020304u, 0x01010102u, 10u);
+    x[8] = __hadd(-3, 0) + __rhadd(-3, 0); // both round: down, and up
+    x[9] = __uhadd(0xffffffff, 0xfffffffd);
+}
+RIGHT(byte_intrinsics) {
+    unsigned *x = device_count<unsigned>(10);
+    byte_functions<<<1, 1>>>(x);
+    auto r = to_host(x, 10);
+    EXPECT(r[0] == 0x88336611 && r[1] == 0xffffffff);
+    EXPECT(r[2] == 0x23456788 && r[3] == 0x88000000);
+    EXPECT(r[4] == 112 && r[5] == 0xfffffff8);
+    EXPECT(r[6] == 22 && r[7] == 278);
+    EXPECT(r[8] == (unsigned)-3 && r[9] == 0xfffffffe);
+    cudaFree(x);
+}

@@ -43,6 +43,24 @@ RIGHT(ballot_compaction) {
     EXPECT(to_host(n, 1)[0] == 13 && to_host(out, 13)[12] == 25);
     cudaFree(x), cudaFree(out), cudaFree(n);
 }
+// One atomic for all lanes that are here; the other lanes' `first` has no value until the shuffle.
+__device__ int place_of(int *n) {
+    unsigned here = __activemask();
+    int lane = threadIdx.x % 32, leader = __ffs(here) - 1, first;
+    if (lane == leader) first = atomicAdd(n, __popc(here));
+    first = __shfl_sync(here, first, leader);
+    return first + __popc(here & ((1u << lane) - 1));
+}
+__global__ void thirds(int *out, int *n, const int *x, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count && x[i] % 3 == 0) out[place_of(n)] = x[i];
+}
+RIGHT(atomic_for_a_warp) {
+    int *x = device_count<int>(1000), *out = device_count<int>(334), *n = device_count<int>(1);
+    thirds<<<4, 256>>>(out, n, x, 1000);
+    EXPECT(to_host(n, 1)[0] == 334);
+    cudaFree(x), cudaFree(out), cudaFree(n);
+}
 __global__ void compact_after_return(int *out, const int *x, int n) {
     int i = threadIdx.x;
     if (i >= n) return;

@@ -32,6 +32,42 @@ static inline int __mulhi(int a, int b) { return (int)((int64_t)a * b >> 32); }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    uint64_t bytes = (uint64_t)high << 32 | low;
+    unsigned r = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned pick = selector >> 4 * i, byte = (unsigned)(bytes >> 8 * (pick & 7)) & 0xff;
+        if (pick & 8) byte = byte & 0x80 ? 0xff : 0; /* its sign, eight times */
+        r |= byte << 8 * i;
+    }
+    return r;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)((((uint64_t)high << 32 | low) << (shift & 31)) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+static inline unsigned __sad(int a, int b, unsigned c) {
+    return c + (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a);
+}
+static inline unsigned __usad(unsigned a, unsigned b, unsigned c) {
+    return c + (a > b ? a - b : b - a);
+}
+static inline int __hadd(int a, int b) { return (int)(((int64_t)a + b) >> 1); }
+static inline int __rhadd(int a, int b) { return (int)(((int64_t)a + b + 1) >> 1); }
+static inline unsigned __uhadd(unsigned a, unsigned b) {
+    return (unsigned)(((uint64_t)a + b) >> 1);
+}
+/* Four products of signed (or unsigned) bytes, added to c. */
+static inline int __dp4a(int a, int b, int c) {
+    for (int i = 0; i < 4; i++) c += (int8_t)(a >> 8 * i) * (int8_t)(b >> 8 * i);
+    return c;
+}
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+    for (int i = 0; i < 4; i++) c += (a >> 8 * i & 0xff) * (b >> 8 * i & 0xff);
+    return c;
+}
 static inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 static inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 
@@ -83,6 +119,13 @@ static inline float hc_tanf(float x) { return tanf(x); }
 static inline void hc_sincosf(float x, float *s, float *c) { *s = sinf(x), *c = cosf(x); }
 static inline float hc_powf(float x, float y) { return powf(x, y); }
 static inline float __fdividef(float x, float y) { return x / y; }
+static inline float fdividef(float x, float y) { return x / y; }
+static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+static inline float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+static inline float norm3df(float x, float y, float z) { return hypotf(hypotf(x, y), z); }
+static inline float rnorm3df(float x, float y, float z) { return 1.0f / norm3df(x, y, z); }
+static inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678118654752440f); }
+static inline double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
