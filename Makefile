@@ -59,6 +59,7 @@ $(foreach n,0 1 2 3 4 5,$(eval OPTIONS_lab$n := $(OPTIONS_labs)))
 OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION
 OPTIONS_grader-soak := LAB SEEDS FIRST DEVICES JOBS OUT LABS
 OPTIONS_mutants := LAB T KEEP
+OPTIONS_taskwise := LAB T
 OPTIONS_restore := LAB T
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number

@@ -108,8 +108,8 @@ $(call lab_place,$(1))/$(2).hostcuda.o: $(call lab_source,$(2)) $$(HOSTCUDA_REWR
 -include $(call lab_place,$(1))/$(2).hostcuda.hc.d $(call lab_place,$(1))/$(2).hostcuda.d
 endef
 # A kernel has to serve any number of elements with any grid (tl/cuda.h): three blocks show it.
-lab_hostcuda_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_flags,$1) $(call lab_optimise,$1) \
-	-DTL_MAX_BLOCKS=3
+lab_hostcuda_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$(CXX)) \
+	$(call hostcuda_flags,$1) $(call lab_optimise,$1) -DTL_MAX_BLOCKS=3
 lab_headers = build/$1/hostcuda/precompiled/hostcuda/hostcuda.h.gch
 
 define lab_hostcuda_headers
@@ -231,7 +231,7 @@ GRADERS := $(LAB_HOST_MODES:%=build/%/grader)
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grader-soak mutants skeletons restore
+.PHONY: $(LAB_GOALS) grade grader-soak mutants taskwise skeletons restore
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
@@ -257,6 +257,9 @@ grade: $(LAB_BUILT) $(GRADERS)
 
 mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
 	@$(LAB_PYTHON) autograder/grade/mutants.py LAB=$(LAB) $(call given,T V KEEP)
+
+taskwise: ## the maintainer's: does an unwritten task cost its own points alone? LAB=N T=task V=1
+	@$(LAB_PYTHON) autograder/grade/taskwise.py LAB=$(LAB) $(call given,T V)
 
 grader-soak: ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
 grader-soak: $(LAB_BUILT) $(GRADERS)

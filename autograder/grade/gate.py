@@ -201,7 +201,7 @@ def exports(lab: int, name: str) -> set:
 def file_findings(lab: int, path: Path, objects: list) -> list:
     """[(line, text)] of one file, in order of lines."""
     rules = Rules(lab, path)
-    found = tokens.tokens(path.read_bytes().decode("utf-8", "surrogateescape"))
+    found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"))
     plain, inside = tokens.directives(found)
     out = token_findings(plain, rules)
     for line in inside:

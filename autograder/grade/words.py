@@ -7,9 +7,9 @@ claim stands with the claim, in labN.toml; here stands what is true of all of th
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
 KINDS = {
     "mismatch": ("wrong values", ""),
-    "bits": ("other bits", "These have to be the same numbers, to the last bit, and are not. If they "
-             "differ in the last digits alone, an order of additions depends on what it must not "
-             "depend on: the number of threads, or who finishes first."),
+    "bits": ("other bits", "These have to be the same numbers, to the last bit, and are not. If "
+             "they differ in the last digits alone, an order of additions depends on what it must "
+             "not depend on: the number of threads, or who finishes first."),
     "nan": ("NaN", "A NaN was computed or read. Outputs arrive filled with NaN: what is read or "
             "added to before it is written stays NaN."),
     "never_written": ("never written", "Some elements of the output were not touched at all. Check "
@@ -139,7 +139,7 @@ PATTERNS = {
     "batch": "only with several images at once",
     "channels": "only with more than one channel",
     "chunks": "only when the workspace holds fewer images than there are",
-    "last_chunk": "only when the last of these has fewer images than the others",
+    "last_chunk": "only when the last chunk of images is smaller than the others",
     "float_digits": "right to as many digits as a float has",
     "transposed_operand": "only with a transposed operand",
     "off_tile": "only with sizes that are no multiple of a tile",

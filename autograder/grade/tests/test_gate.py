@@ -168,6 +168,11 @@ def test_lines_are_those_of_the_file(tmp_path):
     assert [line for line, _ in judge(tmp_path, text)] == [6, 7]
 
 
+def test_what_editors_of_other_systems_leave_is_no_code(tmp_path):
+    """A byte order mark at the start, and lines that end in two characters."""
+    assert judge(tmp_path, b"\xef\xbb\xbfint f(int x) {\r\n    return x + \\\r\n1;\r\n}\r\n") == []
+
+
 def test_splices_keep_the_line_where_a_token_begins():
     found = tokens.tokens("a\\\nb c\\\n\\\nd\ne")
     identifiers = [(t.text, t.line) for t in found if t.kind == tokens.IDENTIFIER]
