@@ -119,10 +119,9 @@ BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
 PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c shape.c \
 	dropout_threshold.c program/rungs_apply.c)
-# part of what a program runs: with hostcuda every program has a plug-in
-PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h \
-	kernels/hostcuda/include/*.h kernels/hostcuda/include/hostcuda/*.h \
-	$(foreach d,rewriter runtime cublas check,kernels/hostcuda/$d/*.*))
+# Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
+# machine, and a change of it makes no result of a cpu or a GPU stale.
+PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
