@@ -235,8 +235,8 @@ def write_preamble(filler, names, lang, xelatex, epoch, draft):
         )
     text = filler.render(
         "preamble.tex.j2", title=title, course=names["course"], authors=names["authors"],
-        date=time.strftime("%Y-%m-%d", time.gmtime(epoch)), xelatex=xelatex, draft=draft,
-        lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t,
+        date=time.strftime("%Y-%m-%d", time.gmtime(epoch)) if epoch else "", xelatex=xelatex,
+        draft=draft, lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t,
     )  # fmt: skip
     filler.write("preamble.tex", text)
 
@@ -299,7 +299,7 @@ def main(arguments):
     results = store.read(ROOT, places)
     for note in results.notes:
         print(f"note: {note}")
-    if not results.lines:
+    if not results.lines and not unfinished(ROOT):
         raise ReportError(
             f"no results in {', '.join(places)}; 'make report' without FROM measures the short "
             "ones, or give FROM=folder"

@@ -25,7 +25,6 @@ PARTS = [
     Part("profile", "Operations of a training step", profiles.profile),
     Part("roofline", "Roofline", profiles.roofline),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
-    Part("memory", "Memory", steps.memory, optional=True),
     Part("gradcheck", "Gradient checks", pictures.gradient_errors, lanes=("",), optional=True),
     Part("epochs", "Training, epoch by epoch", training.epochs),
 ]

@@ -11,7 +11,7 @@ LOG_FAULT = re.compile(
 _VALUE = re.compile(r"\\val\{([^}]*)\}")
 # what is not read as prose: comments, and commands whose argument is a name or a length
 _SILENT = re.compile(
-    r"(?<!\\)%.*|\\(?:val|typed|ref|label|result|input|includegraphics|code|path|url|cite|hspace|"
+    r"(?<!\\)%.*|\\(?:val|typed|ref|label|results|input|includegraphics|code|path|url|cite|hspace|"
     r"vspace|documentclass|usepackage|begin|end|setcounter)\*?(?:\[[^\]]*\])?\{[^}]*\}"
 )
 # a number with nothing of a name about it: not CIFAR-10, 3x3, conv2d, float32 or H200

@@ -68,7 +68,7 @@ def _groups(report, modes, before):
 
 def _unit(lines):
     medians = [line[side]["median"] for line in lines for side in ("ours", "twin")]
-    return units.unit_for(medians, "s")
+    return units.time_unit(medians)
 
 
 def convolutions(report, lane):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from store import RECIPE
+
 
 class Missing(Exception):
     """No results for a part: what is missing, and the command that makes it."""
@@ -60,7 +62,7 @@ _GOALS = {"train": "train", "predict": "predict", "baseline/train.py": "baseline
           "baseline/bench_ops.py": "bench-ops"}  # fmt: skip
 
 
-def command_of(line, seeds=True):
+def command_of(line):
     """The make command that writes such a line."""
     if line.get("command"):
         return line["command"]
@@ -69,8 +71,12 @@ def command_of(line, seeds=True):
     goal = _GOALS.get(line["program"])
     if not goal:
         return line["program"]
-    names = ["net", "device", "dataset", *(["batch"] if goal == "bench-step" else [])]
-    words = [f"make {goal}", *(f"{n.upper()}={line.get(n)}" for n in names if line.get(n))]
+    names = ["net", "device", "dataset", *(["batch", "limit"] if goal == "bench-step" else [])]
+    fields = {name: line.get(name) for name in names}
+    if line["kind"] == "run":  # all that decided its course
+        options = line.get("options") or line.fields
+        fields |= {name: options.get(name) for name in RECIPE}
+    words = [f"make {goal}", *(f"{n.upper()}={v}" for n, v in fields.items() if v)]
     words += ["PROFILE=1"] if line["kind"] == "profile" else []
     words += ["RESUME=checkpoint OUT=dir"] if goal == "predict" else []
     return " ".join(words)

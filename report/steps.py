@@ -1,4 +1,4 @@
-"""Parts about the time of a training step, and the memory it takes."""
+"""Parts about training steps: time, images a second, memory."""
 
 import units
 from parts import Missing, Plot, Table
@@ -6,12 +6,15 @@ from training import LANES
 
 # PyTorch's ways on a GPU as results name them, and as the table does
 _FLOAT32 = {
-    "eager": "eager",
-    "graph": "CUDA graph",
-    "compile+graph": "compiled",
-    "compile-tuned+graph": "max-autotune",
+    "eager": "PyTorch eager",
+    "graph": "in a CUDA graph",
+    "compile+graph": "compiled, graph",
+    "compile-tuned+graph": "max-autotune, graph",
 }
-_ROUNDED = {"tf32 compile+graph": "TF32", "bf16 compile+graph": "bfloat16"}
+_ROUNDED = {
+    "tf32 compile+graph": "compiled, graph, TF32",
+    "bf16 compile+graph": "compiled, graph, bfloat16",
+}
 _MEND = {
     "cpu": "make bench-step NET=a DEVICE=cpu",
     "gpu": 'make gpu-suite OUT=results/local/gpu STAGES="build steps"',
@@ -51,37 +54,46 @@ def on_gpu(report):
 
 
 def table(report, lane):
-    return _cpu_table(report) if lane == "cpu" else _gpu_tables(report)
+    return [_cpu_table(report)] if lane == "cpu" else _gpu_tables(report)
+
+
+def _header(t, unit):
+    header = [t("batch"), "", t("layout"), f"{t('time')} ({unit})", t("images/s"), "MiB"]
+    return [*header, t("ratio")]
 
 
 def _cpu_table(report):
     t, found = report.t, on_cpu(report)
     if not found:
         raise Missing(t("no training step was timed"), _MEND["cpu"])
-    scale, unit = units.unit_for([l["ours"]["median"] / n for l, n in found.values()], "s")
+    scale, unit = units.time_unit([l["ours"]["median"] / n for l, n in found.values()])
     rows = []
     for (net, batch), (line, steps) in found.items():
-        where, images = line.where, line["images"]
-        cells = {}
-        for side in ("ours", "twin"):
-            cells[side] = units.spread(line[side], scale * steps, f"{where} {side}")
-        cells["ratio"] = units.spread(line["ratio"], 1.0, f"{where} ratio")
-        for side in ("ours", "twin"):
-            rate = images / line[side]["median"]
-            cells[f"{side}-rate"] = units.quantity(rate, 1.0, f"{where} images / {side}.median")
-        for name, value in cells.items():
-            report.set(f"step.{net}.{batch}.cpu.{name}", value)
+        where, rest = line.where, {"ours": units.DASH}
+        rest["twin"] = units.spread(line["ratio"], 1.0, f"{where} ratio")
+        report.set(f"step.{net}.{batch}.cpu.ratio", rest["twin"])
         layout = f"{line.get('twin_layout', '')}, {line.get('twin_threads', '?')}"
-        rows.append([net, units.count(batch), *cells.values(), layout])
+        rows.append(None)
+        for side, who in (("ours", t("ours")), ("twin", "PyTorch")):
+            time = units.spread(line[side], scale * steps, f"{where} {side}")
+            rate = line["images"] / line[side]["median"]
+            rate = units.quantity(rate, 1.0, f"{where} images / {side}.median")
+            peak = f"{side}_peak_bytes"
+            peak = units.quantity(line.get(peak), 2.0**20, f"{where} {peak}")
+            report.set(f"step.{net}.{batch}.cpu.{side}", time)
+            first = [net, units.count(batch)] if side == "ours" else ["", ""]
+            own = layout if side == "twin" else ""
+            rows.append([*first, who, own, time, rate, peak, rest[side]])
     caption = t(
-        "Time of a training step on the CPU, alternating in one run; PyTorch in the quickest of "
-        "its configurations. Median and quartiles; a ratio below 1 says that ours is quicker."
+        "Training steps on the CPU, alternating in one run; PyTorch in the quickest of its "
+        "configurations. Time: median and quartiles. MiB: memory at its peak without the data set, "
+        "as the two allocators count it. A ratio below 1 says that ours is quicker."
     )
-    header = [t("net"), t("batch"), f"{t('ours')} ({unit})", f"PyTorch ({unit})", t("ratio")]
-    header += [t("ours, images/s"), t("PyTorch, images/s"), t("PyTorch's layout, threads")]
     lines = [line for line, _ in found.values()]
+    header = [t("net"), *_header(t, unit)]
+    header[3] = t("layout, threads")
     note = busy_note(report, lines)
-    return [Table("steps-cpu", caption, "lrrrrrrl", header, rows, lines, note=note)]
+    return Table("steps-cpu", caption, "lrllrrrr", header, rows[1:], lines, note=note)
 
 
 def _gpu_tables(report):
@@ -89,104 +101,61 @@ def _gpu_tables(report):
     if not found:
         raise Missing(report.t("no training step was timed on a GPU"), _MEND["gpu"])
     medians = [line["times"]["ours"]["median"] * 1e-6 for line in found.values()]
-    scale, unit = units.unit_for(medians, "s")
-    tables = [_float32_table(report, found, scale, unit)]
-    if any(_best_way(line, way) for line in found.values() for way in _ROUNDED):
-        tables.append(_rounded_table(report, found, scale, unit))
-    return tables
+    scale, unit = units.time_unit(medians)
+    nets = sorted({net for net, _ in found})
+    return [_gpu_table(report, net, found, scale, unit) for net in nets]
 
 
-def _float32_table(report, found, scale, unit):
+def _gpu_table(report, net, found, scale, unit):
     t, rows = report.t, []
-    for (net, batch), line in found.items():
-        where = line.where
-        cells = [_way_cell(line, way, scale) for way in ("ours", *_FLOAT32)]
-        ratio = units.quantity(1 / line["ratio"], 1.0, f"{where} 1 / ratio")
-        rate = batch / line["times"]["ours"]["median"]  # millions a second
-        report.set(f"step.{net}.{batch}.gpu.ours", cells[0])
-        report.set(f"step.{net}.{batch}.gpu.ratio", ratio)
-        rate = units.quantity(rate, 1e-3, f"{where} batch / times.ours.median")
-        rows.append([net, units.count(batch), *cells, ratio, rate])
+    lines = [line for (n, _), line in found.items() if n == net]
+    for line in lines:
+        rows.append(None)
+        rows += _gpu_rows(report, line, scale)
     caption = t(
-        "Time of a training step on the GPU in float32, alternating in one run; each of PyTorch's "
-        "ways in the quicker of its two layouts, the compiled ones in a CUDA graph too. Median and "
-        "quartiles; the ratio is ours to PyTorch's quickest way."
+        "Training steps of net {net} on the GPU, alternating in one run; each of PyTorch's ways in "
+        "the quicker of its two layouts. Time: median and quartiles. MiB: memory at its peak "
+        "without the data set. The ratio is ours to that way, all in float32; what rounds its "
+        "inputs stands below, for comparison only.",
+        net=net,
     )
-    ways = [f"{name} ({unit})" for name in _FLOAT32.values()]
-    header = [t("net"), t("batch"), f"{t('ours')} ({unit})", *ways, t("ratio")]
-    header.append(t("ours, 1000 images/s"))
-    groups = [("", 3), ("PyTorch", len(_FLOAT32)), ("", 2)]
-    columns = "lr" + "r" * (len(header) - 2)
-    return Table("steps-gpu", caption, columns, header, rows, list(found.values()), groups)
+    return Table(f"steps-{net}-gpu", caption, "rllrrrr", _header(t, unit), rows[1:], lines)
 
 
-def _rounded_table(report, found, scale, unit):
-    """What PyTorch reaches when products may round their inputs: beside ours, and never a ratio."""
-    t = report.t
-    rows = [
-        [net, units.count(batch), *(_way_cell(line, way, scale) for way in ("ours", *_ROUNDED))]
-        for (net, batch), line in found.items()
-    ]
-    caption = t(
-        "For comparison only: PyTorch's compiled step in a CUDA graph with inputs of products "
-        "rounded to TF32, and in bfloat16. Ours computes in float32, so there is no ratio."
-    )
-    header = [t("net"), t("batch"), f"{t('ours')}, float32 ({unit})"]
-    header += [f"PyTorch, {name} ({unit})" for name in _ROUNDED.values()]
-    return Table("rounded-gpu", caption, "lrrrr", header, rows, list(found.values()))
+def _gpu_rows(report, line, scale):
+    """Ours, and each of PyTorch's ways that was run, in its quicker layout."""
+    t, where, times = report.t, line.where, line["times"]
+    peaks = {"ours": line.get("ours_peak_bytes")} | (line.get("rival_peak_bytes") or {})
+    ours, rows = times["ours"]["median"], []
+    for way, title in {"ours": t("ours"), **_FLOAT32, **_ROUNDED}.items():
+        name = _best_layout(times, way)
+        if not name:
+            continue
+        median = times[name]["median"]
+        field = "ours_peak_bytes" if way == "ours" else f"rival_peak_bytes.{name}"
+        ratio = units.DASH
+        if way in _FLOAT32:
+            ratio = units.quantity(ours / median, 1.0, f"{where} times.ours / times.{name}")
+        cells = [
+            units.spread(times[name], scale / 1e-6, f"{where} times.{name}"),
+            units.quantity(line["batch"] / median, 1e-6, f"{where} batch / times.{name}"),
+            units.quantity(peaks.get(name), 2.0**20, f"{where} {field}"),
+            ratio,
+        ]
+        if name in ("ours", line["best_rival"]):
+            side = "ours" if name == "ours" else "twin"
+            report.set(f"step.{line['net']}.{line['batch']}.gpu.{side}", cells[0])
+        if name == line["best_rival"]:
+            report.set(f"step.{line['net']}.{line['batch']}.gpu.ratio", ratio)
+        batch = "" if rows else units.count(line["batch"])
+        rows.append([batch, title, name.partition(", ")[2], *cells])
+    return rows
 
 
-def _best_way(line, way):
+def _best_layout(times, way):
     """The quicker layout of a way, as named in the results; None if it was not run."""
-    times = line["times"]
     names = [name for name in times if name.partition(",")[0] == way]
     return min(names, key=lambda name: times[name]["median"], default=None)
-
-
-def _way_cell(line, way, scale):
-    best = _best_way(line, way)
-    if not best:
-        return units.DASH
-    microseconds = scale / 1e-6
-    return units.spread(line["times"][best], microseconds, f"{line.where} times.{best}")
-
-
-def memory(report, lane):
-    """Peak of memory of a step beside PyTorch's."""
-    t = report.t
-    if lane == "cpu":
-        found = {key: line for key, (line, _) in on_cpu(report).items()}
-        missing = t("no step's memory was measured")
-        caption = t(
-            "Peak of memory on the CPU without the data set, as the two allocators count it: "
-            "weights, optimiser, and what a step needs besides."
-        )
-    else:
-        found, missing = on_gpu(report), t("no step's memory was measured on a GPU")
-        caption = t(
-            "Peak of GPU memory: ours with weights and optimiser but without the data set, "
-            "PyTorch's of its quickest step alone."
-        )
-    found = {key: line for key, line in found.items() if line.get("ours_peak_bytes")}
-    if not found:
-        raise Missing(missing, _MEND[lane])
-    rows = []
-    for (net, batch), line in found.items():
-        name = "ours_peak_bytes"
-        row = [units.quantity(line[name], 2.0**20, f"{line.where} {name}")]
-        row.append(_twin_peak(line))
-        rows.append([net, units.count(batch), *row])
-    header = [t("net"), t("batch"), f"{t('ours')} (MiB)", "PyTorch (MiB)"]
-    return [Table(f"memory-{lane}", caption, "lrrr", header, rows, list(found.values()))]
-
-
-def _twin_peak(line):
-    if line["kind"] == "bench_step":
-        name = "twin_peak_bytes"
-        return units.quantity(line.get(name), 2.0**20, f"{line.where} {name}")
-    best = line["best_rival"]
-    peak = (line.get("rival_peak_bytes") or {}).get(best)
-    return units.quantity(peak, 2.0**20, f"{line.where} rival_peak_bytes.{best}")
 
 
 def batch_plot(report, lane):
@@ -209,7 +178,7 @@ def batch_plot(report, lane):
         both = "; ".join(f"make bench-step NET=a DEVICE=cpu BATCH={batch}" for batch in (64, 512))
         mend = both if lane == "cpu" else _MEND[lane]
         raise Missing(report.t("steps of one batch size only"), mend)
-    scale, unit = units.unit_for([p[1] for ps in points.values() for p in ps], "s")
+    scale, unit = units.time_unit([p[1] for ps in points.values() for p in ps])
 
     def draw(figure):
         ax = figure.subplots()

@@ -27,6 +27,9 @@ _KINDS = {
     "predictions": {"net": str, "device": str, "confusion": list, "wrong_index": list},
 }  # fmt: skip
 
+# the options of a training run that decide its course, beside net, data set, device and seed
+RECIPE = "epochs batch limit opt lr momentum nesterov wd sched aug".split()
+
 
 @dataclass(eq=False)
 class Line:
@@ -90,9 +93,8 @@ class Run:
     def recipe(self):
         """Runs of one recipe differ in nothing but the seed (and in who trained)."""
         o, s = self.options, self.start
-        names = "batch epochs opt lr momentum nesterov wd sched aug limit".split()
         own = (s["net"], s["dataset"], s["device"], s.get("real", "float"))
-        return (*own, *(o.get(name) for name in names))
+        return (*own, *(o.get(name) for name in RECIPE))
 
     @property
     def summary(self):

@@ -17,14 +17,6 @@ from dataclasses import dataclass, field
 
 DASH = "\u2013"
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-# for arithmetic, memory and rates: thousands; bytes in powers of two
-_SCALES = {
-    "s": _TIMES,
-    "FLOP": ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1.0, "FLOP")),
-    "FLOP/s": ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s")),
-    "B": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
-    "B/s": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s")),
-}
 
 
 @dataclass
@@ -53,17 +45,10 @@ def fixed(x, decimals):
     return DASH if x is None or not math.isfinite(x) else f"{x:.{decimals}f}"
 
 
-def unit_for(numbers, unit):
-    """(scale, name) that suits the smallest number of a column, so that none needs many zeros."""
-    real = [abs(n) for n in numbers if n]
-    smallest = min(real, default=1.0)
-    steps = _SCALES.get(unit)
-    if not steps:
-        return 1.0, unit
-    for scale, name in steps:
-        if smallest >= scale:
-            return scale, name
-    return steps[-1]
+def time_unit(seconds):
+    """(scale, name) that suits the smallest time of a column, so that none needs many zeros."""
+    smallest = min((abs(s) for s in seconds if s), default=1.0)
+    return next((unit for unit in _TIMES if smallest >= unit[0]), _TIMES[-1])
 
 
 def quantity(x, scale=1.0, source=""):

@@ -25,10 +25,6 @@ ZH = {
     "FLOP a byte": "每字节浮点运算数",
     "Figure": "图",
     "First-layer filters": "第一层卷积核",
-    "For comparison only: PyTorch's compiled step in a CUDA graph with inputs of products "
-    "rounded to TF32, and in bfloat16. Ours computes in float32, so there is no ratio.":
-        "仅供参考：PyTorch 编译后的训练步（CUDA 图内），乘法输入舍入为 "
-        "TF32，以及 bfloat16。本实现以 float32 计算，故不给比值。",
     "Forward and backward": "前向与反向",
     "Forward, and forward with backward, {lane}, over {repeats} runs ({what}); the ratio is ours "
     "to PyTorch's.":
@@ -46,7 +42,6 @@ ZH = {
     "Loss and accuracy": "损失与准确率",
     "Machine and software": "机器与软件",
     "Machine and software, as the programs reported them.": "程序所报告的机器与软件。",
-    "Memory": "显存",
     "Misclassified images": "分类错误的图像",
     "Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.":
         "网络 {net} 在 {dataset} 上逐轮的结果（{lane}）：种子 {seeds} 的平均值"
@@ -61,17 +56,7 @@ ZH = {
     "Other programs took {busy} % of the processor when this was measured: take the ratios with "
     "care.":
         "测量时其他程序占用了处理器的 {busy} %，比值仅供参考。",
-    "Peak of GPU memory: ours with weights and optimiser but without the data set, PyTorch's of "
-    "its quickest step alone.":
-        "显存峰值：本实现含权重和优化器、不含数据集；PyTorch 仅为其最"
-        "快方式的一步。",
-    "Peak of memory on the CPU without the data set, as the two allocators count it: weights, "
-    "optimiser, and what a step needs besides.":
-        "CPU 上的内存峰值（不含数据集），由两个分配器各自计数：权重、"
-        "优化器以及训练步所需。",
-    "PyTorch's layout, threads": "PyTorch 布局、线程",
     "PyTorch, by its own profiler": "PyTorch,由其自带的分析器测得",
-    "PyTorch, images/s": "PyTorch，图像/秒",
     "Roofline": "屋顶线",
     "Roofline, {lane}: what each operation of a training step reaches, under the measured "
     "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
@@ -93,20 +78,24 @@ ZH = {
         "，各自缩放；零为中灰。",
     "Time of a training step against the batch size, {lane}; PyTorch's in its quickest way.":
         "训练步耗时随批大小的变化（{lane}）；PyTorch 取其最快方式。",
-    "Time of a training step on the CPU, alternating in one run; PyTorch in the quickest of its "
-    "configurations. Median and quartiles; a ratio below 1 says that ours is quicker.":
-        "CPU 上一个训练步的耗时，同一次运行中交替测量；PyTorch 取其最快"
-        "的配置。中位数和四分位数；比值小于 1 表示本实现更快。",
-    "Time of a training step on the GPU in float32, alternating in one run; each of PyTorch's "
-    "ways in the quicker of its two layouts, the compiled ones in a CUDA graph too. Median and "
-    "quartiles; the ratio is ours to PyTorch's quickest way.":
-        "GPU 上一个训练步（float32）的耗时，同一次运行中交替测量；PyTorch "
-        "各方式取两种布局中较快者，编译的方式也在 CUDA 图内。中位数和"
-        "四分位数；比值为本实现与 PyTorch 最快方式之比。",
     "To fill this gap": "补全方法",
     "Training": "训练",
     "Training steps": "训练步",
     "Training steps and batch size": "训练步与批大小",
+    "Training steps of net {net} on the GPU, alternating in one run; each of PyTorch's ways in "
+    "the quicker of its two layouts. Time: median and quartiles. MiB: memory at its peak without "
+    "the data set. The ratio is ours to that way, all in float32; what rounds its inputs stands "
+    "below, for comparison only.":
+        "网络 {net} 在 GPU 上的训练步，同一次运行中交替测量；PyTorch 各方"
+        "式取两种布局中较快者。时间：中位数和四分位数。MiB：不含数据"
+        "集的内存峰值。比值为本实现与该方式之比，均为 float32；舍入输"
+        "入的方式列于其下，仅供参考。",
+    "Training steps on the CPU, alternating in one run; PyTorch in the quickest of its "
+    "configurations. Time: median and quartiles. MiB: memory at its peak without the data set, "
+    "as the two allocators count it. A ratio below 1 says that ours is quicker.":
+        "CPU 上的训练步，同一次运行中交替测量；PyTorch 取其最快的配置。"
+        "时间：中位数和四分位数。MiB：不含数据集的内存峰值，由两个分"
+        "配器各自计数。比值小于 1 表示本实现更快。",
     "Training, epoch by epoch": "逐轮训练结果",
     "Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, "
     "images a second. Mean over the seeds, in brackets the smallest and the largest.":
@@ -136,6 +125,8 @@ ZH = {
     "lab": "实验",
     "largest error, as a share of what is allowed (power of ten)":
         "最大误差与允许值之比（10 的幂）",
+    "layout": "布局",
+    "layout, threads": "布局、线程",
     "linear": "全连接",
     "loss": "损失",
     "measured": "测量日期",
@@ -147,8 +138,6 @@ ZH = {
     "no operation was timed over many runs": "没有算子的多次计时",
     "no results": "没有结果",
     "no run was profiled": "没有性能分析",
-    "no step's memory was measured": "没有训练步内存的测量",
-    "no step's memory was measured on a GPU": "没有 GPU 显存的测量",
     "no trained net was asked about the test images":
         "没有训练好的网络对测试图像的回答",
     "no training step was timed": "没有训练步的计时",
@@ -157,9 +146,7 @@ ZH = {
     "not measured": "未测量",
     "operation": "算子",
     "ours": "本实现",
-    "ours, 1000 images/s": "本实现，千图像/秒",
     "ours, counted in the dispatch table": "本实现，在分派表中计数",
-    "ours, images/s": "本实现，图像/秒",
     "ours: sources": "本实现的 sources",
     "passed": "通过",
     "pixels a side": "边长（像素）",

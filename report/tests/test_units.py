@@ -32,8 +32,8 @@ def test_seeds_show_mean_smallest_and_largest_and_one_seed_itself():
 
 
 def test_one_unit_for_a_column_by_its_smallest_number():
-    assert units.unit_for([3e-5, 2.0], "s") == (1e-6, "us")
-    assert units.unit_for([2.0, 3.0], "s") == (1.0, "s")
+    assert units.time_unit([3e-5, 2.0]) == (1e-6, "us")
+    assert units.time_unit([2.0, 3.0]) == (1.0, "s")
 
 
 def test_a_missing_timing_is_a_dash():
