@@ -5,7 +5,7 @@
     build/float/tests@hostcuda    those of its suites that take devices, on this one
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
-    legality                      what is not CUDA, and that every .cu file is: make hostcuda-legality
+    legality                      what is not CUDA is refused, every .cu file is judged legal
     pytest                        the twin's tests, those of the graders' tools and of the report
     parity, parity-all            the twin compared with the trainer
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each

@@ -86,7 +86,7 @@ if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
     need_packages=1
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, pytest-xdist; it is yours to fill:
+        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, pytest-xdist; to fill it:
        $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi

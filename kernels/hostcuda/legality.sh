@@ -1,8 +1,8 @@
 #!/bin/bash
-# legality.sh [-I dir | -isystem dir | -D name]... FILE.cu: is it CUDA, or only C++ that a host compiler
-# takes? hostcuda compiles kernels for the CPU, so a kernel that calls std::sort or reads a host
-# variable would run here and fail to compile on a GPU machine. nvcc judges where it is installed,
-# else clang++ with declarations of our own (legality/prelude.h), without any CUDA toolkit.
+# legality.sh [-I dir | -isystem dir | -D name]... FILE.cu: is it CUDA, or only C++ that a host
+# compiler takes? hostcuda compiles kernels for the CPU, so a kernel that calls std::sort or reads a
+# host variable would run here and fail to compile on a GPU machine. nvcc judges where it is
+# installed, else clang++ with declarations of our own (legality/prelude.h), without any toolkit.
 #
 # Exit 0: legal. 1: not, with a line `FILE:LINE: error: this is not legal CUDA: …` for each reason.
 # 2: could not judge, and why. NVCC and CLANGXX name the compilers; HOSTCUDA_LEGALITY=nvcc or clang
@@ -23,21 +23,25 @@ done
 [ -r "$file" ] || { echo "legality.sh: cannot read $file" >&2 && exit 2; }
 
 nvcc=${NVCC:-nvcc} clang=${CLANGXX:-}
-command -v "$nvcc" >/dev/null || { [ -x /usr/local/cuda/bin/nvcc ] && nvcc=/usr/local/cuda/bin/nvcc; }
+usual=/usr/local/cuda/bin/nvcc
+command -v "$nvcc" >/dev/null || { [ -x $usual ] && nvcc=$usual; }
 for name in clang++ clang++-{20..14}; do
     [ -z "$clang" ] && command -v "$name" >/dev/null && clang=$name
 done
 case ${HOSTCUDA_LEGALITY:-} in
 '') if command -v "$nvcc" >/dev/null; then way=nvcc; else way=clang; fi ;;
 nvcc | clang) way=$HOSTCUDA_LEGALITY ;;
-*) echo "legality.sh: HOSTCUDA_LEGALITY=$HOSTCUDA_LEGALITY: nvcc or clang is wanted" >&2 && exit 2 ;;
+*)
+    echo "legality.sh: HOSTCUDA_LEGALITY=$HOSTCUDA_LEGALITY: nvcc or clang is wanted" >&2
+    exit 2
+    ;;
 esac
 if [ $way = nvcc ] && ! command -v "$nvcc" >/dev/null; then
     echo "legality.sh: no nvcc found; name it with NVCC=" >&2 && exit 2
 fi
 if [ $way = clang ] && ! command -v "${clang:-none}" >/dev/null; then
-    echo "legality.sh: neither nvcc nor clang++ is installed, one of them must judge what is CUDA:" \
-        "apt-get install clang" >&2 && exit 2
+    echo "legality.sh: neither nvcc nor clang++ is installed, one of them must judge what is" \
+        "CUDA: apt-get install clang" >&2 && exit 2
 fi
 
 said=$(mktemp) judged=0
@@ -50,8 +54,8 @@ with_nvcc() {
         >"$said" 2>&1 || judged=1
 }
 
-# How to read the prelude: from the header, or, where HOSTCUDA_LEGALITY_CACHE names a folder, from there,
-# parsed once: that is most of the time of a short file. $1 side, then the compiler's options.
+# How to read the prelude: from the header, or, where HOSTCUDA_LEGALITY_CACHE names a folder, from
+# there, parsed once: that is most of the time of a short file. $1 side, then the compiler's options.
 prelude() {
     local side=$1 key pch command header=$here/legality/prelude.h
     shift
@@ -64,7 +68,8 @@ prelude() {
         mkdir -p "$HOSTCUDA_LEGALITY_CACHE"
         # (the driver makes no such file of CUDA, so its own call is changed; no times are recorded)
         command=$("$clang" "$@" -fsyntax-only "-###" "$header" 2>&1 | grep '"-cc1"' | head -1)
-        eval "${command/\"-fsyntax-only\"/-emit-pch -fno-pch-timestamp -o \"\$pch.$$\"}" >/dev/null 2>&1 &&
+        command=${command/\"-fsyntax-only\"/-emit-pch -fno-pch-timestamp -o \"\$pch.$$\"}
+        eval "$command" >/dev/null 2>&1 &&
             mv "$pch.$$" "$pch" || return 0
     fi
     seen=(-Xclang -include-pch -Xclang "$pch")
