@@ -303,9 +303,9 @@ def test_a_read_only_folder_is_named(tmp_path, archives, server, capsys):
     if may_mount():
         before = mounted('mount --bind "$3" "$3" && mount -o remount,bind,ro "$3"')
         done = fetch(folder, archives, server, before=before)
-    else:  # /sys takes no files, not even from root
+    else:  # /proc takes no files, not even from root
         with capsys.disabled():
-            print("\nread-only folder: /sys, for nothing can be mounted here")
-        done = fetch(folder, archives, server, before=["sh", "-c", 'exec "$1" "$2" /sys', "sh"])
+            print("\nread-only folder: /proc, for nothing can be mounted here")
+        done = fetch(folder, archives, server, before=["sh", "-c", 'exec "$1" "$2" /proc', "sh"])
     assert done.returncode == 1 and nothing_half_written(folder)
     assert done.stderr.count("\n") == 1 and "GRADLAB_DATA=dir" in done.stderr
