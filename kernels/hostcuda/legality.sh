@@ -4,7 +4,7 @@
 # host variable would run here and fail to compile on a GPU machine. nvcc judges where it is
 # installed, else clang++ with declarations of our own (legality/prelude.h), without any toolkit.
 #
-# Exit 0: legal. 1: not, with a line `FILE:LINE: error: this is not legal CUDA: …` for each reason.
+# Exit 0: legal. 1: not, with a line `FILE:LINE: error: this is not legal CUDA: why` for each reason.
 # 2: could not judge, and why. NVCC and CLANGXX name the compilers; HOSTCUDA_LEGALITY=nvcc or clang
 # wants one of them; HOSTCUDA_LEGALITY_CACHE=folder keeps what makes the next file quicker.
 set -uo pipefail
@@ -55,7 +55,8 @@ with_nvcc() {
 }
 
 # How to read the prelude: from the header, or, where HOSTCUDA_LEGALITY_CACHE names a folder, from
-# there, parsed once: that is most of the time of a short file. $1 side, then the compiler's options.
+# there, parsed once: that is most of the time of a short file. $1: host or device; then the
+# compiler's options.
 prelude() {
     local side=$1 key pch command header=$here/legality/prelude.h
     shift
