@@ -261,19 +261,18 @@ report-test: ## the report's own tests: filling, escaping, staleness, damaged re
 	@$(PYTHON) -B -m pytest -q -p no:cacheprovider report/tests
 
 ##@ check
-SUITES := build/float$(SUFFIX)/tests build/double$(SUFFIX)/tests
+# (under sanitizers in float alone: the lines are the same, and test-all runs both)
+SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/tests,build/float$(SUFFIX)/tests \
+	build/double$(SUFFIX)/tests)
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
 CHECK_SUITES := build/float-check/tests build/double-check/tests
 
-
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
-# (under sanitizers in float alone: the kernels are the same lines, and test-all runs both)
-ON_HOSTCUDA := $(if $(SAN),$(firstword $(SUITES)),$(SUITES))
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
 test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
 		python-ready
-	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(ON_HOSTCUDA:%=%@hostcuda) refusals \
+	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals \
 	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity

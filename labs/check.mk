@@ -36,8 +36,8 @@ build/check/nvcc/float/%.cu.o: %.cu labs/check.mk
 	    $(call gpu_code,$(firstword $(CUDA_ARCH))) -Ilabs/include -isystem $(CUBLAS_INCLUDE) \
 	    -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# Both precisions by the first compiler, one by the second: gcc/float gcc/double clang/float.
-check_builds = $(sort $(firstword $1)/double $(1:%=%/float))
+# One precision by each compiler, both in all: gcc/double clang/float, or gcc/double gcc/float.
+check_builds = $(firstword $1)/double $(lastword $1)/float
 CHECK_C_BUILDS := $(call check_builds,$(CHECK_CC))
 CHECK_CU_BUILDS := $(call check_builds,$(CHECK_CXX))
 $(foreach b,$(CHECK_C_BUILDS),$(eval $(call check_c_rule,$(call lab_mode_of,$b),$(notdir $b))))

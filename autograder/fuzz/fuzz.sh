@@ -41,36 +41,47 @@ make_target() { # NAME
             solution/lab1/tensor.c
         ;;
     cifar10 | mnist)
-        shrink cifar10 && shrink mnist &&
-            "$compiler" "${flags[@]}" -Wl,--wrap=open,--wrap=fstat,--wrap=read,--wrap=close \
-                -DFUZZ_SET="$1" -DFUZZ_TRAIN=20 -DFUZZ_TEST=10 -o "$build/$1" \
-                autograder/fuzz/fuzz_dataset.c "$build"/{cifar10,mnist}.c $common/dataset*.c \
-                $common/shapes10_*.c $common/{alloc,rng,status,crc32}.c -lm
+        "$compiler" "${flags[@]}" -Wl,--wrap=open,--wrap=fstat,--wrap=read,--wrap=close \
+            -DFUZZ_SET="$1" -DFUZZ_TRAIN=20 -DFUZZ_TEST=10 -o "$build/$1" \
+            autograder/fuzz/fuzz_dataset.c "$build"/{cifar10,mnist}.c $common/dataset*.c \
+            $common/shapes10_*.c $common/{alloc,rng,status,crc32}.c -lm
         ;;
     *) echo "fuzz: no target \"$1\": checkpoint, cifar10 or mnist" >&2 && return 1 ;;
     esac
 }
 
-passed=0 failed=0
-for target in "$@"; do
-    log=$build/$target.log
-    mkdir -p "$build/corpus-$target"
-    if make_target "$target" && cpu=$(TIMEFORMAT='%U %S' && {
-        time "$build/$target" -max_total_time="$seconds" -len_control=0 -max_len=4096 \
+# One verdict: build, run, say what came out.
+run_target() { # NAME
+    local log=$build/$1.log cpu runs rate edges
+    mkdir -p "$build/corpus-$1"
+    if make_target "$1" && cpu=$(TIMEFORMAT='%U %S' && {
+        time "$build/$1" -max_total_time="$seconds" -len_control=0 -max_len=4096 \
             -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
-            -artifact_prefix="$build/$target-" \
-            "$build/corpus-$target" "$build/seeds/$target" >"$log" 2>&1
+            -artifact_prefix="$build/$1-" \
+            "$build/corpus-$1" "$build/seeds/$1" >"$log" 2>&1
     } 2>&1); then
-        passed=$((passed + 1))
         runs=$(awk '/number_of_executed_units/ {print $2}' "$log")
         rate=$(awk -v runs="$runs" '{printf "%d", runs / ($1 + $2)}' <<<"$cpu")
         edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
-        echo "$target: $runs runs in $seconds s, $rate a CPU second, $edges edges, nothing found"
+        echo "$1: $runs runs in $seconds s, $rate a CPU second, $edges edges, nothing found"
     else
-        failed=$((failed + 1))
         grep -E 'ERROR|SUMMARY|Test unit written' "$log" 2>/dev/null
-        echo "$target: FAILED, see $log; again: $build/$target $build/$target-crash-*"
+        echo "$1: FAILED, see $log; again: $build/$1 $build/$1-crash-*"
+        return 1
     fi
+}
+
+# Side by side, for each is one thread. Started so they would not hear Ctrl-C.
+trap 'trap "" TERM; kill -TERM 0; exit 130' INT TERM
+passed=0 failed=0 pids=()
+shrink cifar10 && shrink mnist || exit 2
+for target in "$@"; do
+    run_target "$target" >"$build/$target.verdict" 2>&1 &
+    pids[${#pids[@]}]=$!
 done
+for pid in "${pids[@]}"; do
+    if wait "$pid"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+for target in "$@"; do cat "$build/$target.verdict"; done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

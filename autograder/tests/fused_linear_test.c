@@ -13,10 +13,10 @@
 /* n, in, out: tiles that are full, ragged and of one element; inner dimensions made as one dot
  * product, in pieces of several lengths, and no multiple of 4. */
 static const tl_linear_geom shapes[] = {
-    {3, 5, 4},     {1, 1, 1},       {2, 3, 1},    {65, 10, 31},    {64, 84, 10}, {33, 130, 65},
-    {64, 120, 84}, {7, 512, 9},     {5, 516, 70}, {64, 1020, 8},   {2, 1001, 3}, {40, 640, 130},
-    {300, 36, 12}, {64, 2048, 256}, {1, 4096, 5}, {512, 1024, 120}};
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+    {3, 5, 4},     {1, 1, 1},      {2, 3, 1},       {65, 10, 31},    {64, 84, 10}, {33, 130, 65},
+    {64, 120, 84}, {7, 512, 9},    {5, 516, 70},    {64, 1020, 8},   {2, 1001, 3}, {300, 36, 12},
+    {1, 4096, 5},  {40, 640, 130}, {64, 2048, 256}, {512, 1024, 120}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, LARGE = 3 /* the last ones; tried one way each */ };
 
 typedef struct linear_data {
     tl_linear_geom g;
@@ -167,8 +167,9 @@ CLAIM(fused_linear, gradients_match_the_definition) {
         if (!has_fused(t)) expect_none(c, t);
         for (int s = 0; has_fused(t) && s < SHAPES; s++) {
             linear_data d = draw_data(c, s);
-            expect_backward(c, t, &d, true, true, true);
-            expect_backward(c, t, &d, true, true, false);
+            expect_backward(c, t, &d, true, true, s % 2 == 0);
+            if (s >= SHAPES - LARGE) continue;
+            expect_backward(c, t, &d, true, true, s % 2 != 0);
             expect_backward(c, t, &d, false, true, false);
             expect_backward(c, t, &d, true, false, false);
         }

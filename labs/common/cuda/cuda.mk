@@ -21,7 +21,13 @@ CUDA_ARCH := $(if $(CUDA),$(shell nvidia-smi --query-gpu=compute_cap --format=cs
 	2>/dev/null | tr -d . | grep -x '[0-9]*' | sort -nu))
 CUDA_ARCH := $(or $(CUDA_ARCH),75 90)
 endif
+# ... and for every GPU: no line of ours depends on __CUDA_ARCH__, so the front end runs twice, for
+# the oldest and the newest, instead of once each; ptxas makes machine code for each.
 EVERY_GPU := 75 80 86 89 90 100 120
+space := $(subst ,, )
+every_gpu_code := -gencode arch=compute_$(firstword $(EVERY_GPU)),code=[$(subst $(space),$(comma),$\
+	$(EVERY_GPU:%=sm_%))] -gencode $\
+	arch=compute_$(lastword $(EVERY_GPU)),code=compute_$(lastword $(EVERY_GPU))
 
 # The modes that have objects of their own. Sanitised and checking programs open the plain plug-in:
 # neither looks into a GPU.
@@ -40,12 +46,12 @@ gpu_code = $(foreach a,$1,-gencode arch=compute_$a$(comma)code=sm_$a) \
 cuda_plugin = $(CUDA_COMPILER) -shared -cudart static -o $1 $2 $(call linker,$(CUBLAS_LIBRARY) \
 	-rpath=$(dir $(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
 
-# $(1) folder, $(2) mode, $(3) GPUs, $(4) more flags
+# $(1) folder, $(2) mode, $(3) flags that name the GPUs, $(4) more flags
 define cuda_rules
 $(1)/%.cu.o: %.cu $(1)/cuda-flags
 	@mkdir -p $$(@D)
 	$$(call say,NVCC,$$@)
-	$$(Q)$$(CUDA_COMPILER) $$(call cuda_flags,$(2)) $(4) $$(call gpu_code,$(3)) \
+	$$(Q)$$(CUDA_COMPILER) $$(call cuda_flags,$(2)) $(4) $(3) \
 	    $$(call includes,$$<) -isystem $$(CUBLAS_INCLUDE) -MMD -MP -MF $$(@:.o=.d) -c -o $$@ $$<
 
 $(1)/pic/%.o: %.c $(1)/cuda-flags build/$(2)/flags
@@ -54,7 +60,7 @@ $(1)/pic/%.o: %.c $(1)/cuda-flags build/$(2)/flags
 $(1)/cuda-flags: always
 	@mkdir -p $$(@D)
 	@{ $$(CUDA_COMPILER) --version; printf '%s\n' '$$(CUDA)' '$$(call cuda_flags,$(2)) $(4)' \
-	    '$$(call gpu_code,$(3))' '$$(PLUGIN_CU) $$(PLUGIN_C)'; } | { $$(call replace,$$@); }
+	    '$(3)' '$$(PLUGIN_CU) $$(PLUGIN_C)'; } | { $$(call replace,$$@); }
 
 $(1)/libtl_cuda.so: $(PLUGIN_CU:%=$(1)/%.o) $(PLUGIN_C:%.c=$(1)/pic/%.o)
 	$$(call say,LINK,$$@)
@@ -69,9 +75,9 @@ build/$(1)/libtl_cuda.so: build/$(subst -check,,$(subst -san,,$(1)))/libtl_cuda.
 endef
 
 ifneq ($(CUDA),)
-$(foreach m,$(CUDA_MODES),$(eval $(call cuda_rules,build/$m,$m,$(CUDA_ARCH))))
+$(foreach m,$(CUDA_MODES),$(eval $(call cuda_rules,build/$m,$m,$(call gpu_code,$(CUDA_ARCH)))))
 $(foreach r,float double,\
-    $(eval $(call cuda_rules,build/$r/cuda-all,$r,$(EVERY_GPU),-Werror all-warnings)))
+    $(eval $(call cuda_rules,build/$r/cuda-all,$r,$(every_gpu_code),-Werror all-warnings)))
 $(foreach m,$(filter-out $(CUDA_MODES),$(MODES)),$(eval $(call copied_plugin,$m)))
 
 # Order only: a plug-in is opened when a program runs, so a changed one relinks nothing.
