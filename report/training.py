@@ -60,15 +60,17 @@ def _last(runs, name):
 
 
 def _total(runs):
-    """Seconds of training, without evaluation, of each run."""
-    return [sum(e["train_s"] for e in run.epochs) for run in runs.values()]
+    """Seconds of training, without evaluation, of each run; None where an epoch's are not known."""
+    return [units.total([e["train_s"] for e in run.epochs]) for run in runs.values()]
 
 
 def _rates(runs):
-    """Images a second of each run, over all of its epochs but the first, which warms up."""
+    """Images a second of each run, over all of its epochs but the first, which warms up.
+
+    Epochs that a resumed run took over from its checkpoint have no times, and do not count."""
     rates = []
     for run in runs.values():
-        epochs = run.epochs[1:] or run.epochs
+        epochs = [e for e in run.epochs[1:] or run.epochs if e["train_s"] is not None]
         seconds = sum(e["train_s"] for e in epochs)
         images = sum(e["images_per_s"] * e["train_s"] for e in epochs)
         rates.append(images / seconds if seconds else None)
@@ -106,7 +108,9 @@ def final(report, lane):
                          who, epochs if side == "ours" else "", units.count(len(runs)),
                          *cells.values()])  # fmt: skip
         if sides["twin"]:
-            ratio = _mean(_total(sides["ours"])) / _mean(_total(sides["twin"]))
+            ours, twin = (units.total(_total(sides[side])) for side in ("ours", "twin"))
+            known = ours is not None and twin is not None
+            ratio = ours / len(sides["ours"]) / (twin / len(sides["twin"])) if known else None
             report.set(f"{net}.{lane}.ratio", units.quantity(ratio))
     if not rows:
         raise Missing(report.t("no finished training run"), mend_training(report, lane))

@@ -87,6 +87,11 @@ def spread(figures, scale=1.0, source=""):
     return Value(f"{text} ({low}{DASH}{high})", raw, scale, source)
 
 
+def total(numbers):
+    """Their sum; None if one of them is not known."""
+    return None if any(n is None for n in numbers) else sum(numbers)
+
+
 def over_seeds(numbers, kind, source=""):
     """Mean of several runs with the smallest and the largest; one run stands for itself."""
     if not numbers or any(n is None for n in numbers):

@@ -37,7 +37,7 @@ make_target() { # NAME
     case $1 in
     checkpoint)
         "$compiler" "${flags[@]}" -o "$build/checkpoint" autograder/fuzz/fuzz_checkpoint.c \
-            $common/{checkpoint,record_read,record_write,crc32,status,shape,alloc}.c \
+            $common/{checkpoint,history,record_read,record_write,crc32,status,shape,alloc}.c \
             solution/lab1/tensor.c
         ;;
     cifar10 | mnist)

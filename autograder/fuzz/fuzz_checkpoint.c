@@ -22,7 +22,7 @@ static void need(int condition) {
 /* ---- a run without a net -----------------------------------------------------------------------
  */
 
-enum { WEIGHTS = 18, BIASES = 2, BIAS_AT = 64, FLAT = 128, IMAGES = 23 };
+enum { WEIGHTS = 18, BIASES = 2, BIAS_AT = 64, FLAT = 128, IMAGES = 23, EPOCHS = 3 };
 static const char options[] = "net=tiny batch=4"; /* those of the seeds, see seeds.py */
 
 /* What a load may change. */
@@ -30,7 +30,8 @@ typedef struct memory {
     tl_real value[FLAT], state[2][FLAT], running[BIASES];
     tl_metric_sums sums;
     uint64_t seed, index;
-    uint32_t epoch, first;
+    uint32_t epoch, first, epochs;
+    tl_epoch_figures figures[EPOCHS]; /* what the history holds of them */
 } memory;
 
 static memory now;
@@ -62,11 +63,16 @@ static void fresh(tl_trainer *tr) {
     *tr =
         (tl_trainer){.ctx = &ctx, .params = &params, .sums = &now.sums, .train = {.count = IMAGES}};
     tr->optimizer = (tl_optimizer){.states = 2, .state = {now.state[0], now.state[1]}};
+    const tl_metrics some = {.loss = 7, .accuracy = 0.5, .count = 1};
+    for (int i = 0; i < EPOCHS; i++) need(tl_history_add(&tr->history, &some, &some) == TL_OK);
     tr->seed = now.seed, tr->index = now.index, tr->epoch = now.epoch, tr->first = now.first;
 }
 
 static void note_position(const tl_trainer *tr) {
+    const tl_history *h = &tr->history;
     now.seed = tr->seed, now.index = tr->index, now.epoch = tr->epoch, now.first = tr->first;
+    now.epochs = h->epochs;
+    for (uint32_t i = 0; i < EPOCHS && i < h->epochs; i++) now.figures[i] = h->epoch[i];
 }
 
 /* ---- the file -----------------------------------------------------------------------------------
@@ -117,6 +123,17 @@ static void use_record(const tl_record *r) {
     (void)used;
 }
 
+/* The history is the file's section, a row for each epoch that is done; in the first there is none.
+ */
+static void expect_history(const tl_record *r, const tl_history *h, uint32_t epochs) {
+    const tl_section *s;
+    need(h->epochs == epochs);
+    if (epochs == 0) return;
+    need(tl_record_find(r, &s, "history", TL_F64, 4 * (uint64_t)epochs) == TL_OK);
+    need(s->ndim == 2 && s->dim[0] == epochs && s->dim[1] == 4);
+    need(memcmp(h->epoch, s->data, (size_t)s->bytes) == 0);
+}
+
 static void expect_tensor(const tl_record *r, const char *name, const tl_tensor *t) {
     const tl_section *s;
     need(tl_record_find(r, &s, name, TL_DTYPE_REAL, t->size) == TL_OK && s->ndim == t->ndim);
@@ -124,26 +141,30 @@ static void expect_tensor(const tl_record *r, const char *name, const tl_tensor 
     need(memcmp(s->data, t->data, t->size * sizeof *t->data) == 0);
 }
 
+static tl_status load_checkpoint(tl_trainer *tr) { return tl_checkpoint_load(tr, path, options); }
+static tl_status load_weights(tl_trainer *tr) { return tl_weights_load(tr->params, path); }
+
 /* A load that fails gives a reason and changes nothing; one that succeeds has loaded the file. */
 static void load(const tl_record *r, tl_status (*loads)(tl_trainer *tr)) {
     tl_trainer tr;
     fresh(&tr);
+    note_position(&tr);
     const memory before = now;
     tl_status status = loads(&tr);
     note_position(&tr);
     if (status != TL_OK) {
         need(memcmp(&now, &before, sizeof now) == 0 && tl_error()[0] != '\0');
+        tl_history_clear(&tr.history);
         return;
     }
     need(r != NULL); /* else a damaged file was loaded */
+    if (loads == load_checkpoint) expect_history(r, &tr.history, tr.epoch);
+    tl_history_clear(&tr.history);
     expect_tensor(r, "w/weight", &weight);
     expect_tensor(r, "w/bias", &bias);
     expect_tensor(r, "b/mean", &running);
     need(now.first <= IMAGES || now.first == before.first);
 }
-
-static tl_status load_checkpoint(tl_trainer *tr) { return tl_checkpoint_load(tr, path, options); }
-static tl_status load_weights(tl_trainer *tr) { return tl_weights_load(tr->params, path); }
 
 static void read_file(void) {
     tl_record *r;

@@ -4,6 +4,7 @@ For a data set an input is a row of edits (fuzz_dataset.c): what to do, in which
 where. For the reader of checkpoints it is a record file (tl/record.h), as small as they come.
 """
 
+import math
 import struct
 import sys
 import zlib
@@ -50,16 +51,20 @@ def record(*sections: bytes) -> bytes:
     return b"TLRECORD" + struct.pack("<II", 1, len(sections)) + b"".join(sections)
 
 
-def checkpoint(options: bytes, image: int = 12, filters: tuple = (2, 1, 3, 3)) -> bytes:
-    """Of the run without a net in fuzz_checkpoint.c, which has 23 images."""
+def checkpoint(options: bytes, image: int = 12, filters: tuple = (2, 1, 3, 3), epochs: int = 2,
+               history: tuple = (2, 4), accuracy: float = 0.25) -> bytes:
+    """Of the run without a net in fuzz_checkpoint.c, which has 23 images. `history`: the dims of
+    its section; () leaves it out."""
+    figures = struct.pack("<4d", 1.5, accuracy, 1.25, 0.5) * math.prod(history)
+    held = [section("history", F64, list(history), figures[:8 * math.prod(history)])]
     arrays = [section(f"{kind}/{name}", F32, dims, bytes(4 * elements))
               for kind in ("w", "s0", "s1")
               for name, dims, elements in (("weight", list(filters), 18), ("bias", [2], 2))]
     return record(section("options", U8, [len(options)], options),
-                  section("position", U64, [4], struct.pack("<4Q", 1, image, 9, 4)),
+                  section("position", U64, [4], struct.pack("<4Q", epochs, image, 9, 4)),
                   section("sums/loss", F64, [1], struct.pack("<d", 1.5)),
                   section("sums/hits", U64, [2], struct.pack("<2Q", 3, 12)),
-                  *arrays, section("b/mean", F32, [2], bytes(8)))
+                  *(held if history else []), *arrays, section("b/mean", F32, [2], bytes(8)))
 
 
 SEEDS = {
@@ -70,6 +75,13 @@ SEEDS = {
         "other-options": checkpoint(b"net=tiny batch=8"),
         "other-shape": checkpoint(b"net=tiny batch=4", filters=(2, 3, 3)),
         "beyond-the-epoch": checkpoint(b"net=tiny batch=4", image=24),
+        "first-epoch": checkpoint(b"net=tiny batch=4", epochs=0, history=()),
+        "history-too-early": checkpoint(b"net=tiny batch=4", epochs=0),
+        "history-missing": checkpoint(b"net=tiny batch=4", history=()),
+        "history-short": checkpoint(b"net=tiny batch=4", history=(1, 4)),
+        "history-turned": checkpoint(b"net=tiny batch=4", history=(4, 2)),
+        "history-no-fraction": checkpoint(b"net=tiny batch=4", accuracy=1.5),
+        "epochs-beyond-memory": checkpoint(b"net=tiny batch=4", epochs=2**32 - 1),
         "long-word": checkpoint(b"net=tiny" * 40),
         "options-alone": record(section("options", U8, [16], b"net=tiny,batch=4")),
         "long-name": record(section("x" * 48, F32, [2], bytes(8))),

@@ -6,8 +6,8 @@ TestSuite(checkpoint_damage, .init = setup, .fini = teardown);
 
 static const char options[] = "net=tiny seed=77";
 
-/* A run in its third step, its checkpoint as bytes, and the same for a run that has not begun,
- * which is what damaged files are loaded into. */
+/* A run in the third step of its second epoch, its checkpoint as bytes, and the same for a run that
+ * has not begun, which is what damaged files are loaded into. */
 typedef struct pair {
     rig other;
     bytes saved, before;
@@ -23,7 +23,7 @@ static pair open_pair(void) {
     pair p;
     rig r;
     open_rig(&r, TL_OPTIMIZER_ADAM, 1);
-    train_until(&r, 3);
+    train_until(&r, EPOCH_STEPS + 3);
     p.saved = state_of(&r);
     close_rig(&r);
     EXPECT_OK(tl_record_read(&p.sound, path));

@@ -80,11 +80,50 @@ Test(checkpoint, sums_of_a_broken_epoch_go_on) {
     close_rig(&after);
 }
 
+/* What the epochs before the break came to is there afterwards, and in a run that had a history of
+ * its own nothing of that is left. */
+Test(checkpoint, history_is_that_of_the_whole_run) {
+    rig whole, before, after;
+    open_rig(&whole, TL_OPTIMIZER_ADAM, 1);
+    open_rig(&before, TL_OPTIMIZER_ADAM, 1);
+    open_rig(&after, TL_OPTIMIZER_ADAM, 2);
+    train_until(&whole, 3 * EPOCH_STEPS + 1);
+    train_until(&before, 2 * EPOCH_STEPS + 2);
+    train_until(&after, 3 * EPOCH_STEPS + 3);
+    EXPECT_OK(tl_checkpoint_save(&before.tr, path, options));
+    EXPECT_OK(tl_checkpoint_load(&after.tr, path, options));
+    cr_assert_eq(after.tr.history.epochs, 2);
+    train_until(&after, 3 * EPOCH_STEPS + 1);
+    const tl_history *want = &whole.tr.history, *got = &after.tr.history;
+    cr_assert(want->epochs == 3 && got->epochs == 3, "%u and %u epochs", want->epochs, got->epochs);
+    cr_assert_eq(memcmp(got->epoch, want->epoch, 3 * sizeof *got->epoch), 0);
+    for (int i = 0; i < 3; i++)
+        cr_assert(want->epoch[i].train_loss > 0 && want->epoch[i].test_loss > 0);
+    close_rig(&whole);
+    close_rig(&before);
+    close_rig(&after);
+}
+
+/* A file that no reader would take is not written: the one that is there stays. */
+Test(checkpoint, history_of_another_length_is_not_saved) {
+    rig r;
+    open_rig(&r, TL_OPTIMIZER_SGD, 1);
+    bytes sound = state_of(&r);
+    EXPECT_OK(tl_train_epoch(&r.tr));
+    cr_assert_eq(tl_checkpoint_save(&r.tr, path, options), TL_EINVAL);
+    cr_assert(strstr(tl_error(), "1 epochs are done, but the history holds 0"), "%s", tl_error());
+    bytes left = load();
+    expect_equal(left, sound);
+    free(sound.at);
+    free(left.at);
+    close_rig(&r);
+}
+
 Test(checkpoint, evaluation_leaves_no_trace) {
     rig r;
     tl_metrics test;
     open_rig(&r, TL_OPTIMIZER_ADAM, 1);
-    EXPECT_OK(tl_train_epoch(&r.tr));
+    EXPECT_OK(train_one_epoch(&r));
     bytes before = state_of(&r);
     EXPECT_OK(tl_evaluate(&r.tr, &r.tr.test, &test));
     bytes after = state_of(&r);
@@ -174,11 +213,17 @@ Test(checkpoint, files_that_do_not_fit_change_nothing) {
         {{"w/0.conv2d.bias", "w/0.conv2d.bias", OTHER_REAL, 1, {3}, NULL}, TL_EINVAL, "REAL="},
         {{"w/0.conv2d.bias", "w/0.conv2d.bios", REAL, 1, {3}, NULL}, TL_EFORMAT, "no section"},
         {{NULL, NULL, 0, 0, {0}, "extra"}, TL_EFORMAT, "sections"},
+        {{"history", NULL, 0, 0, {0}, NULL}, TL_EFORMAT, "no section \"history\""},
+        {{"history", "history", TL_F64, 2, {1, 4}, NULL}, TL_EFORMAT, "4 elements, 8 wanted"},
+        {{"history", "history", TL_F64, 2, {3, 4}, NULL}, TL_EFORMAT, "12 elements, 8 wanted"},
+        {{"history", "history", TL_F64, 1, {8}, NULL}, TL_EFORMAT, "another shape than [2,4]"},
+        {{"history", "history", TL_F64, 2, {4, 2}, NULL}, TL_EFORMAT, "another shape than [2,4]"},
+        {{"history", "history", TL_F32, 2, {2, 4}, NULL}, TL_EFORMAT, "holds f32"},
     };
     rig saved, other;
     open_rig(&saved, TL_OPTIMIZER_ADAM, 1);
     open_rig(&other, TL_OPTIMIZER_ADAM, 2);
-    train_until(&saved, 3);
+    train_until(&saved, 2 * EPOCH_STEPS + 3);
     train_until(&other, 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         EXPECT_OK(tl_checkpoint_save(&saved.tr, path, options));
@@ -188,6 +233,14 @@ Test(checkpoint, files_that_do_not_fit_change_nothing) {
     saved.tr.first = IMAGES + 1;
     EXPECT_OK(tl_checkpoint_save(&saved.tr, path, options));
     expect_load_refused(&other, options, TL_EFORMAT, "an epoch has 23 images");
+    saved.tr.first = 0;
+    saved.tr.history.epoch[1].test_acc = 1.5;
+    EXPECT_OK(tl_checkpoint_save(&saved.tr, path, options));
+    expect_load_refused(&other, options, TL_EFORMAT, "an accuracy outside 0..1 for epoch 2");
+    saved.tr.epoch = saved.tr.history.epochs = 0;
+    EXPECT_OK(tl_checkpoint_save(&saved.tr, path, options));
+    rewrite(&(edit){.added = "history"}); /* in its first epoch a run has none */
+    expect_load_refused(&other, options, TL_EFORMAT, "sections");
     close_rig(&saved);
     close_rig(&other);
 }

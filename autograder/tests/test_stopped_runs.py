@@ -11,13 +11,16 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
+import zlib
 
 import pytest
 
-from training_runs import (DEVICE, epochs, expect_one_line, final_state, finish, resume_option, run,
-                           sections, start, uninterrupted, wait_for_checkpoint)
+from training_runs import (DEVICE, epoch_lines, epochs, expect_one_line, final_state, finish,
+                           history, resume_option, run, sections, start, uninterrupted,
+                           wait_for_checkpoint)
 
 KILLS = int(os.environ.get("GRADLAB_KILLS", "12"))
 
@@ -57,7 +60,7 @@ def test_killed_at_random_and_resumed_ends_with_the_same_bits(tmp_path, capsys):
             assert process.returncode == -signal.SIGKILL, errors
             kills[readable(out)] += 1
         assert (out / "checkpoint").read_bytes() == final_state()
-        assert epochs(out) == epochs(whole)
+        assert history(final_state()) == epochs(whole) == epochs(out)
         rounds += 1
     with capsys.disabled():
         moments = ", ".join(f"{count} {when}" for when, count in sorted(kills.items()))
@@ -119,6 +122,47 @@ def test_half_a_line_of_a_killed_run_is_cut(tmp_path):
         log.write('{"kind": "epoch", "epo')
     run(out, f"RESUME={out}/checkpoint")
     assert sorted(epochs(out)) == [1, 2, 3, 4]
+
+
+def test_in_another_folder_the_log_has_the_epochs_before_too(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    run(first, "STEPS=70")  # 32 steps an epoch
+    whole = epochs(uninterrupted()[0])
+    assert history((first / "checkpoint").read_bytes()) == {n: whole[n] for n in (1, 2)}
+    run(second, f"RESUME={first}/checkpoint")
+    assert epochs(second) == whole and sorted(epochs(first)) == [1, 2]
+    for line in epoch_lines(second):
+        restored = line["epoch"] <= 2
+        assert line.get("restored", 0) == restored
+        for name in ("train_s", "eval_s", "images_per_s"):
+            assert (line[name] is None) == restored
+    assert (second / "checkpoint").read_bytes() == final_state()
+
+
+def test_in_the_same_folder_no_epoch_is_logged_twice(tmp_path):
+    out = tmp_path / "out"
+    run(out, "STEPS=70")
+    (out / "older").write_bytes((out / "checkpoint").read_bytes())
+    run(out, f"RESUME={out}/checkpoint", "STEPS=110")
+    run(out, f"RESUME={out}/older")  # trains the third epoch once more
+    assert epochs(out) == epochs(uninterrupted()[0])
+    assert not any("restored" in line for line in epoch_lines(out))
+
+
+def test_a_history_of_another_length_is_refused(tmp_path):
+    """With every sum right, as only a program leaves it."""
+    out = tmp_path / "out"
+    run(out, "STEPS=70")
+    state = bytearray((out / "checkpoint").read_bytes())
+    at, begin, end, _ = next(s for s in sections(bytes(state)) if s[3] == "position")
+    state[begin] = 3  # epochs that are done
+    state[at + 96:at + 100] = struct.pack("<I", zlib.crc32(state[begin:end],
+                                                           zlib.crc32(state[at:at + 96])))
+    (out / "checkpoint").write_bytes(state)
+    status, errors = finish(start(tmp_path / "new", f"RESUME={out}/checkpoint"))
+    expect_one_line(status, errors, out / "checkpoint",
+                    'section "history" holds 8 elements, 12 wanted')
+    assert not (tmp_path / "new").exists()
 
 
 def test_other_options_are_refused_by_name(tmp_path):

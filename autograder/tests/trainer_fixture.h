@@ -96,17 +96,22 @@ static inline void close_rig(rig *r) {
     tl_device_close(r->ctx);
 }
 
+/* One epoch of training with its evaluation, noted in the run's history; or what ended it early. */
+static inline tl_status train_one_epoch(rig *r) {
+    tl_metrics train, test;
+    TL_TRY(tl_train_epoch(&r->tr));
+    EXPECT_OK(tl_metrics_read(r->ctx, &train, r->tr.sums));
+    EXPECT_OK(tl_evaluate(&r->tr, &r->tr.test, &test));
+    EXPECT_OK(tl_history_add(&r->tr.history, &train, &test));
+    return TL_OK;
+}
+
 /* Trains until `steps` optimiser steps of the run are done, evaluating after every epoch. */
 static inline void train_until(rig *r, uint64_t steps) {
-    tl_metrics test;
     r->stop = steps;
-    while (r->tr.index < steps) {
-        tl_status status = tl_train_epoch(&r->tr);
-        if (status == TL_OK)
-            EXPECT_OK(tl_evaluate(&r->tr, &r->tr.test, &test));
-        else
+    while (r->tr.index < steps)
+        if (train_one_epoch(r) != TL_OK)
             cr_assert(strstr(tl_error(), "stopped on purpose"), "%s", tl_error());
-    }
 }
 
 #endif

@@ -21,6 +21,7 @@ DEVICE = os.environ.get("GRADLAB_DEVICES", "cpu").split(",")[0]
 # 128 steps with momentum and augmentation; a checkpoint after every eighth step, and each epoch.
 OPTIONS = ["NET=a", "DATASET=shapes10", "LIMIT=512", "BATCH=16", "EPOCHS=4", "MOMENTUM=0.9",
            "LR=0.01", "AUG=crop+flip", "CKPT_EVERY=8", f"DEVICE={DEVICE}", "SEED=5"]
+FIGURES = ("train_loss", "train_acc", "test_loss", "test_acc")  # of an epoch
 PATIENCE_S = 300  # a run takes seconds; one that hangs must end as a failure
 
 
@@ -90,11 +91,23 @@ def final_state() -> bytes:
     return (uninterrupted()[0] / "checkpoint").read_bytes()
 
 
-def epochs(out: Path) -> dict:
-    """epoch -> its losses; the last line of an epoch counts: a kill may come behind the first."""
+def epoch_lines(out: Path) -> list:
     lines = [json.loads(line) for line in (out / "train.jsonl").read_text().splitlines()]
-    return {line["epoch"]: (line["train_loss"], line["test_loss"], line["test_acc"])
-            for line in lines if line["kind"] == "epoch"}
+    return [line for line in lines if line["kind"] == "epoch"]
+
+
+def epochs(out: Path) -> dict:
+    """epoch -> its figures; the log has each once, in order, however often the run was killed."""
+    lines = epoch_lines(out)
+    assert [line["epoch"] for line in lines] == list(range(1, len(lines) + 1))
+    return {line["epoch"]: tuple(line[name] for name in FIGURES) for line in lines}
+
+
+def history(state: bytes) -> dict:
+    """epoch -> the same figures, from a checkpoint."""
+    held = [state[begin:end] for _, begin, end, name in sections(state) if name == "history"]
+    rows = struct.iter_unpack("<4d", held[0]) if held else []
+    return dict(enumerate(rows, 1))
 
 
 def files(folder: Path) -> dict:

@@ -1,14 +1,16 @@
 /* checkpoint.c: the state of a run, or the weights of a net, in one file (tl/checkpoint.h). */
 #include "tl/checkpoint.h"
 
+#include "history_internal.h"
 #include "tl/record.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sections of a checkpoint besides the arrays. The seed is the whole state of the random numbers.
- */
+/* Sections of a checkpoint besides the arrays and the history. The seed is the whole state of the
+ * random numbers. */
 enum { POSITION_EPOCH, POSITION_FIRST, POSITION_INDEX, POSITION_SEED, POSITION_WORDS };
 enum { STATE_SECTIONS = 4 }; /* options, position, sums/loss, sums/hits */
 
@@ -91,13 +93,17 @@ static tl_status add_arrays(tl_writer *w, const tl_params *p, const tl_optimizer
  * and are written as zeros: equal runs leave equal files, however often they were evaluated. */
 static tl_status add_state(tl_writer *w, tl_trainer *tr, const char *options) {
     tl_metric_sums sums = {0};
+    TL_NEED(tr->history.epochs == tr->epoch, TL_EINVAL,
+            "%" PRIu32 " epochs are done, but the history holds %" PRIu32, tr->epoch,
+            tr->history.epochs);
     if (tr->first > 0) TL_TRY(tr->ctx->ops->copy_out(tr->ctx, &sums, tr->sums, sizeof sums));
     const uint64_t position[POSITION_WORDS] = {tr->epoch, tr->first, tr->index, tr->seed};
     const uint64_t hits[2] = {sums.hits, sums.count};
     TL_TRY(tl_writer_add(w, "options", TL_U8, 1, (uint64_t[]){strlen(options)}, options));
     TL_TRY(tl_writer_add(w, "position", TL_U64, 1, (uint64_t[]){POSITION_WORDS}, position));
     TL_TRY(tl_writer_add(w, "sums/loss", TL_F64, 1, (uint64_t[]){1}, &sums.loss));
-    return tl_writer_add(w, "sums/hits", TL_U64, 1, (uint64_t[]){2}, hits);
+    TL_TRY(tl_writer_add(w, "sums/hits", TL_U64, 1, (uint64_t[]){2}, hits));
+    return tl_history_write(&tr->history, w);
 }
 
 /* A checkpoint of tr with its options, or the weights p alone if tr is NULL. */
@@ -175,7 +181,7 @@ static tl_status check_options(const tl_record *r, const char *options) {
 }
 
 /* A position at the very end of an epoch (first == count) is valid: a run stops after any step. */
-static tl_status check_position(const tl_record *r, const tl_trainer *tr) {
+static tl_status check_position(const tl_record *r, const tl_trainer *tr, uint32_t *epochs) {
     const tl_section *s;
     TL_TRY(tl_record_find(r, &s, "position", TL_U64, POSITION_WORDS));
     const uint64_t *position = s->data;
@@ -183,6 +189,7 @@ static tl_status check_position(const tl_record *r, const tl_trainer *tr) {
             TL_EFORMAT, "%s stands at image %llu of epoch %llu, but an epoch has %zu images",
             r->path, (unsigned long long)position[POSITION_FIRST],
             (unsigned long long)position[POSITION_EPOCH], tr->train.count);
+    *epochs = (uint32_t)position[POSITION_EPOCH];
     TL_TRY(tl_record_find(r, &s, "sums/loss", TL_F64, 1));
     return tl_record_find(r, &s, "sums/hits", TL_U64, 2);
 }
@@ -267,17 +274,19 @@ static tl_status load_position(const tl_record *r, tl_trainer *tr) {
     tr->first = (uint32_t)position[POSITION_FIRST];
     tr->index = position[POSITION_INDEX];
     tr->seed = position[POSITION_SEED];
-    return TL_OK;
+    return tl_history_read(&tr->history, r, tr->epoch);
 }
 
 /* All checks, then all changes. After the last check only the device itself can fail. */
 static tl_status restore(const tl_record *r, tl_trainer *tr, const char *options, tl_real *host) {
     int arrays;
+    uint32_t epochs;
     TL_TRY(check_precision(r));
     TL_TRY(check_options(r, options));
-    TL_TRY(check_position(r, tr));
+    TL_TRY(check_position(r, tr, &epochs));
+    TL_TRY(tl_history_prepare(&tr->history, r, epochs));
     TL_TRY(check_arrays(r, tr->params, &tr->optimizer, &arrays));
-    TL_TRY(check_count(r, r->sections, arrays + STATE_SECTIONS));
+    TL_TRY(check_count(r, r->sections, arrays + STATE_SECTIONS + tl_history_sections(epochs)));
     TL_TRY(load_arrays(r, tr->params, &tr->optimizer, host));
     return load_position(r, tr);
 }

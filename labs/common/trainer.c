@@ -35,6 +35,7 @@ void tl_trainer_release(tl_trainer *tr) {
     tl_alloc_put(alloc, tr->row_loss);
     tl_alloc_put(alloc, tr->prob);
     tl_alloc_put(alloc, tr->sums);
+    tl_history_clear(&tr->history);
     tr->tape = NULL;
     tr->x = NULL;
     tr->label = NULL;

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import store
+import training
 
 
 def read(lab):
@@ -36,6 +37,22 @@ def test_a_killed_run_is_left_out_and_a_resumed_one_is_whole(lab):
     lab.write([*lines[:3], lines[0], lines[3]])
     (run,) = read(lab).runs
     assert [e["epoch"] for e in run.epochs] == [1, 2, 3]
+
+
+def test_a_run_resumed_in_another_folder_is_whole_and_its_time_is_not_known(lab):
+    """Epochs from a checkpoint have their figures, and null where the times were."""
+    lines = [line for line in lab.training(seeds=(1,)) if line["program"] == "train"]
+    unknown = {"train_s": None, "eval_s": None, "images_per_s": None, "restored": 1}
+    lab.write([lines[0], *[line | unknown for line in lines[1:3]], lines[3]])
+    results = read(lab)
+    (run,) = results.runs
+    assert results.notes == []
+    for name in ("train_loss", "train_acc", "test_loss", "test_acc"):
+        assert [e[name] for e in run.epochs] == [line[name] for line in lines[1:]]
+    assert training._total({1: run}) == [None]
+    assert training._rates({1: run}) == [pytest.approx(lines[3]["images_per_s"])]
+    run.epochs.pop()
+    assert training._rates({1: run}) == [None]
 
 
 def test_fields_that_are_not_known_do_no_harm_and_missing_ones_are_named(lab):

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +31,20 @@ tl_status jsonl_open(jsonl *j, const char *path, bool append) {
 void jsonl_close(jsonl *j) {
     if (j->file) fclose(j->file);
     j->file = NULL;
+}
+
+tl_status jsonl_holds(const jsonl *j, const char *text, bool *found) {
+    char *line = NULL;
+    size_t room = 0;
+    *found = false;
+    FILE *file = fopen(j->path, "r");
+    TL_NEED(file, TL_EIO, "cannot read %s: %s", j->path, strerror(errno));
+    while (!*found && getline(&line, &room, file) > 0) *found = strstr(line, text) != NULL;
+    bool failed = ferror(file);
+    free(line);
+    fclose(file);
+    TL_NEED(!failed, TL_EIO, "cannot read %s", j->path);
+    return TL_OK;
 }
 
 static void quoted(FILE *file, const char *text) {

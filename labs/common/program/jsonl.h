@@ -17,6 +17,8 @@ typedef struct jsonl {
 
 /* append keeps the lines that are there (a resumed run). TL_EIO names path and reason. */
 tl_status jsonl_open(jsonl *j, const char *path, bool append);
+/* Whether a line of the file, as it is on the disk now, holds this text. TL_EIO: cannot be read. */
+tl_status jsonl_holds(const jsonl *j, const char *text, bool *found);
 void jsonl_close(jsonl *j); /* a jsonl that was zeroed and never opened is allowed */
 
 void jsonl_begin(jsonl *j);

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,6 +85,56 @@ static tl_status after_step(tl_trainer *tr, int images, void *user) {
     return s->stopped ? TL_FAIL(TL_EINVAL, "stopped after step %" PRIu64, tr->index) : TL_OK;
 }
 
+/* The figures of an epoch, which a restored line has in the same words as the first one. */
+static void figure_fields(jsonl *j, uint32_t epoch, const tl_epoch_figures *f) {
+    jsonl_whole(j, "epoch", epoch);
+    jsonl_number(j, "train_loss", f->train_loss);
+    jsonl_number(j, "train_acc", f->train_acc);
+    jsonl_number(j, "test_loss", f->test_loss);
+    jsonl_number(j, "test_acc", f->test_acc);
+}
+
+/* Whether the log that a resumed run goes on with has this epoch already: a run that was killed
+ * between its line and its checkpoint trains it once more, to the same figures. */
+static tl_status is_logged(const session *s, bool *found, uint32_t epoch) {
+    char *text = NULL;
+    size_t length;
+    *found = false;
+    if (!s->r.o.resume) return TL_OK;
+    jsonl fields = {.path = "memory", .file = open_memstream(&text, &length), .first = true};
+    TL_NEED(fields.file, TL_ENOMEM, "out of host memory for the line of an epoch");
+    figure_fields(&fields, epoch, &s->r.trainer.history.epoch[epoch - 1]);
+    jsonl_close(&fields);
+    tl_status status = text ? jsonl_holds(&s->log, text, found)
+                            : TL_FAIL(TL_ENOMEM, "out of host memory for the line of an epoch");
+    free(text);
+    return status;
+}
+
+/* What one pass over an epoch took. */
+typedef struct pass {
+    double train_s, eval_s, images_per_s;
+} pass;
+
+/* The line of an epoch, unless the log has it. `took` is NULL if an earlier run trained it, whose
+ * times are not known: they are null then, and the line says that it was restored. */
+static tl_status log_epoch(session *s, uint32_t epoch, const pass *took) {
+    bool logged;
+    TL_TRY(is_logged(s, &logged, epoch));
+    if (logged) return TL_OK;
+    const pass p = took ? *took : (pass){NAN, NAN, NAN};
+    common_fields(s, "epoch");
+    figure_fields(&s->log, epoch, &s->r.trainer.history.epoch[epoch - 1]);
+    jsonl_number(&s->log, "train_s", p.train_s);
+    jsonl_number(&s->log, "eval_s", p.eval_s);
+    jsonl_number(&s->log, "images_per_s", p.images_per_s);
+    if (took)
+        jsonl_whole(&s->log, "peak_bytes", tl_alloc_read_stats(s->r.ctx->alloc).peak_bytes);
+    else
+        jsonl_whole(&s->log, "restored", 1);
+    return jsonl_end(&s->log);
+}
+
 /* One epoch of training and the evaluation after it, reported to people and to the log. */
 static tl_status train_epoch(session *s) {
     tl_trainer *tr = &s->r.trainer;
@@ -109,17 +161,8 @@ static tl_status train_epoch(session *s) {
            epoch, s->r.o.epochs, train.loss, 100 * train.accuracy, test.loss, 100 * test.accuracy,
            train_s, eval_s, rate);
     fflush(stdout);
-    common_fields(s, "epoch");
-    jsonl_whole(&s->log, "epoch", epoch);
-    jsonl_number(&s->log, "train_loss", train.loss);
-    jsonl_number(&s->log, "train_acc", train.accuracy);
-    jsonl_number(&s->log, "test_loss", test.loss);
-    jsonl_number(&s->log, "test_acc", test.accuracy);
-    jsonl_number(&s->log, "train_s", train_s);
-    jsonl_number(&s->log, "eval_s", eval_s);
-    jsonl_number(&s->log, "images_per_s", rate);
-    jsonl_whole(&s->log, "peak_bytes", tl_alloc_read_stats(s->r.ctx->alloc).peak_bytes);
-    TL_TRY(jsonl_end(&s->log));
+    TL_TRY(tl_history_add(&tr->history, &train, &test));
+    TL_TRY(log_epoch(s, epoch, &(pass){train_s, eval_s, rate}));
     TL_NEED(train.loss - train.loss == 0, TL_EINVAL, /* false for NaN and for infinity */
             "the training loss of epoch %" PRIu32
             " is not a finite number: the run diverged; try a "
@@ -191,7 +234,8 @@ static tl_status resume(session *s) {
     return TL_OK;
 }
 
-/* A resumed run goes on with the log that is there. That of a fresh one takes an older one's place
+/* A resumed run goes on with the log that is there, which in another folder than before gets the
+ * epochs that were done before. That of a fresh one takes an older one's place
  * only when its first line is written: on a full disk the older one stays. */
 static tl_status begin_log(session *s) {
     const bool resumes = s->r.o.resume != NULL;
@@ -205,6 +249,8 @@ static tl_status begin_log(session *s) {
         status = TL_FAIL(TL_EIO, "cannot rename %s: %s", part, strerror(errno));
     if (status != TL_OK && !resumes) unlink(part);
     s->log.path = s->out.log;
+    for (uint32_t epoch = 1; status == TL_OK && epoch <= s->r.trainer.history.epochs; epoch++)
+        status = log_epoch(s, epoch, NULL);
     return status;
 }
 

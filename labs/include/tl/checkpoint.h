@@ -1,8 +1,9 @@
 /* tl/checkpoint.h: the whole state of a run in one file (format: tl/record.h).
  *
  * Holds options, position, parameters ("w/<name>"), optimiser state ("s0/<name>", "s1/<name>"),
- * buffers ("b/<name>") and the sums of a broken-off epoch; no times, paths, devices or thread
- * counts, so equal runs leave equal files. */
+ * buffers ("b/<name>"), the sums of a broken-off epoch, and losses and accuracies of the finished
+ * ones ("history" f64[epochs,4]: tl/history.h; absent in the first epoch); no times, paths, devices
+ * or thread counts, so equal runs leave equal files. */
 #ifndef TL_CHECKPOINT_H
 #define TL_CHECKPOINT_H
 
@@ -12,7 +13,8 @@
 extern "C" {
 #endif
 
-/* `options` is one line that names everything the run depends on ("net=a batch=64 …"). */
+/* `options` is one line that names everything the run depends on ("net=a batch=64 …"). TL_EINVAL if
+ * tr->history does not hold one row for each of tr->epoch epochs. */
 tl_status tl_checkpoint_save(tl_trainer *tr, const char *path, const char *options);
 
 /* Puts tr (built with the same options) into the saved state. TL_EINVAL with both lines if options

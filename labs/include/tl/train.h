@@ -6,6 +6,7 @@
 #ifndef TL_TRAIN_H
 #define TL_TRAIN_H
 
+#include "tl/history.h"
 #include "tl/nets.h"
 #include "tl/params.h"
 
@@ -49,6 +50,7 @@ struct tl_trainer {
 
     uint32_t epoch, first; /* position: next batch starts at image `first` of epoch `epoch` */
     uint64_t index;        /* optimiser steps done */
+    tl_history history;    /* of the epochs done; whoever calls tl_train_epoch adds to it */
 
     /* device memory for one batch, made by tl_trainer_init */
     tl_tensor *x; /* [batch,c,h,w] */
@@ -67,7 +69,7 @@ struct tl_trainer {
 };
 
 /* Given code: takes the batch memory and the tape; needs ctx, net, params, train and batch to be
- * set. tl_trainer_release gives back what _init took, not net, params or data. */
+ * set. tl_trainer_release gives back what _init took and the history, not net, params or data. */
 tl_status tl_trainer_init(tl_trainer *tr);
 void tl_trainer_release(tl_trainer *tr);
 
