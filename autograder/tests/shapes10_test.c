@@ -8,8 +8,10 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { IMAGE_BYTES = 3072, RECORD_BYTES = 1 + IMAGE_BYTES };
 #define FIRST_TEST ((uint64_t)1 << 32)
@@ -168,6 +170,44 @@ Test(shapes10, failed_write_leaves_no_half_file) {
     nftw(temp_root, count_entry, 16, FTW_PHYS);
     cr_expect_eq(entries, 1, "%d files are there, expected the class names alone", entries);
     cr_expect_eq(parts, 0, "%d .part files are left", parts);
+}
+
+/* Another process draws and is killed in the middle of a file, by the kernel as by kill -9. */
+static void draw_and_be_killed(void) {
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        forbid_large_files();
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(SIGXFSZ, SIG_DFL);
+        tl_shapes10_write(temp_root, 1);
+        _exit(0);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ, "status %d", status);
+}
+
+static int count_parts(void) {
+    parts = 0;
+    nftw(temp_root, count_entry, 16, FTW_PHYS);
+    return parts;
+}
+
+/* While another run draws there, its half-written file is its own: it may be about to rename it. */
+Test(shapes10, half_files_of_killed_runs_go_when_no_run_draws_there, .timeout = 120) {
+    draw_and_be_killed();
+    cr_assert_eq(count_parts(), 1);
+    cr_assert_eq(tl_dataset_exists("shapes10", temp_root), 0);
+    expect_load_fails(TL_EIO, "VERSION: No such file");
+    int other = open(temp_path("shapes10"), O_RDONLY | O_DIRECTORY);
+    cr_assert(other >= 0 && flock(other, LOCK_SH) == 0);
+    cr_assert_eq(tl_shapes10_write(temp_root, 1), TL_OK, "%s", tl_error());
+    cr_expect_eq(count_parts(), 1, "the file of a run that is under way was removed");
+    close(other);
+    cr_assert_eq(tl_shapes10_write(temp_root, 1), TL_OK, "%s", tl_error());
+    cr_expect_eq(count_parts(), 0, "the file of a killed run is still there");
+    cr_expect_eq(crc_of_file("shapes10/data_batch_1.bin"), crc_of_images(1, 0, 1000));
 }
 
 Test(shapes10, folder_that_cannot_be_written_is_named) {

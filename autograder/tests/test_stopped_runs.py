@@ -15,11 +15,12 @@ import struct
 import subprocess
 import time
 import zlib
+from pathlib import Path
 
 import pytest
 
-from training_runs import (DEVICE, epoch_lines, epochs, expect_one_line, final_state, finish,
-                           history, resume_option, run, sections, start, uninterrupted,
+from training_runs import (DEVICE, environment, epoch_lines, epochs, expect_one_line, files,
+                           final_state, finish, history, resume_option, run, sections, start, uninterrupted,
                            wait_for_checkpoint)
 
 KILLS = int(os.environ.get("GRADLAB_KILLS", "12"))
@@ -170,6 +171,21 @@ def test_other_options_are_refused_by_name(tmp_path):
     run(out, "STEPS=5")
     status, errors = finish(start(out, f"RESUME={out}/checkpoint", "BATCH=8"))
     expect_one_line(status, errors, "it has batch=16, this run batch=8")
+
+
+def test_killed_while_it_draws_the_set_the_next_run_draws_it_anew(tmp_path):
+    root, sound = tmp_path / "data", Path(environment()["GRADLAB_DATA"])
+    parts = []
+    while not parts:  # a kill may come behind the file that was waited for
+        process = start(tmp_path / "out", env={"GRADLAB_DATA": str(root)})
+        while not list(root.glob("shapes10/data_batch_*.part")):
+            assert process.poll() is None and not (root / "shapes10/VERSION").exists()
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        parts = list(root.glob("shapes10/*.part"))
+    run(tmp_path / "out", env={"GRADLAB_DATA": str(root)})
+    assert (tmp_path / "out/checkpoint").read_bytes() == final_state()
+    assert files(root / "shapes10") == files(sound / "shapes10")
 
 
 def test_a_run_leaves_nothing_but_its_log_and_two_checkpoints(tmp_path):

@@ -2,16 +2,20 @@
  *
  * A killed run, a full disk or a second run at the same time never leave a set that loads and is
  * wrong: each file is written under a name of its own and renamed when it is on the disk, and the
- * file VERSION, without which nothing loads, comes last. */
+ * file VERSION, without which nothing loads, comes last. What a killed run leaves half-written is
+ * never read, and the next run that draws removes it. */
 #include "dataset_internal.h"
 #include "shapes10_internal.h"
+#include "tl/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { RECORDS = 10000, RECORD_BYTES = 1 + 3 * TL_SHAPES10_PIXELS, TRAIN_FILES = 5 };
@@ -22,21 +26,6 @@ enum { VERSION_BYTES = 44, VERSION_SEED = 21 /* bytes before " seed …" */ };
 static void version_line(char line[VERSION_BYTES + 1], uint64_t seed) {
     snprintf(line, VERSION_BYTES + 1, "shapes10 version %04d seed %016llx\n", TL_SHAPES10_VERSION,
              (unsigned long long)seed);
-}
-
-/* Makes the folder and every folder above it that is missing. */
-static tl_status make_folders(const char *path) {
-    char part[TL_DATA_PATH];
-    size_t length = strlen(path);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        TL_NEED(mkdir(part, 0777) == 0 || errno == EEXIST, TL_EIO,
-                "cannot make folder %s: %s; choose a folder that you may write to", part,
-                strerror(errno));
-    }
-    return TL_OK;
 }
 
 /* write() may take less than it was given, and a signal may interrupt it. -1: errno says why. */
@@ -124,16 +113,39 @@ static tl_status write_names(const char *folder) {
     return write_file(folder, "batches.meta.txt", names, strlen(names));
 }
 
-tl_status tl_shapes10_write(const char *root, uint64_t seed) {
-    char folder[TL_DATA_PATH];
-    TL_NEED(root && root[0], TL_EINVAL, "shapes10 needs the name of a folder to write to");
-    TL_TRY(tl_data_path(folder, root, "shapes10"));
-    TL_TRY(make_folders(folder));
+/* Removes what killed runs have left, half-written files called NAME.PROCESS.part. All runs that
+ * draw into a folder share its lock, so whoever gets it alone has no other run beside it, and those
+ * files are nobody's. Whoever does not leaves them to the run that ends last; without locks in a
+ * file system they stay. Afterwards the lock is shared. */
+static void sweep(const char *folder, int lock) {
+    DIR *list = flock(lock, LOCK_EX | LOCK_NB) == 0 ? opendir(folder) : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
+        if (fnmatch("*.[0-9]*.part", entry->d_name, 0) == 0) unlinkat(lock, entry->d_name, 0);
+    if (list) closedir(list);
+    flock(lock, LOCK_SH);
+}
+
+static tl_status write_all_files(const char *folder, uint64_t seed) {
     TL_TRY(write_names(folder));
     uint8_t *records = malloc((size_t)RECORDS * RECORD_BYTES);
     TL_NEED(records, TL_ENOMEM, "no memory for %d records", RECORDS);
     tl_status status = write_set(folder, seed, records);
     free(records);
+    return status;
+}
+
+tl_status tl_shapes10_write(const char *root, uint64_t seed) {
+    char folder[TL_DATA_PATH];
+    TL_NEED(root && root[0], TL_EINVAL, "shapes10 needs the name of a folder to write to");
+    TL_TRY(tl_data_path(folder, root, "shapes10"));
+    TL_TRY(tl_make_folder(folder, "; choose a folder that you may write to"));
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    TL_NEED(lock >= 0, TL_EIO, "cannot open folder %s: %s; choose a folder that you may write to",
+            folder, strerror(errno));
+    sweep(folder, lock);
+    tl_status status = write_all_files(folder, seed);
+    sweep(folder, lock);
+    close(lock);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "run.h"
 #include "tl/backend.h"
 #include "tl/checkpoint.h"
+#include "tl/folder.h"
 
 enum { CLASSES = 10, WRONG = 40 };
 
@@ -129,7 +130,7 @@ static tl_status predict(run *r) {
             r->data->classes, (int)CLASSES);
     TL_TRY(tl_weights_load(r->params, o->resume));
     TL_TRY(classify_all(r, &t));
-    TL_TRY(make_folder(o->out));
+    TL_TRY(tl_make_folder(o->out, ""));
     snprintf(path, sizeof path, "%.4000s/predictions.jsonl", o->out);
     TL_TRY(jsonl_open(&j, path, false));
     const origin from = {.program = "predict",

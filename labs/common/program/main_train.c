@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "run.h"
 #include "tl/checkpoint.h"
+#include "tl/folder.h"
 #include "tl/plan.h"
 
 /* What the hooks of a training run share. */
@@ -196,7 +197,7 @@ static tl_status write_options(const session *s, const char *folder) {
 static tl_status write_plans(session *s) {
     const options *o = &s->r.o;
     char path[PATH_MAX];
-    TL_TRY(make_folder(o->plan));
+    TL_TRY(tl_make_folder(o->plan, ""));
     TL_TRY(write_options(s, o->plan));
     snprintf(path, sizeof path, "%s/init.tl", o->plan);
     TL_TRY(tl_weights_save(s->r.params, path));

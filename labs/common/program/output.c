@@ -8,8 +8,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "run.h"
 #include "tl/checkpoint.h"
+#include "tl/folder.h"
 
 tl_status output_open(output *out, const char *folder) {
     out->lock = -1;
@@ -21,7 +21,7 @@ tl_status output_open(output *out, const char *folder) {
     snprintf(out->checkpoint, sizeof out->checkpoint, "%s/checkpoint", folder);
     snprintf(out->previous, sizeof out->previous, "%s/checkpoint.previous", folder);
     snprintf(out->next, sizeof out->next, "%s/checkpoint.next", folder);
-    TL_TRY(make_folder(folder));
+    TL_TRY(tl_make_folder(folder, ""));
     out->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     TL_NEED(out->lock >= 0, TL_EIO, "cannot open folder %s: %s", folder, strerror(errno));
     /* The lock ends with the process, however that ends. Where a file system has no locks, two runs

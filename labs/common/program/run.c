@@ -1,29 +1,10 @@
 /* run.c: from options to a trainer that is ready to run (run.h). */
 #include "run.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tl/device.h"
-
-tl_status make_folder(const char *path) {
-    char part[PATH_MAX];
-    TL_NEED(strlen(path) < sizeof part, TL_EIO, "%.40s…: the path is too long", path);
-    for (size_t i = 0; path[i];) {
-        i += strcspn(path + i + 1, "/") + 1; /* to the end of this name */
-        snprintf(part, sizeof part, "%.*s", (int)i, path);
-        struct stat s;
-        TL_NEED(mkdir(part, 0777) == 0 || errno == EEXIST, TL_EIO, "cannot make folder %s: %s",
-                part, strerror(errno));
-        TL_NEED(stat(part, &s) == 0 && S_ISDIR(s.st_mode), TL_EIO,
-                "cannot make folder %s: %s is a file", path, part);
-    }
-    return TL_OK;
-}
 
 const char *machine_name(void) {
     static char name[128] = "";

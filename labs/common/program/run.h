@@ -21,10 +21,6 @@ typedef struct run {
 tl_status run_open(run *r, const options *o);
 void run_close(run *r);
 
-/* Makes a folder and the folders above it; one that is there is fine. TL_EIO names path and reason.
- */
-tl_status make_folder(const char *path);
-
 /* Model name of the cpu, for results. */
 const char *machine_name(void);
 

@@ -42,7 +42,8 @@ void tl_dataset_free(tl_dataset *d);
 int tl_dataset_exists(const char *name, const char *root);
 
 /* Draws the ten classes of shapes10 and writes root/shapes10 in CIFAR-10's form; the same bytes for
- * the same seed on every machine. Files appear only when complete. */
+ * the same seed on every machine. Files appear only when complete; what a killed run left
+ * half-written is removed. */
 tl_status tl_shapes10_write(const char *root, uint64_t seed);
 enum { TL_SHAPES10_SEED = 1 }; /* of the set that everybody means by "shapes10" */
 /* Draws image `index` (training set, or test set from 2^32 on) as 3x32x32 bytes, and its label. */
