@@ -33,8 +33,8 @@ static const tl_layer net_m[] = {
     CONV(32, 0), RELU, CONV(64, 0), RELU, POOL, DROPOUT(0.25),
     FLATTEN, LINEAR(128), RELU, DROPOUT(0.5), LINEAR(10), END};
 
-/* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several points
- * (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that a single run
+/* Net a decays its rate: at a constant 0.05 the test accuracy after an epoch swings by several
+ * points (55.9 to 63.3 % after 5 epochs over the seeds seen, PyTorch's runs alike), so that one run
  * says little. Net m for the same reason: at a constant 1e-3 two epochs end between 98.47 and
  * 98.83 %. */
 static const tl_net_spec nets[] = {
