@@ -85,6 +85,60 @@ def test_a_signal_saves_says_so_and_can_be_resumed(tmp_path, number, name):
     assert (out / "checkpoint").read_bytes() == final_state()
 
 
+SIGNAL_IN_A_SAVE = """
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fsync(int file) {
+    struct stat about;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode)) kill(getpid(), SIGTERM);
+    return (int)syscall(SYS_fsync, file);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def signal_in_a_save(tmp_path_factory) -> dict:
+    """The environment of a run that gets a SIGTERM while its first checkpoint is being written."""
+    folder = tmp_path_factory.mktemp("preload")
+    (folder / "signal.c").write_text(SIGNAL_IN_A_SAVE)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / "signal.so", folder / "signal.c"],
+                   check=True)
+    return {"LD_PRELOAD": str(folder / "signal.so")}
+
+
+def test_a_signal_in_a_save_stops_the_run_in_words_and_in_status(tmp_path, signal_in_a_save):
+    out = tmp_path / "out"
+    status, errors = finish(start(out, env=signal_in_a_save))
+    assert status == 128 + signal.SIGTERM and "stopped by SIGTERM after step 8," in errors
+    run(out, f"RESUME={out}/checkpoint")
+    assert (out / "checkpoint").read_bytes() == final_state()
+
+
+def test_a_signal_in_the_last_save_stops_nothing(tmp_path, signal_in_a_save):
+    """All is done and on the disk: neither the words nor the status say otherwise."""
+    out = tmp_path / "out"
+    status, errors = finish(start(out, "CKPT_EVERY=0", "EPOCHS=1", env=signal_in_a_save))
+    assert status == 0 and "stopped by" not in errors
+    assert "SIGTERM came when all steps were done; the run is complete and saved" in errors
+    assert list(history((out / "checkpoint").read_bytes())) == [1] == list(epochs(out))
+    out = tmp_path / "steps"
+    status, errors = finish(start(out, "CKPT_EVERY=0", "STEPS=20", env=signal_in_a_save))
+    assert status == 0 and "the run is complete and saved" in errors
+
+
+def test_a_complete_run_is_resumed_to_what_it_is(tmp_path):
+    whole = uninterrupted()[0]
+    run(tmp_path / "copy", f"RESUME={whole}/checkpoint")
+    assert (tmp_path / "copy/checkpoint").read_bytes() == final_state()
+    assert epochs(tmp_path / "copy") == epochs(whole)
+    before = files(tmp_path / "copy")
+    run(tmp_path / "copy", f"RESUME={tmp_path}/copy/../copy/checkpoint")
+    after = files(tmp_path / "copy")
+    assert after.pop("train.jsonl").startswith(before.pop("train.jsonl")) and after == before
+
+
 def test_nohup_outlives_its_terminal(tmp_path):
     out = tmp_path / "out"
     process = start(out, before=["nohup"], stdin=subprocess.DEVNULL)

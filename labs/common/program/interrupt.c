@@ -28,8 +28,8 @@ void interrupt_watch(void) {
 
 int interrupt_signal(void) { return came; }
 
-const char *interrupt_name(void) {
+const char *interrupt_name(int signal) {
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
-        if (watched[i].number == came) return watched[i].name;
+        if (watched[i].number == signal) return watched[i].name;
     return "";
 }

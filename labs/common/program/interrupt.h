@@ -7,8 +7,8 @@
  * second one of its kind ends the program at once: a step may hang. */
 void interrupt_watch(void);
 
-/* The signal that came, 0 if none did; and its name for people. */
+/* The signal that came, 0 if none did; and the name of one for people. */
 int interrupt_signal(void);
-const char *interrupt_name(void);
+const char *interrupt_name(int signal);
 
 #endif

@@ -31,6 +31,7 @@ typedef struct session {
     progress bar;
     profile prof;
     bool stopped; /* STEPS was reached, or a signal came */
+    int cut_by;   /* the signal that ended the run before it was complete; 0: none */
 } session;
 
 /* The fields that every line of results has (one run differs from another by these). */
@@ -169,8 +170,9 @@ static tl_status train_epoch(session *s) {
             " is not a finite number: the run diverged; try a "
             "smaller LR than %g",
             epoch, s->r.o.lr);
-    s->stopped = interrupt_signal(); /* during the evaluation */
-    return s->stopped ? TL_OK : output_save(&s->out, tr, s->describe);
+    TL_TRY(output_save(&s->out, tr, s->describe));
+    s->stopped = interrupt_signal(); /* during the evaluation or the save */
+    return TL_OK;
 }
 
 static tl_status write_options(const session *s, const char *folder) {
@@ -211,13 +213,20 @@ static tl_status write_plans(session *s) {
     return TL_OK;
 }
 
+/* Whether all that was asked for is done. */
+static bool is_complete(const session *s) {
+    const options *o = &s->r.o;
+    const tl_trainer *tr = &s->r.trainer;
+    return tr->epoch >= (uint32_t)o->epochs || (o->steps > 0 && tr->index >= (uint64_t)o->steps);
+}
+
 /* Says where a run that was stopped stands, and how to go on from there. */
 static void say_stopped(const session *s) {
     const tl_trainer *tr = &s->r.trainer;
     fprintf(stderr,
             "train: stopped by %s after step %" PRIu64 ", in epoch %" PRIu32 ", image %" PRIu32
             "; nothing is lost: run the same command with RESUME=%s\n",
-            interrupt_name(), tr->index, tr->epoch + 1, tr->first, s->out.checkpoint);
+            interrupt_name(s->cut_by), tr->index, tr->epoch + 1, tr->first, s->out.checkpoint);
 }
 
 static tl_status resume(session *s) {
@@ -276,15 +285,22 @@ static tl_status train(session *s) {
     options_describe(o, s->describe, s->r.data->name);
     if (o->resume) TL_TRY(resume(s));
     TL_TRY(output_open(&s->out, o->out ? o->out : folder));
+    if (o->resume) output_resumed(&s->out, tr, o->resume);
     TL_TRY(begin_log(s));
     tr->on_step = after_step;
     tr->user = s;
     interrupt_watch();
     const uint64_t before = tr->index;
     while (tr->epoch < (uint32_t)o->epochs && !s->stopped) TL_TRY(train_epoch(s));
-    if (s->stopped) TL_TRY(output_save(&s->out, tr, s->describe));
+    TL_TRY(output_save(&s->out, tr, s->describe)); /* unless the last epoch was */
     if (o->profile) TL_TRY(write_profile(s, tr->index - before));
-    if (interrupt_signal())
+    /* decided once, for the words and for the exit status: a signal may still come */
+    const int came = interrupt_signal();
+    s->cut_by = is_complete(s) ? 0 : came;
+    if (came && !s->cut_by)
+        fprintf(stderr, "train: %s came when all steps were done; the run is complete and saved\n",
+                interrupt_name(came));
+    if (s->cut_by)
         say_stopped(s);
     else
         printf("results  %s; weights and state in %s\n", s->out.log, s->out.checkpoint);
@@ -325,7 +341,7 @@ int main(int argc, char **argv) {
     output_close(&s.out);
     if (s.r.ctx) run_close(&s.r);
     if (status != TL_OK) return 1;
-    if (interrupt_signal() && s.stopped) return 128 + interrupt_signal();
+    if (s.cut_by) return 128 + s.cut_by;
     if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
     fprintf(stderr,
             "train: cannot write to standard output (a full disk?); the results are whole "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tl/checkpoint.h"
@@ -42,6 +43,20 @@ static tl_status move(const char *from, const char *to) {
     return TL_OK;
 }
 
+static void note_saved(output *out, const tl_trainer *tr) {
+    out->saved = true;
+    out->index = tr->index;
+    out->epoch = tr->epoch;
+}
+
+/* By file, not by name: there are many ways to write a path. */
+void output_resumed(output *out, const tl_trainer *tr, const char *from) {
+    struct stat ours, theirs;
+    if (stat(out->checkpoint, &ours) == 0 && stat(from, &theirs) == 0 &&
+        ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+        note_saved(out, tr);
+}
+
 /* `previous` becomes a second name of the file called `checkpoint`, so that at no moment there is
  * none. Where a file system has no hard links the file is renamed: a crash before the next rename
  * leaves `previous` and `next`. */
@@ -68,8 +83,6 @@ tl_status output_save(output *out, tl_trainer *tr, const char *describe) {
     /* EINVAL: this kind of file system has no such thing as syncing a folder. */
     TL_NEED(fsync(out->lock) == 0 || errno == EINVAL, TL_EIO, "cannot sync folder %s: %s",
             out->folder, strerror(errno));
-    out->saved = true;
-    out->index = tr->index;
-    out->epoch = tr->epoch;
+    note_saved(out, tr);
     return TL_OK;
 }
