@@ -36,6 +36,12 @@ if have_criterion; then
 else
     lacks Criterion "no criterion/criterion.h or libcriterion" "make test" "make setup test"
 fi
+if have_fuzzer; then
+    has libFuzzer "$("$FUZZ_CC" --version | head -1)"
+else
+    lacks libFuzzer "'$FUZZ_CC' links no -fsanitize=fuzzer" "make fuzz; make test fuzzes nothing" \
+        "make setup test"
+fi
 if have_packages "$PYTHON"; then
     has Python "$(python_version "$PYTHON") with torch $(torch_version "$PYTHON") ($PYTHON)"
 else

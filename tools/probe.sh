@@ -4,6 +4,7 @@
 
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
+FUZZ_CC=${FUZZ_CC:-clang}
 PYTHON=${PYTHON:-.venv/bin/python}
 REQUIREMENTS=baseline/requirements.txt
 TORCH=$(sed -n 's/^torch==//p' "$REQUIREMENTS")
@@ -33,6 +34,10 @@ have_openblas() { links '#include <cblas.h>
 int main(void) { openblas_set_num_threads(1); return 0; }' -lopenblas; }
 have_criterion() { links '#include <criterion/criterion.h>
 Test(probe, links) { cr_assert(1); }' -lcriterion; }
+
+# What autograder/fuzz links: Debian and Ubuntu ship the runtime apart from clang.
+have_fuzzer() { CC=$FUZZ_CC links 'int LLVMFuzzerTestOneInput(void) { return 0; }' \
+    -fsanitize=fuzzer,address,undefined; }
 
 # python_version PYTHON: 3.11, or nothing if it does not start.
 python_version() {

@@ -16,16 +16,19 @@ die() {
 # ---- what is missing ----------------------------------------------------------------------------
 
 # Which goals need more than compiler and OpenBLAS.
-need_tests= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
+need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
 for goal in ${goals:-train}; do
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
     esac
     case $goal in
-    test | test-all) need_tests=1 need_labs=1 need_python=1 need_report=1 need_curl=1 ;;
+    test | test-all)
+        need_tests=1 need_fuzzer=1 need_labs=1 need_python=1 need_report=1 need_curl=1
+        ;;
     lab[0-5] | grade | grader-soak | mutants | restore | skeletons | labs-check)
         need_labs=1 need_tests=1 ;;
+    fuzz) need_fuzzer=1 ;;
     data) need_curl=1 ;;
     baseline | parity | bench-step | bench-ops) need_python=1 ;;
     report | report-test) need_python=1 need_report=1 ;;
@@ -35,8 +38,10 @@ done
 
 packages=() words=()
 missing() { # missing "DEBIAN PACKAGES" WORDS-FOR-OTHER-SYSTEMS
-    read -ra more <<<"$1"
-    packages+=("${more[@]}")
+    local package
+    for package in $1; do
+        case " ${packages[*]} " in *" $package "*) ;; *) packages+=("$package") ;; esac
+    done
     words+=("$2")
 }
 
@@ -51,6 +56,30 @@ have_cxx || missing "${compiler_cxx}" "a C++17 compiler for CUDA C on the CPU (h
 have_openblas || missing libopenblas-dev "OpenBLAS with its headers"
 if [ -n "$need_tests" ] && ! have_criterion; then
     missing libcriterion-dev "Criterion 2.4 with its headers"
+fi
+
+# The package with libFuzzer's runtime, which has clang's version in its name; false if it has no
+# such name here. The version is that of the clang that is here, or else of the one that apt-get
+# would install, which takes the lists of packages to know. Where there is no such package (Ubuntu
+# 22.04), clang's own brings the runtime along.
+fuzzer_runtime() {
+    local version
+    if command -v "$FUZZ_CC" >/dev/null; then
+        version=$("$FUZZ_CC" --version | sed -nE 's/.*clang version ([0-9]+).*/\1/p')
+    else
+        version=$(LC_ALL=C apt-cache policy clang 2>/dev/null |
+            sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9]+).*/\2/p')
+    fi
+    [ -n "$version" ] && apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1 &&
+        echo "libclang-rt-$version-dev"
+}
+lacks_fuzzer=
+if [ -n "$need_fuzzer" ] && ! have_fuzzer; then
+    lacks_fuzzer=1
+    missing "clang $(fuzzer_runtime || true)" "clang with libFuzzer"
+fi
+if [ -n "$need_fuzzer" ]; then # which writes the files to start from
+    command -v python3 >/dev/null || missing python3 "Python 3"
 fi
 
 # Grading needs no packages of Python's, and a compiler that knows what CUDA forbids.
@@ -140,6 +169,11 @@ if [ ${#packages[@]} -gt 0 ]; then
         as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
     fi
     apt() { run_logged "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
+    if [ -n "$lacks_fuzzer" ] && ! fuzzer_runtime >/dev/null; then
+        echo "setup: reading the lists of packages"
+        apt update || die "apt-get cannot read its lists (no network?); see $log"
+        missing "$(fuzzer_runtime || true)" "libFuzzer"
+    fi
     no_apt="apt-get cannot fetch ${packages[*]} (no network, or no package source?); see $log"
     install=(install -y --no-install-recommends "${packages[@]}")
     # With --print-uris apt-get only lists what it would fetch: 'uri' file bytes hash. A machine
@@ -174,6 +208,7 @@ if [ ${#packages[@]} -gt 0 ]; then
     apt "${install[@]}" || { apt update && apt "${install[@]}"; } || die "$no_apt"
     have_compiler && have_openmp || die "$CC still builds no OpenMP program; see $log"
     have_openblas || die "$CC still does not find OpenBLAS; see $log"
+    [ -z "$need_fuzzer" ] || have_fuzzer || die "$FUZZ_CC still has no libFuzzer; see $log"
     [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see $log"
 fi
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from training_runs import (DEVICE, environment, epoch_lines, epochs, expect_one_line, files,
-                           final_state, finish, history, resume_option, run, sections, start, uninterrupted,
-                           wait_for_checkpoint)
+                           final_state, finish, history, resume_option, run, sections, start,
+                           uninterrupted, wait_for_checkpoint)
 
 KILLS = int(os.environ.get("GRADLAB_KILLS", "12"))
 
