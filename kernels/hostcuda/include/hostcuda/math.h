@@ -36,9 +36,8 @@ static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selecto
     uint64_t bytes = (uint64_t)high << 32 | low;
     unsigned r = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned pick = selector >> 4 * i, byte = (unsigned)(bytes >> 8 * (pick & 7)) & 0xff;
-        if (pick & 8) byte = byte & 0x80 ? 0xff : 0; /* its sign, eight times */
-        r |= byte << 8 * i;
+        unsigned pick = selector >> 4 * i & 7; /* prmt's fourth bit, the sign, is not looked at */
+        r |= ((unsigned)(bytes >> 8 * pick) & 0xff) << 8 * i;
     }
     return r;
 }
