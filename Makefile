@@ -104,6 +104,12 @@ endif
 MODE := $(REAL)$(if $(SAN),-san)$(if $(DEBUG),-debug)$(if $(CHECK),-check)
 SUFFIX := $(patsubst $(REAL)%,%,$(MODE))
 MODES := $(foreach r,float double,$r $(addprefix $r,-san -debug -san-debug -check))
+# A lab is graded with few of them, and to read the rules of all takes as long as a few claims.
+ifneq ($(MAKECMDGOALS),)
+ifeq ($(filter-out $(addprefix lab,0 1 2 3 4 5) grade,$(MAKECMDGOALS)),)
+MODES := $(sort $(foreach r,float double,$r $r-check $r$(SUFFIX)))
+endif
+endif
 
 MAIN_SRC := $(wildcard labs/common/program/main_*.c)
 LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \

@@ -158,18 +158,24 @@ def as_written(symbol: str) -> str | None:
     return symbol
 
 
-def symbols(obj: Path) -> list:
-    """(name, type) as nm has them: U undefined, capitals are visible to other files."""
-    said = subprocess.run(["nm", "-C", "-P", obj], capture_output=True, text=True, check=True)
-    found = (re.match(r"(.+?) ([A-Za-z])( |$)", line) for line in said.stdout.splitlines())
-    return [(m[1], m[2]) for m in found if m]
+def symbols_of(objects: list) -> dict:
+    """object -> [(name, type)] as nm has them: U undefined, capitals are visible to other files."""
+    found = {str(obj): [] for obj in objects}
+    if objects:  # (one call: a start of nm costs more than what it does)
+        said = subprocess.run(["nm", "-A", "-g", "-C", "-P", *objects], capture_output=True,
+                              text=True, check=True).stdout
+        for line in said.splitlines():
+            path, _, rest = line.partition(": ")
+            if match := re.match(r"(.+?) ([A-Za-z])( |$)", rest):
+                found[path].append((match[1], match[2]))
+    return found
 
 
-def symbol_findings(obj: Path, found: list, rules: Rules, exported: set) -> list:
+def symbol_findings(symbols: list, found: list, rules: Rules, exported: set) -> list:
     lines, out = {}, []
     for token in found:
         lines.setdefault(token.text, token.line)
-    for symbol, kind in symbols(obj):
+    for symbol, kind in symbols:
         name = as_written(symbol)
         if kind in "Uw":
             if name and not rules.allows(rules.calls, name):
@@ -199,7 +205,7 @@ def exports(lab: int, name: str) -> set:
 
 
 def file_findings(lab: int, path: Path, objects: list) -> list:
-    """[(line, text)] of one file, in order of lines."""
+    """[(line, text)] of one file, in order of lines; `objects`: the symbols of each."""
     rules = Rules(lab, path)
     found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"))
     plain, inside = tokens.directives(found)
@@ -209,8 +215,8 @@ def file_findings(lab: int, path: Path, objects: list) -> list:
         if line[0].text not in ("include", "error"):
             out += token_findings(line[1:], rules)
     identifiers = [t for t in found if t.kind == IDENTIFIER]
-    for obj in objects:
-        out += symbol_findings(obj, identifiers, rules, exports(lab, path.name))
+    for symbols in objects:
+        out += symbol_findings(symbols, identifiers, rules, exports(lab, path.name))
     return sorted(set(out))
 
 
@@ -218,8 +224,10 @@ def findings(lab: int, folder: str) -> list:
     """[(file, line, text)] of everything in the lab's files that is not allowed."""
     paths = [Path(folder, f"lab{lab}", name) for name in skeletons.own_files(ROOT, lab)]
     paths = [path for path in paths if path.exists()]
+    objects = {path: objects_of(lab, folder, path) for path in paths}
+    found = symbols_of([obj for path in paths for obj in objects[path]])
     out = [(str(path), line, text) for path in paths
-           for line, text in file_findings(lab, path, objects_of(lab, folder, path))]
+           for line, text in file_findings(lab, path, [found[str(o)] for o in objects[path]])]
     cuda, key = [path for path in paths if path.suffix == ".cu"], legality.key()
     with ThreadPoolExecutor(machine.cores()) as pool:
         for found in pool.map(lambda path: legality.findings(path, key), cuda):

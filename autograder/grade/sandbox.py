@@ -19,7 +19,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternative
 NEWER = "--disable-userns --size 33554432"
 SCRIPT = """#!/bin/sh
 # started by the grader: {name} WORKER
-folder=$(dirname "$1")
+folder=${{1%/*}}
 exec bwrap --unshare-user --unshare-all --uid 65534 --gid 65534 --die-with-parent --new-session \\
     --cap-drop ALL {system} --proc /proc --dev /dev {newer} --tmpfs /tmp \\
     {more} --ro-bind "$folder" "$folder" --remount-ro / --chdir /tmp -- "$1"

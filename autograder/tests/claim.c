@@ -2,6 +2,7 @@
 #include "claim.h"
 
 #include <criterion/hooks.h>
+#include <criterion/internal/ordered-set.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,30 @@
 /* How long the cases after a failed one may take, to tell what failures have in common. */
 static const double more_cases_s = 1;
 
+/* Whether "suite/test" stands in a list with spaces between. */
+static bool stands_in(const char *list, const char *suite, const char *test) {
+    char name[200];
+    size_t length = (size_t)snprintf(name, sizeof name, "%s/%s", suite, test);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    return false;
+}
+
+/* Leaves of a suite the tests that are listed. */
+static void keep_listed(struct criterion_suite_set *suite, const char *list) {
+    if (!suite->tests) return;
+    FOREACH_SET(struct criterion_test * test, suite->tests) {
+        if (!stands_in(list, test->category, test->name)) test->data->disabled = true;
+    }
+}
+
+/* GRADLAB_ONLY="suite/test suite/test": these alone. A --filter of so many names costs Criterion
+ * more than all of the claims. */
 ReportHook(PRE_ALL)(struct criterion_test_set *tests) {
-    (void)tests;
+    const char *only = getenv("GRADLAB_ONLY");
+    if (only) {
+        FOREACH_SET(struct criterion_suite_set * suite, tests->suites) { keep_listed(suite, only); }
+    }
     call_run_begin();
 }
 

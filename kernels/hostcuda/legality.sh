@@ -54,6 +54,22 @@ with_nvcc() {
         >"$said" 2>&1 || judged=1
 }
 
+# Which clang, as far as the outside says, and the folder of its own headers. Asking it takes as long
+# as a short file does, so what it said is kept, too.
+about() {
+    local kept
+    this=$(stat -Lc '%n %s %Y' "$(command -v "$clang")")
+    kept=${HOSTCUDA_LEGALITY_CACHE:+$HOSTCUDA_LEGALITY_CACHE/clang-$(sha256sum <<<"$this" |
+        cut -c1-16)}
+    if [ -n "$kept" ] && [ -s "$kept" ]; then
+        read -r builtin <"$kept"
+        [ ! -d "$builtin" ] || return 0
+    fi
+    builtin=$("$clang" -print-resource-dir)/include
+    [ -z "$kept" ] || { mkdir -p "${kept%/*}" && echo "$builtin" >"$kept.$$" &&
+        mv "$kept.$$" "$kept"; }
+}
+
 # How to read the prelude: from the header, or, where HOSTCUDA_LEGALITY_CACHE names a folder, from
 # there, parsed once: that is most of the time of a short file. $1: host or device; then the
 # compiler's options.
@@ -62,7 +78,7 @@ prelude() {
     shift
     seen=(-include "$header")
     [ -n "${HOSTCUDA_LEGALITY_CACHE:-}" ] || return 0
-    key=$({ "$clang" --version && cat "$header" "$here"/include/*.h "$here"/include/hostcuda/*.h &&
+    key=$({ echo "$this" && cat "$header" "$here"/include/*.h "$here"/include/hostcuda/*.h &&
         printf '%s\n' "$@"; } | sha256sum | cut -c1-16)
     pch=$HOSTCUDA_LEGALITY_CACHE/$side-$key.pch
     if [ ! -e "$pch" ]; then
@@ -78,8 +94,8 @@ prelude() {
 
 # Once as the GPU's compiler sees the file and once as the host's.
 with_clang() {
-    local side builtin options seen
-    builtin=$("$clang" -print-resource-dir)/include
+    local side this builtin options seen
+    about
     for side in device host; do
         options=(-x cuda -std=c++17 --cuda-$side-only --cuda-gpu-arch=sm_75
             -nocudainc -nocudalib -nobuiltininc --cuda-path=/nonexistent -Wno-everything

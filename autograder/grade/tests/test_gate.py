@@ -200,7 +200,8 @@ def symbols(tmp_path, text: str, name: str = "lab1/matmul.c") -> list:
     path.parent.mkdir(parents=True)
     path.write_text(text)
     obj = compiled(path, tmp_path / "x.o")
-    return [said for _, said in gate.file_findings(int(name[3]), path, [obj])]
+    found = gate.symbols_of([obj])[str(obj)]
+    return [said for _, said in gate.file_findings(int(name[3]), path, [found])]
 
 
 @pytest.mark.parametrize("call, symbol", [

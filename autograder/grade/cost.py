@@ -1,0 +1,174 @@
+"""cost.py LAB=n [TASKWISE=1]: what grading one submission of a lab costs, in CPU seconds by step.
+
+The solution's files are handed in as a submission in which every file has changed since the last
+time; the reference, the grader and their folders are built before. `make grade SUBMISSION=` is then
+run once as it is, under compilers that note their own time; the runs of the grader are repeated one
+by one, for they share a process otherwise. CPU seconds do not depend on who else uses the machine,
+or little: two programs on one core slow each other down by about a tenth.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import legality
+import runs
+import skeletons
+import table
+
+FOLDER = Path("build/cost")
+BUDGET_S = 10  # for cpu and hostcuda, and again for what needs the checkers
+LIMIT_S = 600
+TIMED = ("gcc", "g++")
+# Runs the compiler of the same name that comes next in PATH, and notes its time and arguments.
+WRAPPER = """#!/bin/bash
+PATH=${{PATH#*:}}
+TIMEFORMAT='%U %S'
+{{ time {name} "$@" 2>&3; }} 3>&2 2>"{folder}/$$.time"
+status=$?
+printf '%s\\n' {name} "$@" >"{folder}/$$.call"
+exit $status
+"""
+STEPS = {
+    "c": "C", "cuda": "CUDA", "link": "link", "legal": "legality", "cpu": "run cpu",
+    "hostcuda": "run hostcuda", "rest": "make, Python",
+    "check_cuda": "CUDA", "check_link": "link", "check": "run",
+}
+CHECKED = ("check_cuda", "check_link", "check")
+
+
+class CostError(Exception):
+    """One line: what could not be measured, and why."""
+
+
+def used_s() -> float:
+    """CPU seconds of all children that have ended, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def hand_in(lab: int, folder: Path) -> None:
+    """The solution, with a line in each file that it has never had."""
+    for path in skeletons.sources(Path("solution")):
+        if skeletons.lab_of(path) == lab:
+            data = path.read_bytes() + f"/* handed in at {time.time_ns()} */\n".encode()
+            skeletons.replace(folder / path.parent.name / path.name, data)
+
+
+def grade(lab: int, folder: Path, more: list, path: str) -> None:
+    # what was typed for this make is not for that one
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    done = subprocess.run(
+        ["make", "grade", f"LAB={lab}", f"LABS={folder}", "DEVICES=cpu,hostcuda", *more],
+        env=env | {"PATH": path}, capture_output=True, text=True, timeout=LIMIT_S,
+        errors="replace")
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().split("\n")[-1]
+        raise CostError(f"make grade LABS={folder} ended with {done.returncode}: {last}")
+    result = Path("build/grade", str(folder).replace("/", "-"), f"lab{lab}", "grade.json")
+    document = json.loads(result.read_text(encoding="utf-8"))
+    failed = [c["claim"] for c in document["claims"] if c["verdict"] != "pass"]
+    if failed:
+        raise CostError(f"the solution fails {failed[0]}: see {result}")
+
+
+def step_of(call: list) -> str:
+    """Which of the steps a call of a compiler is."""
+    check = "check_" if "-check/" in " ".join(call) else ""
+    if "-c" in call:
+        return "c" if call[-1].endswith(".c") else f"{check}cuda"
+    return f"{check}link" if "-o" in call and "-E" not in call else "rest"
+
+
+def compilers(folder: Path) -> str:
+    """PATH with a folder in front of it, of compilers that note their time there."""
+    for name in TIMED:
+        if shutil.which(name):
+            (folder / name).write_text(WRAPPER.format(name=name, folder=folder))
+            (folder / name).chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def noted(folder: Path) -> dict:
+    """step -> seconds, of what the compilers have noted."""
+    found = dict.fromkeys(STEPS, 0.0)
+    for path in folder.glob("*.time"):
+        seconds = sum(map(float, path.read_text().split()[-2:]))
+        found[step_of(path.with_suffix(".call").read_text().split("\n")[:-1])] += seconds
+    return found
+
+
+def run_alone(lab: table.Lab, folder: Path, taskwise: bool) -> dict:
+    """step -> seconds, of the grader and its workers."""
+    worker = f"build/{{mode}}/from/{folder}/lab{lab.number}/{{variant}}/worker"
+    runner = runs.Runner(runs.Programs("build/{mode}/grader", worker), 1, 1.0)
+    found = {}
+    try:
+        places = runs.plan(lab.claims, ["cpu", "hostcuda"], taskwise)
+        runner.build_walls(places)
+        for place, claims in places.items():
+            before = used_s()
+            runner.run({place: claims}, {})
+            step = place.build or place.lane
+            found[step] = found.get(step, 0) + used_s() - before
+    finally:
+        runner.close()
+    return found
+
+
+def legality_s(lab: int, folder: Path) -> float:
+    """What it costs to ask whether files of a new content are CUDA."""
+    hand_in(lab, folder)
+    before, key = used_s(), legality.key()
+    for path in skeletons.sources(folder):
+        if path.suffix == ".cu":
+            legality.findings(path, key)
+    return used_s() - before
+
+
+def measure(lab: table.Lab, taskwise: bool) -> dict:
+    """step -> seconds."""
+    folder, more = FOLDER / f"lab{lab.number}", ["TASKWISE=1"] if taskwise else []
+    hand_in(lab.number, folder)
+    grade(lab.number, folder, more, os.environ["PATH"])
+    hand_in(lab.number, folder)
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as notes:
+        path, before = compilers(Path(notes)), used_s()
+        grade(lab.number, folder, more, path)
+        total, found = used_s() - before, noted(Path(notes))
+    found |= run_alone(lab, folder, taskwise)
+    found["legal"] = legality_s(lab.number, folder)
+    found["rest"] = total - sum(s for step, s in found.items() if step != "rest")
+    return found
+
+
+def row(lab: table.Lab, found: dict) -> str:
+    plain = [found[s] for s in STEPS if s not in CHECKED]
+    checked = [found[s] for s in CHECKED]
+    cells = [f"{s:.1f}" if s >= 0.05 else "" for s in (*plain, sum(plain), *checked, sum(checked))]
+    return f"| {lab.number} | " + " | ".join(cells) + " |"
+
+
+def main(arguments: list) -> int:
+    given = dict(a.partition("=")[::2] for a in arguments)
+    if set(given) - {"LAB", "TASKWISE"} or not (given.get("LAB") or "0").isdecimal():
+        print("cost: [LAB=n] [TASKWISE=1]", file=sys.stderr)
+        return 2
+    try:
+        numbers = [int(given["LAB"])] if given.get("LAB") else range(6)
+        for lab in map(table.load, numbers):
+            print(row(lab, measure(lab, bool(given.get("TASKWISE")))), flush=True)
+    except (CostError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
+        print(f"cost: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
