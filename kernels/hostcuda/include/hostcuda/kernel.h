@@ -2,7 +2,6 @@
 #ifndef HOSTCUDA_KERNEL_H
 #define HOSTCUDA_KERNEL_H
 
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -68,26 +67,19 @@ template <class T> void note_pointer(hc_launch &launch, int position, const T &a
     (void)launch, (void)position, (void)argument;
 }
 
-template <class F, class... P> struct call {
-    F function;
-    std::tuple<P...> arguments;
-    static void run(void *self) {
-        call *c = static_cast<call *>(self);
-        std::apply(c->function, c->arguments);
-    }
-};
-
-template <class F, class... P>
-cudaError_t launch_call(hc_launch &launch, F function, const std::tuple<P...> &arguments) {
+/* `run` calls the kernel with its arguments, of which it holds copies. A closure, not a std::tuple:
+ * a compiler spends as long on that as on the kernels of a file. */
+template <class... P, class C> cudaError_t launch_call(hc_launch &launch, C &run, const P &...a) {
     static_assert(
         ((std::is_trivially_copy_constructible_v<P> && std::is_trivially_destructible_v<P>)&&...),
         "a kernel's argument must be a plain value that can be copied byte by byte");
     int position = 0;
-    std::apply([&](const P &...a) { (note_pointer(launch, ++position, a), ...); }, arguments);
-    call<F, P...> c{function, arguments};
-    launch.run = call<F, P...>::run;
-    launch.arguments = &c;
-    launch.argument_bytes = sizeof c;
+    (note_pointer(launch, ++position, a), ...);
+    launch.run = [](void *self) { (*static_cast<C *>(self))(); };
+    if (launch.deduced) launch.entry = reinterpret_cast<const void *>(launch.run);
+    launch.arguments = &run;
+    launch.argument_bytes = sizeof run;
+    (void)position;                   /* unused without arguments */
     return hc_launch_kernel(&launch); /* the error is also kept for cudaGetLastError */
 }
 
@@ -107,7 +99,8 @@ template <class... P> struct launcher {
     hc_launch launch;
     void (*function)(P...);
     cudaError_t operator()(P... arguments) {
-        return launch_call(launch, function, std::tuple<std::decay_t<P>...>(arguments...));
+        auto run = [f = function, arguments...]() mutable { f(arguments...); };
+        return launch_call(launch, run, arguments...);
     }
 };
 
@@ -125,9 +118,9 @@ template <class F> struct deduced_launcher {
     hc_launch launch;
     F function;
     template <class... A> void operator()(A... arguments) {
-        launch.entry = reinterpret_cast<const void *>(&call<F, A...>::run);
+        auto run = [f = function, arguments...]() mutable { f(arguments...); };
         launch.deduced = true;
-        launch_call(launch, function, std::tuple<A...>(arguments...));
+        launch_call(launch, run, arguments...);
     }
 };
 
