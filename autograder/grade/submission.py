@@ -7,7 +7,9 @@ is built again without reason.
 """
 
 import hashlib
+import os
 import re
+import stat
 import sys
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST = 1 << 20  # bytes of one file
+KINDS = {"a folder": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK,
+         "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode)}
 
 
 def find(folder: Path, lab: int, names: list) -> Path:
@@ -26,6 +30,18 @@ def find(folder: Path, lab: int, names: list) -> Path:
             return place
     tried = ", ".join(str(p) for p in places)
     raise Refused(f"{folder}: no file of lab {lab} ({', '.join(names[:3])} …) in {tried}")
+
+
+def unfit(source: Path, straight: Path) -> str:
+    """Why this is no file to take, or an empty string. A link, also of a folder above, could lead
+    to the solution; whatever is no file could keep who reads it waiting for ever."""
+    if source.is_symlink() or source.resolve() != straight:
+        return "a link"
+    mode = source.stat().st_mode
+    for kind, is_kind in KINDS.items():
+        if is_kind(mode):
+            return kind
+    return "" if source.stat().st_size <= LARGEST else f"larger than {LARGEST >> 20} MiB"
 
 
 def take(folder: Path, lab: int, to: Path) -> list:
@@ -39,15 +55,11 @@ def take(folder: Path, lab: int, to: Path) -> list:
     (to / f"lab{lab}").mkdir(parents=True, exist_ok=True)
     for name in names:
         source, copy = place / name, to / f"lab{lab}" / name
-        # (a link, also of a folder above, could lead to the solution)
-        straight = folder.resolve() / source.relative_to(folder)
-        real = source.is_file() and source.resolve() == straight
-        if real and source.stat().st_size > LARGEST:
-            said.append(f"{source}: larger than {LARGEST >> 20} MiB, not taken")
-            real = False
-        elif source.exists() and not real:
-            said.append(f"{source}: a link, not taken")
-        if not real:
+        there = os.path.lexists(source)
+        why = unfit(source, folder.resolve() / source.relative_to(folder)) if there else ""
+        if why:
+            said.append(f"{source}: {why}, not taken")
+        if why or not there:
             copy.unlink(missing_ok=True)
             continue
         data = source.read_bytes()

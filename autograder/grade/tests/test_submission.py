@@ -1,5 +1,8 @@
 """Only a lab's own files leave a submission."""
 
+import os
+import socket
+
 import pytest
 import skeletons
 import submission
@@ -41,6 +44,23 @@ def test_links_and_huge_files_are_not_taken(tmp_path, given):
     said = submission.take(given, 2, tmp_path / "to")
     assert [p.name for p in (tmp_path / "to/lab2").iterdir()] == ["im2col.c"]
     assert any("im2col.cu: a link" in s for s in said) and any("larger than" in s for s in said)
+
+
+def test_what_is_no_file_is_called_what_it_is(tmp_path, given, monkeypatch):
+    (given / "im2col.c").write_text("x\n")
+    os.mkfifo(given / "im2col.cu")
+    (given / "col2im.c").mkdir()
+    (given / "col2im.cu").symlink_to("nowhere")
+    (given / "conv2d_fwd.c").symlink_to("conv2d_fwd.c")
+    with socket.socket(socket.AF_UNIX) as end:
+        monkeypatch.chdir(given)  # a socket's path is short
+        end.bind("conv2d_fwd.cu")
+        said = submission.take(given, 2, tmp_path / "to")
+    assert [p.name for p in (tmp_path / "to/lab2").iterdir()] == ["im2col.c"]
+    assert [s.removeprefix(f"{given}/") for s in said] == [
+        "col2im.c: a folder, not taken", "col2im.cu: a link, not taken",
+        "conv2d_fwd.c: a link, not taken", "conv2d_fwd.cu: a socket, not taken",
+        "im2col.cu: a named pipe, not taken"]
 
 
 def test_a_folder_that_is_a_link_gives_nothing(tmp_path, given):
