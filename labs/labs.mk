@@ -11,7 +11,9 @@
 #
 # A file that does not compile or link costs its own points alone. So these recipes do not fail:
 # they leave out what could not be made, say why in the file `why` (`why-<device>`) beside it, and
-# whoever needs it looks. What is missing is tried again by the next make.
+# whoever needs it looks. What is missing is tried again by the next make. Where it is a .c file
+# that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
+# reference's C instead.
 
 LABS ?= $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
 LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
@@ -160,13 +162,24 @@ lab_no_holes = && ! nm -u $@ | sed -n "s/^ *U \(tl_.*\)/undefined reference to \
 lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { rm -f $@; $(LAB_PYTHON) \
 	autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) >$(@D)/$(1); }
 
+# $(1) the student's files: those in C that have no .cu beside them, so that no reference's C can
+# stand for them on a device either
+lab_c_alone = $(foreach f,$(filter %.c,$1),$(if $(filter $(f:.c=.cu),$(LAB_FILES)),,$f))
+# $(1) the student's files: the reference's objects of the others, as far as there is a solution
+lab_instead = $(patsubst %.c,build/$2/%.o,$(wildcard $(addprefix solution/,$(filter-out \
+	$(call lab_c_alone,$1),$(filter %.c,$1)))))
+
 # $(1) mode, $(2) mode of what is not CUDA, $(3) folder, $(4) the student's files
 define lab_worker
-$(3)/worker: $(call lab_objects,$(2),.c,.o,build/$(2),.o,$(4)) $(WORKER_C:%.c=build/$(2)/%.o)
-	@mkdir -p $$(@D) && rm -f $$(@D)/why
+$(3)/worker: $(call lab_objects,$(2),.c,.o,build/$(2),.o,$(4)) $(WORKER_C:%.c=build/$(2)/%.o) \
+		| $(call lab_instead,$(4),$(2))
+	@mkdir -p $$(@D) && rm -f $$(@D)/why $$(@D)/worker-cuda
 	$$(call say,LINK,$$@)
 	$$(Q)LC_ALL=C $$(CC) $$(call flags,$(2)) -o $$@ $$(filter %.o,$$^) $$(LIBS) \
 	    $$(call lab_or_why,why)
+	$$(Q)[ -e $$@ ] || $$(CC) $$(call flags,$(2)) -o $$(@D)/worker-cuda $(call \
+	    lab_objects,$(2),.c,.o,build/$(2),.o,$(call lab_c_alone,$(4))) \
+	    $(WORKER_C:%.c=build/$(2)/%.o) $$(LIBS) 2>/dev/null || rm -f $$(@D)/worker-cuda
 
 $(3)/libtl_hostcuda.so: $(call lab_objects,$(1),.cu,.cu.hostcuda.o,build/$(1)/hostcuda,.cu.o,$(4)) \
 		$(WORKER_PLUGIN_CU:%=build/$(1)/hostcuda/%.o) \

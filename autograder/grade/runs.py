@@ -60,8 +60,12 @@ class Programs:
         return Path(self.grader.replace("{mode}", place.real + suffix))
 
     def worker_of(self, place: Place) -> Path:
+        """CUDA is judged with the reference's C where the student's own cannot be linked: a .c file
+        costs its own points alone."""
         mode = place.mode if place.build else place.real + self.suffix
-        return Path(self.worker.replace("{mode}", mode).replace("{variant}", place.variant))
+        own = Path(self.worker.replace("{mode}", mode).replace("{variant}", place.variant))
+        instead = own.with_name("worker-cuda")
+        return instead if place.lane != "cpu" and not own.exists() and instead.exists() else own
 
 
 @dataclass
@@ -150,7 +154,7 @@ class Runner:
         script = self.folder / "sandbox"
         built = {program for place in places
                  for program in self.programs.worker_of(place).parent.glob("*")
-                 if program.name == "worker" or program.suffix == ".so"}
+                 if program.name in ("worker", "worker-cuda") or program.suffix == ".so"}
         if reason := sandbox.write(script, sorted(built)):
             return reason
         self.walls = {"GRADLAB_SANDBOX": str(script)}

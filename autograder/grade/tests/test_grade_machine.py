@@ -81,3 +81,14 @@ def test_grader_and_worker_lie_where_make_has_built_them(suffix, build, grader, 
     place = runs.Place("only-im2col", "hostcuda", "float", build)
     assert str(programs.grader_of(place)) == f"build/{grader}/grader"
     assert str(programs.worker_of(place)) == f"build/{worker}/lab2/only-im2col/worker"
+
+
+def test_cuda_is_judged_without_the_c_that_cannot_be_linked(tmp_path):
+    programs = runs.Programs("grader", str(tmp_path / "{mode}" / "worker"))
+    places = {lane: runs.Place("all", lane, "float") for lane in ("cpu", "hostcuda", "cuda")}
+    (tmp_path / "float").mkdir()
+    (tmp_path / "float/worker-cuda").touch()
+    assert {lane: programs.worker_of(place).name for lane, place in places.items()} == {
+        "cpu": "worker", "hostcuda": "worker-cuda", "cuda": "worker-cuda"}
+    (tmp_path / "float/worker").touch()
+    assert {programs.worker_of(place).name for place in places.values()} == {"worker"}
