@@ -27,6 +27,10 @@ LAB_PYTHON := env PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=build/python \
 	$(or $(wildcard $(PYTHON)),python3)
 
 ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)
+# A first build is that of the whole reference: all cores, unless -j says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 LAB_REMEMBERED := $(if $(wildcard build/lab),$(file <build/lab))
 LAB_ASKED := $(patsubst lab%,%,$(lastword $(filter $(LAB_GOALS),$(MAKECMDGOALS))))
 LAB_N := $(or $(LAB_ASKED),$(LAB),$(LAB_REMEMBERED))
@@ -124,6 +128,20 @@ $(call lab_headers,$(1)): $(HOSTCUDA)/include/hostcuda/hostcuda.h $$(HOSTCUDA_HE
 	    $$(call lab_hostcuda_flags,$(1)) -o $$@ $$<)
 endef
 
+# The reference's kernels beside a student's, and what both are called through, are compiled as the
+# student's are: in half of the time that the trainer's take.
+define lab_given_cuda
+build/$(1)/lab/%.cu.o: %.cu $$(HOSTCUDA_REWRITE) $(call lab_headers,$(1))
+	@mkdir -p $$(@D)
+	$$(call say,CUCC,$$@)
+	$$(Q)$$(HOSTCUDA_REWRITE) $$(HOSTCUDA_INCLUDES) -d $$(@:.o=.hc.d) -o $$(@:.o=.hc.cpp) $$<
+	$$(Q)$$(CXX) -I$(dir $(call lab_headers,$(1))).. $(call lab_hostcuda_flags,$(1)) \
+	    $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$<) -MMD -MP -c -o $$@ $$(@:.o=.hc.cpp)
+	$(if $(findstring -check,$(1)),$$(Q)objcopy $$(HOSTCUDA_RENAME) $$@)
+-include $(foreach f,$(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FILES))),\
+    build/$(1)/lab/$(f).hc.d build/$(1)/lab/$(f).d)
+endef
+
 define lab_cuda_object
 $(call lab_place,$(1))/$(2).cuda.o: $(call lab_source,$(2)) build/$(1)/cuda-flags
 	@mkdir -p $$(@D)
@@ -181,8 +199,8 @@ $(3)/worker: $(call lab_objects,$(2),.c,.o,build/$(2),.o,$(4)) $(WORKER_C:%.c=bu
 	    lab_objects,$(2),.c,.o,build/$(2),.o,$(call lab_c_alone,$(4))) \
 	    $(WORKER_C:%.c=build/$(2)/%.o) $$(LIBS) 2>/dev/null || rm -f $$(@D)/worker-cuda
 
-$(3)/libtl_hostcuda.so: $(call lab_objects,$(1),.cu,.cu.hostcuda.o,build/$(1)/hostcuda,.cu.o,$(4)) \
-		$(WORKER_PLUGIN_CU:%=build/$(1)/hostcuda/%.o) \
+$(3)/libtl_hostcuda.so: $(call lab_objects,$(1),.cu,.cu.hostcuda.o,build/$(1)/lab,.cu.o,$(4)) \
+		$(WORKER_PLUGIN_CU:%=build/$(1)/lab/%.o) \
 		$(WORKER_PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1))
 	@mkdir -p $$(@D) && rm -f $$(@D)/why-hostcuda
 	$$(call say,LINK,$$@)
@@ -215,7 +233,7 @@ LAB_OWN := $(sort $(foreach r,$(LAB_RUNS),$(call lab_run_own,$r)))
 
 $(foreach m,$(LAB_HOST_MODES),$(foreach f,$(filter %.c,$(LAB_OWN)),\
     $(eval $(call lab_c_object,$m,$f))))
-$(foreach m,$(LAB_MODES),$(eval $(call lab_hostcuda_headers,$m))\
+$(foreach m,$(LAB_MODES),$(eval $(call lab_hostcuda_headers,$m))$(eval $(call lab_given_cuda,$m))\
     $(foreach f,$(filter %.cu,$(LAB_OWN)),$(eval $(call lab_hostcuda_object,$m,$f))\
         $(if $(filter cuda,$(call lab_devices,$m)),$(eval $(call lab_cuda_object,$m,$f)))))
 $(foreach r,$(LAB_RUNS),$(eval $(call lab_worker,$(call lab_mode_of,$r),$(call \
