@@ -151,10 +151,10 @@ say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
 replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
 
-# Suites and the door that they call through: to optimise them takes longer than they run. (What
-# the oracle computes is another matter.)
-little_run = $(if $(filter autograder/tests/% autograder/call/%,$1),$(if $(findstring \
-	-O3,$2),-O1))
+# To optimise suites, and the door that they call through, takes longer than they run. (What the
+# oracle computes is another matter.)
+little_run = $(if $(findstring -O3,$2),$(if $(filter autograder/tests/%_test.c,$1),-O0,$(if \
+	$(filter autograder/tests/% autograder/call/%,$1),-O1)))
 
 # The recipe of an object: $(1) mode, $(2) more flags. (no-maybe-uninitialized: that TL_TRY leaves
 # with every failure is more than gcc knows, so what only success sets seems unset behind it)

@@ -157,7 +157,11 @@ endef
 # The running side of the call interface; what stays of call/ is the suites' side.
 CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_tensor.c call_train.c \
 	call_graph.c call_graph_ops.c)
-WORKER_C := $(wildcard autograder/worker/*.c labs/common/*.c) $(CALL_RUNNING) \
+# (of what is given, data sets and files are the trainer's)
+TRAINER_C := $(wildcard $(patsubst %,labs/common/%.c,checkpoint cifar10 crc32 dataset dataset_file \
+	mnist plan record_read record_write shapes10_*))
+WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
+	$(filter-out $(TRAINER_C),$(wildcard labs/common/*.c)) \
 	$(addprefix labs/common/program/,device.c device_cpu.c device_plugin.c rungs_apply.c)
 # Rungs are ours: what stands beside a student's code has none.
 WORKER_PLUGIN_C := $(filter-out %/rungs_cuda.c,$(PLUGIN_C)) autograder/worker/rungs_none.c
