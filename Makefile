@@ -60,6 +60,7 @@ OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION
 OPTIONS_grader-soak := LAB SEEDS FIRST DEVICES JOBS OUT LABS
 OPTIONS_mutants := LAB T KEEP
 OPTIONS_taskwise := LAB T
+OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number

@@ -278,7 +278,7 @@ GRADERS := $(LAB_HOST_MODES:%=build/%/grader)
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grader-soak mutants taskwise skeletons restore
+.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
@@ -307,6 +307,9 @@ mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB
 
 taskwise: ## the maintainer's: does an unwritten task cost its own points alone? LAB=N T=task V=1
 	@$(LAB_PYTHON) autograder/grade/taskwise.py LAB=$(LAB) $(call given,T V)
+
+grade-cost: ## the maintainer's: CPU seconds of one submission, step by step: LAB=N TASKWISE=1
+	@$(LAB_PYTHON) autograder/grade/cost.py $(call given,LAB TASKWISE)
 
 grader-soak: ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
 grader-soak: $(LAB_BUILT) $(GRADERS)

@@ -36,9 +36,9 @@ printf '%s\\n' {name} "$@" >"{folder}/$$.call"
 exit $status
 """
 STEPS = {
-    "c": "C", "cuda": "CUDA", "link": "link", "legal": "legality", "cpu": "run cpu",
-    "hostcuda": "run hostcuda", "rest": "make, Python",
-    "check_cuda": "CUDA", "check_link": "link", "check": "run",
+    "c": "C", "cuda": "CUDA", "link": "link", "legal": "legality", "cpu": "claims on cpu",
+    "hostcuda": "on hostcuda", "rest": "make, gate",
+    "check_cuda": "checked: CUDA", "check_link": "link", "check": "claims",
 }
 CHECKED = ("check_cuda", "check_link", "check")
 
@@ -148,11 +148,20 @@ def measure(lab: table.Lab, taskwise: bool) -> dict:
     return found
 
 
-def row(lab: table.Lab, found: dict) -> str:
-    plain = [found[s] for s in STEPS if s not in CHECKED]
-    checked = [found[s] for s in CHECKED]
-    cells = [f"{s:.1f}" if s >= 0.05 else "" for s in (*plain, sum(plain), *checked, sum(checked))]
-    return f"| {lab.number} | " + " | ".join(cells) + " |"
+def row(first, found: dict) -> str:
+    """Steps and the two sums; or, of the names themselves, the head of the table."""
+    groups = [[s for s in STEPS if s not in CHECKED], CHECKED]
+    if not found:
+        cells = [c for steps in groups for c in (*(STEPS[s] for s in steps), "sum")]
+    else:
+        sums = [[*(found[s] for s in steps), sum(found[s] for s in steps)] for steps in groups]
+        cells = [f"{s:.1f}" if s >= 0.05 else "" for s in sum(sums, [])]
+    return f"| {first} | " + " | ".join(cells) + " |"
+
+
+def over_budget(found: dict) -> bool:
+    checked = sum(found[s] for s in CHECKED)
+    return checked > BUDGET_S or sum(found.values()) - checked > BUDGET_S
 
 
 def main(arguments: list) -> int:
@@ -162,12 +171,18 @@ def main(arguments: list) -> int:
         return 2
     try:
         numbers = [int(given["LAB"])] if given.get("LAB") else range(6)
+        over = []
+        print(row("lab", {}), "|---" * (len(STEPS) + 3) + "|", sep="\n", flush=True)
         for lab in map(table.load, numbers):
-            print(row(lab, measure(lab, bool(given.get("TASKWISE")))), flush=True)
+            found = measure(lab, bool(given.get("TASKWISE")))
+            print(row(lab.number, found), flush=True)
+            over += [lab.number] if over_budget(found) else []
+        for number in over:
+            print(f"cost: lab {number} takes more than {BUDGET_S} s of CPU time", file=sys.stderr)
     except (CostError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
         print(f"cost: {error}", file=sys.stderr)
         return 2
-    return 0
+    return 1 if over else 0
 
 
 if __name__ == "__main__":
