@@ -27,8 +27,9 @@ LAB_PYTHON := env PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=build/python \
 	$(or $(wildcard $(PYTHON)),python3)
 
 ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)
-# A first build is that of the whole reference: all cores, unless -j says otherwise.
-ifeq ($(MAKELEVEL),0)
+# A first build is that of the whole reference: all cores, unless -j says otherwise. (Who grades a
+# class has submissions to go side by side.)
+ifeq ($(MAKELEVEL)$(filter grade,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 LAB_REMEMBERED := $(if $(wildcard build/lab),$(file <build/lab))
@@ -90,15 +91,17 @@ lab_source = $(or $(wildcard $(LABS)/$1),always)
 # $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are shown, and kept for `why`; without
 # an object, go on.
 lab_compile = $(if $(wildcard $(LABS)/$1),$2 2>$@.err,{ echo '$(LABS)/$1: this file is missing \
-	(make restore puts its skeleton back)' >$@.err; false; }) || rm -f $@; cat $@.err >&2
+	(make restore puts its skeleton back)' >$@.err; false; }) || rm -f $@; [ ! -s $@.err ] || \
+	cat $@.err >&2
+# (a shell of its own for mkdir costs as much as a tenth of a short file)
+lab_folder = [ -d $(@D) ] || mkdir -p $(@D);
 
 # $(1) mode, $(2) lab2/im2col.c
 define lab_c_object
 $(call lab_place,$(1))/$(2:.c=.o): $(call lab_source,$(2)) build/$(1)/flags
-	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
-	$$(Q)$$(call lab_compile,$(2),$$(CC) $$(call flags,$(1)) $$(call lab_optimise,$(1)) \
-	    $$(lab_lines) -Ilabs/include -MMD -MP -c -o $$@ $$<)
+	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),$$(CC) $$(call flags,$(1)) \
+	    $$(call lab_optimise,$(1)) $$(lab_lines) -Ilabs/include -MMD -MP -c -o $$@ $$<)
 -include $(call lab_place,$(1))/$(2:.c=.d)
 endef
 
@@ -106,10 +109,9 @@ endef
 define lab_hostcuda_object
 $(call lab_place,$(1))/$(2).hostcuda.o: $(call lab_source,$(2)) $$(HOSTCUDA_REWRITE) \
 		$(call lab_headers,$(1))
-	@mkdir -p $$(@D)
 	$$(call say,CUCC,$$@)
-	$$(Q)$$(call lab_compile,$(2),{ $$(HOSTCUDA_REWRITE) -Ilabs/include -d $$(@:.o=.hc.d) \
-	    -o $$(@:.o=.hc.cpp) $$< && $$(CXX) -I$(dir $(call lab_headers,$(1))).. \
+	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),{ $$(HOSTCUDA_REWRITE) -Ilabs/include \
+	    -d $$(@:.o=.hc.d) -o $$(@:.o=.hc.cpp) $$< && $$(CXX) -I$(dir $(call lab_headers,$(1))).. \
 	    $$(call lab_hostcuda_flags,$(1)) -Ilabs/include -iquote $$(dir $$<) -MMD -MP -c -o $$@ \
 	    $$(@:.o=.hc.cpp)$(if $(findstring -check,$(1)), && objcopy $$(HOSTCUDA_RENAME) $$@); })
 -include $(call lab_place,$(1))/$(2).hostcuda.hc.d $(call lab_place,$(1))/$(2).hostcuda.d
