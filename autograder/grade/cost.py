@@ -1,10 +1,9 @@
 """cost.py LAB=n [TASKWISE=1]: what grading one submission of a lab costs, in CPU seconds by step.
 
-The solution's files are handed in as a submission in which every file has changed since the last
-time; the reference, the grader and their folders are built before. `make grade SUBMISSION=` is then
-run once as it is, under compilers that note their own time; the runs of the grader are repeated one
-by one, for they share a process otherwise. CPU seconds do not depend on who else uses the machine,
-or little: two programs on one core slow each other down by about a tenth.
+The solution's files, every one of them changed since the last time, are graded as another folder's
+(`make grade LABS=`) under compilers that note their own time; the reference and the grader are
+built before. The runs of the grader are then repeated one by one, for in grading they share their
+processes' time. A busy machine makes CPU seconds longer, too: look at its load.
 """
 
 import json
