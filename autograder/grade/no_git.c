@@ -7,15 +7,9 @@ int git_libgit2_init(void);
 int git_libgit2_shutdown(void);
 int git_diff_buffers(void);
 
-int git_libgit2_init(void) {
-    return 1;
-}
+int git_libgit2_init(void) { return 1; }
 
-int git_libgit2_shutdown(void) {
-    return 0;
-}
+int git_libgit2_shutdown(void) { return 0; }
 
 /* (a difference that could not be found is not shown) */
-int git_diff_buffers(void) {
-    return -1;
-}
+int git_diff_buffers(void) { return -1; }
