@@ -159,9 +159,9 @@ endef
 # The running side of the call interface; what stays of call/ is the suites' side.
 CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_tensor.c call_train.c \
 	call_graph.c call_graph_ops.c)
-# (of what is given, data sets and files are the trainer's)
-TRAINER_C := $(wildcard $(patsubst %,labs/common/%.c,checkpoint cifar10 crc32 dataset dataset_file \
-	mnist plan record_read record_write shapes10_*))
+# (of what is given, data sets and checkpoints are the trainer's)
+TRAINER_C := $(wildcard $(patsubst %,labs/common/%.c,checkpoint cifar10 dataset dataset_file mnist \
+	plan shapes10_*))
 WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
 	$(filter-out $(TRAINER_C),$(wildcard labs/common/*.c)) \
 	$(addprefix labs/common/program/,device.c device_cpu.c device_plugin.c rungs_apply.c)
