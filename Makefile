@@ -7,7 +7,8 @@
 #
 # Here are options, programs and suites. Of one subject each: labs/common/cuda/cuda.mk and
 # kernels/hostcuda/device.mk (the two plug-ins), labs/labs.mk (a lab: workers, grader, grading),
-# labs/check.mk (make labs-check), kernels/hostcuda/goals.mk (hostcuda's own tests).
+# labs/mine.mk (MINE=1), labs/check.mk (make labs-check), kernels/hostcuda/goals.mk (hostcuda's own
+# tests).
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -40,12 +41,12 @@ RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SE
 TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS GRAPH STEP_LOG \
 	PLAN PLAN_ONLY
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
-OPTIONS_train := $(TRAIN_OPTIONS)
+OPTIONS_train := $(TRAIN_OPTIONS) MINE
 OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
 OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT
-OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT
+OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT MINE
 OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT
 OPTIONS_report-zh := $(OPTIONS_report)
 OPTIONS_hostcuda-bench := OUT
@@ -154,7 +155,7 @@ replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $
 
 # To optimise suites, and the door that they call through, takes longer than they run. (What the
 # oracle computes is another matter.)
-little_run = $(if $(findstring -O3,$2),$(if $(filter autograder/tests/%_test.c,$1),-O0,$(if \
+little_run = $(if $(filter autograder/tests/%_test.c,$1),-O0,$(if $(findstring -O3,$2),$(if \
 	$(filter autograder/tests/% autograder/call/%,$1),-O1)))
 
 # The recipe of an object: $(1) mode, $(2) more flags. (no-maybe-uninitialized: that TL_TRY leaves
@@ -226,15 +227,20 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
 
 include labs/labs.mk
+include labs/mine.mk
 include labs/check.mk
 
 ##@ train
-train: build/$(MODE)/train ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= …
-	@$< $(call given,$(TRAIN_OPTIONS))
+# (without quicker kernels in it, a program says so)
+MINE_DIR := $(if $(MINE),mine/)
+RUNGS_OF_MINE := $(if $(MINE),RUNGS=none)
+train: build/$(MODE)/$(MINE_DIR)train
+train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= LR= SEED= OUT= MINE=1 …
+	@$< $(call given,$(TRAIN_OPTIONS)) $(RUNGS_OF_MINE)
 
 predict: ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=
-predict: build/$(MODE)/predict
-	@$< $(call given,$(OPTIONS_predict))
+predict: build/$(MODE)/$(MINE_DIR)predict
+	@$< $(call given,$(filter-out MINE,$(OPTIONS_predict))) $(RUNGS_OF_MINE)
 
 data: ## a data set: DATASET=cifar10|mnist [FROM=archive or folder], or shapes10, drawn here
 ifeq ($(DATASET),shapes10)

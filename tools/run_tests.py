@@ -28,9 +28,9 @@ from pathlib import Path
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
 DEVICE_SUITES = ("lab", "fused")
-# With the processes for it: most tests wait, for programs, servers and deadlines; torch waits for
-# nobody, and has threads of its own.
-PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": os.cpu_count(),
+# With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
+# nobody, nor does torch, which has threads of its own.
+PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
                   "report": os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 PARITY_SHORT = ["STEPS=5", "BATCH=16"]

@@ -1,0 +1,54 @@
+# mine.mk: MINE=1: programs made of a student's files of all labs. The reference has no part in
+# them, nor have the quicker kernels: what runs is what is in labs/. Included by the Makefile.
+#
+#   build/<mode>/mine/{train,predict,…}, and the plug-ins beside them
+
+ifneq ($(MINE),)
+NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% %/rungs_cpu.c
+MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES))) \
+	autograder/worker/rungs_none.c
+MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
+# $(1) mode, $(2) sources; a student's C is compiled apart from what grading makes of it
+mine_object = $(patsubst %.c,build/$1/mine/%.o,$(filter labs/lab%,$2)) \
+	$(patsubst %.c,build/$1/%.o,$(filter-out labs/lab%,$2))
+
+define mine_rules
+build/$(1)/mine/%.o: %.c build/$(1)/flags
+	$$(call compile,$(1))
+
+build/$(1)/mine/build_info.o: build/$(1)/mine/build_info.c build/$(1)/flags
+	$$(call compile,$(1))
+
+build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) \
+		$(WORKER_PLUGIN_C) always
+	@mkdir -p $$(@D)
+	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
+	    $$(sort $$(filter-out $$< always,$$^)) | { $$(call replace,$$@); }
+
+$(PROGRAMS:%=build/$(1)/mine/%): build/$(1)/mine/%: build/$(1)/labs/common/program/main_%.o \
+		$(call mine_object,$(1),$(MINE_SRC)) build/$(1)/mine/build_info.o \
+		$(if $(HAVE_CXX),| build/$(1)/mine/libtl_hostcuda.so)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS)
+
+build/$(1)/mine/libtl_hostcuda.so: $(MINE_CU:%=build/$(1)/hostcuda/%.o) \
+		$(WORKER_PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(Q)$$(call hostcuda_plugin,$$(CXX),$(call hostcuda_san,$(1)),$$@,$$(filter %.o,$$^))
+
+-include $(patsubst %.o,%.d,$(call mine_object,$(1),$(MINE_SRC))) \
+    $(MINE_CU:%.cu=build/$(1)/hostcuda/%.hc.d) $(MINE_CU:%=build/$(1)/hostcuda/%.d)
+endef
+$(eval $(call mine_rules,$(MODE)))
+
+ifneq ($(and $(CUDA),$(filter $(MODE),$(CUDA_MODES))),)
+$(PROGRAMS:%=build/$(MODE)/mine/%): | build/$(MODE)/mine/libtl_cuda.so
+build/$(MODE)/mine/libtl_cuda.so: $(MINE_CU:%=build/$(MODE)/%.o) \
+		$(WORKER_PLUGIN_C:%.c=build/$(MODE)/pic/%.o)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(call cuda_plugin,$@,$(filter %.o,$^))
+-include $(MINE_CU:%=build/$(MODE)/%.d)
+endif
+endif
