@@ -235,7 +235,7 @@ include labs/check.mk
 MINE_DIR := $(if $(MINE),mine/)
 RUNGS_OF_MINE := $(if $(MINE),RUNGS=none)
 train: build/$(MODE)/$(MINE_DIR)train
-train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= LR= SEED= OUT= MINE=1 …
+train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= MINE=1 …
 	@$< $(call given,$(TRAIN_OPTIONS)) $(RUNGS_OF_MINE)
 
 predict: ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=

@@ -4,7 +4,8 @@
 # host variable would run here and fail to compile on a GPU machine. nvcc judges where it is
 # installed, else clang++ with declarations of our own (legality/prelude.h), without any toolkit.
 #
-# Exit 0: legal. 1: not, with a line `FILE:LINE: error: this is not legal CUDA: why` for each reason.
+# Exit 0: legal. 1: not, with a line for each reason:
+# `FILE:LINE: error: this is not legal CUDA: why`.
 # 2: could not judge, and why. NVCC and CLANGXX name the compilers; HOSTCUDA_LEGALITY=nvcc or clang
 # wants one of them; HOSTCUDA_LEGALITY_CACHE=folder keeps what makes the next file quicker.
 set -uo pipefail
@@ -54,8 +55,8 @@ with_nvcc() {
         >"$said" 2>&1 || judged=1
 }
 
-# Which clang, as far as the outside says, and the folder of its own headers. Asking it takes as long
-# as a short file does, so what it said is kept, too.
+# Which clang, as far as the outside says, and the folder of its own headers. To ask it takes as
+# long as a short file does, so what it said is kept, too.
 about() {
     local kept
     this=$(stat -Lc '%n %s %Y' "$(command -v "$clang")")

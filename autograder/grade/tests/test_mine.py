@@ -1,27 +1,28 @@
-"""test_mine.py: MINE=1 links a student's files alone: none of the solution, and no quicker kernel."""
+"""test_mine.py: MINE=1 links a student's files alone: none of the solution, no quicker kernel."""
 
 import os
 import subprocess
 
 import skeletons
-import submission
-
-ROOT = submission.ROOT
+from submission import ROOT
 
 
-def linked(goal: str) -> str:
-    """What `make goal MINE=1` would link, as the last command for it says."""
+def make(*words: str) -> subprocess.CompletedProcess:
+    """Shows what `make train MINE=1` would do, and does nothing."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    said = subprocess.run(["make", "-nB", "V=1", "train", "MINE=1"], cwd=ROOT, env=env, check=True,
-                          capture_output=True, text=True, timeout=120).stdout
-    return [line for line in said.split("\n") if f" -o {goal} " in line][-1]
+    return subprocess.run(["make", "-nB", "V=1", "train", "MINE=1", *words], cwd=ROOT, env=env,
+                          capture_output=True, text=True, timeout=120)
 
 
-def is_made_of(command: str, suffix: str) -> None:
+def is_made_of(goal: str, suffix: str) -> None:
+    """The student's files of this suffix are linked into the goal, all of them, and none of ours
+    that stand for them."""
     own = [f"labs/lab{n}/{name}" for n in range(6) for name in skeletons.own_files(ROOT, n)
            if name.endswith(suffix)]
-    objects = [word for word in command.split() if word.endswith(".o")]
-    assert own
+    done = make()
+    links = [line for line in done.stdout.split("\n") if f" -o {goal} " in line]
+    assert own and len(links) == 1, done.stderr
+    objects = [word for word in links[0].split() if word.endswith(".o")]
     for name in own:
         stem = name.removesuffix(".c")
         assert [o for o in objects if o.endswith(f"/{stem}.o")], name
@@ -30,8 +31,14 @@ def is_made_of(command: str, suffix: str) -> None:
 
 
 def test_the_trainer_is_made_of_the_students_files():
-    is_made_of(linked("build/float/mine/train"), ".c")
+    is_made_of("build/float/mine/train", ".c")
 
 
 def test_the_device_beside_it_is_too():
-    is_made_of(linked("build/float/mine/libtl_hostcuda.so"), ".cu")
+    is_made_of("build/float/mine/libtl_hostcuda.so", ".cu")
+
+
+def test_asking_for_quicker_kernels_is_refused():
+    done = make("RUNGS=all")
+    assert done.returncode != 0
+    assert "leave out RUNGS" in done.stderr
