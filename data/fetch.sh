@@ -33,6 +33,7 @@ mnist)
 *) die "no data set \"$set_name\": DATASET=cifar10, mnist or shapes10" 2 ;;
 esac
 goal="$folder/$set_name"
+parts="$folder/.fetch-$set_name" # partial downloads wait here for the next call
 
 # ---- is it there already? ------------------------------------------------------------------------
 
@@ -48,6 +49,7 @@ if complete; then
     fi
     (cd "$goal" && sha256sum --quiet --strict -c SHA256SUMS) >&2 ||
         die "$goal changed since it was fetched; move it away and run this again"
+    rm -rf "$parts" # of a call that was killed behind its last rename
     echo "data: $goal is there, every file has its sum"
     exit 0
 fi
@@ -55,7 +57,6 @@ fi
 elsewhere="GRADLAB_DATA=dir names another"
 mkdir -p "$folder" 2>/dev/null || die "cannot create the folder $folder; $elsewhere"
 [ -w "$folder" ] || die "cannot write to $folder; $elsewhere"
-parts="$folder/.fetch-$set_name" # partial downloads wait here for the next call
 mkdir -p "$parts" 2>/dev/null || die "cannot create the folder $parts; $elsewhere"
 exec 9>"$parts/lock"
 flock -n 9 || die "another call is fetching $set_name into $folder; wait until it is done"

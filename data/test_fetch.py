@@ -309,3 +309,13 @@ def test_a_read_only_folder_is_named(tmp_path, archives, server, capsys):
         done = fetch(folder, archives, server, before=["sh", "-c", 'exec "$1" "$2" /proc', "sh"])
     assert done.returncode == 1 and nothing_half_written(folder)
     assert done.stderr.count("\n") == 1 and "GRADLAB_DATA=dir" in done.stderr
+
+
+def test_what_a_call_killed_behind_its_last_rename_left_is_removed(tmp_path, archives, server):
+    folder = tmp_path / "data"
+    assert fetch(folder, archives, server).returncode == 0
+    (folder / ".fetch-mnist").mkdir()
+    (folder / ".fetch-mnist/archive.gz").write_bytes(b"was unpacked")
+    done = fetch(folder, archives, server)
+    assert done.returncode == 0 and whole(folder), done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["mnist"]
