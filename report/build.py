@@ -131,11 +131,13 @@ class Filler:
     def _gap(self, part, lane, must):
         missing = self.missing[part.id, lane]
         title = self.report.t(part.title) + (f" ({lane.upper()})" if lane else "")
-        reason = missing.reason
+        reason, mend = missing.reason, missing.mend
+        if lane == "gpu":
+            mend += f" ({self.report.t('on the GPU machine')})"
         if must and self.unfinished:  # a student's own build: it lacks what the report asks for
             reason, must = f"{self.report.t('not implemented yet')}: {self.unfinished}", False
-        (self.refused if must else self.gaps).append((title, reason, missing.mend))
-        text = self.render("gap.tex.j2", title=title, reason=reason, mend=missing.mend)
+        (self.refused if must else self.gaps).append((title, reason, mend))
+        text = self.render("gap.tex.j2", title=title, reason=reason, mend=mend)
         self.write(f"{self._name(part, lane)}.tex", text)
 
     def _show(self, part, lane, items):

@@ -16,7 +16,7 @@ _SERIES = (
 def mend_ops(lane):
     if lane == "cpu":
         return "make bench-ops DEVICE=cpu"
-    return 'make gpu-suite OUT=results/local/gpu STAGES="build ops", on the GPU machine'
+    return 'make gpu-suite OUT=results/local/gpu STAGES="build ops"'
 
 
 def found(report, lane, **wanted):

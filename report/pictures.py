@@ -23,7 +23,7 @@ def predictions(report, lane):
     if lane == "cpu":
         mend = "make predict NET=a DEVICE=cpu RESUME=folder/checkpoint OUT=results/local/predict"
     else:
-        mend = 'make gpu-suite OUT=results/local/gpu STAGES="build predict", on the GPU machine'
+        mend = 'make gpu-suite OUT=results/local/gpu STAGES="build predict"'
     raise Missing(report.t("no trained net was asked about the test images"), mend)
 
 

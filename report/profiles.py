@@ -10,7 +10,7 @@ _SHOWN = 14  # rows; what is left is one row more
 
 def _mend(lane):
     if lane == "gpu":
-        return 'make gpu-suite OUT=results/local/gpu STAGES="build profile", on the GPU machine'
+        return 'make gpu-suite OUT=results/local/gpu STAGES="build profile"'
     ours = "make train PROFILE=1 STEPS=200 DEVICE=cpu OUT=results/local/profile-cpu"
     return f"{ours}; make baseline PROFILE=1 DEVICE=cpu"
 

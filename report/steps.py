@@ -17,7 +17,7 @@ _ROUNDED = {
 }
 _MEND = {
     "cpu": "make bench-step NET=a DEVICE=cpu",
-    "gpu": 'make gpu-suite OUT=results/local/gpu STAGES="build steps"',
+    "gpu": 'make gpu-suite OUT=results/local/gpu STAGES="build steps steps-512"',
 }
 
 

@@ -144,6 +144,7 @@ ZH = {
     "no training step was timed on a GPU": "没有 GPU 上训练步的计时",
     "not implemented yet": "尚未实现",
     "not measured": "未测量",
+    "on the GPU machine": "在 GPU 机器上",
     "operation": "算子",
     "ours": "本实现",
     "ours, counted in the dispatch table": "本实现，在分派表中计数",

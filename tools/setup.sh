@@ -216,6 +216,8 @@ fi
 
 cpu_index=https://download.pytorch.org/whl/cpu
 pip() { .venv/bin/python -m pip --disable-pip-version-check --no-input "$@"; }
+# (few of torch's thousands of files are ever imported: Python translates those when they are)
+fill() { run_logged pip install --no-compile "$@"; }
 
 # offered PATTERN [INDEX OPTION...]: this Python can get a torch of that version.
 seen_torch=
@@ -267,7 +269,7 @@ if [ -n "$need_packages" ]; then
         die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
     fi
     echo "setup: filling .venv, Python $(python_version .venv/bin/python), with ${torch[0]}"
-    run_logged pip install "${torch[@]}" -r "$REQUIREMENTS" ||
+    fill "${torch[@]}" -r "$REQUIREMENTS" ||
         die "pip could not install ${torch[0]} (no network?); see $log"
     have_packages .venv/bin/python ||
         die ".venv still lacks torch $TORCH, numpy, pytest or pytest-xdist; see $log"
@@ -277,7 +279,7 @@ fi
 
 if [ -n "$need_plotting" ]; then
     echo "setup: filling .venv with matplotlib and jinja2"
-    run_logged pip install -r report/requirements.txt ||
+    fill -r report/requirements.txt ||
         die "pip could not install matplotlib and jinja2 (no network?); see $log"
 fi
 
@@ -290,7 +292,7 @@ if [ -n "$need_cublas" ] && lacks_cublas; then
         run_logged "$python" -m venv --clear .venv || true
     done
     echo "setup: filling .venv with nvidia-cublas $CUBLAS"
-    run_logged pip install --no-deps "nvidia-cublas==$CUBLAS" ||
+    fill --no-deps "nvidia-cublas==$CUBLAS" ||
         die "pip could not install nvidia-cublas==$CUBLAS (no network?); see $log"
     [ -n "$(tools/find_cuda.sh)" ] || die "nvcc still has no cuBLAS; see $log and make doctor"
 fi

@@ -112,17 +112,64 @@ static void expect_load_fails(tl_status status, const char *what) {
               tl_error());
 }
 
-/* Makes writing fail in the middle of a batch, as a full disk does. */
-static void forbid_large_files(void) {
-    struct rlimit limit = {5000000, 5000000};
+/* Makes writing fail in the middle of a batch, as a full disk does; returns what was the limit. */
+static struct rlimit forbid_large_files(void) {
+    struct rlimit before;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_IGN);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){5000000, before.rlim_max}), 0);
+    return before;
+}
+
+static int entries, parts;
+static int count_entry(const char *path, const struct stat *about, int kind, struct FTW *walk) {
+    (void)about, (void)walk;
+    entries += kind == FTW_F;
+    parts += strstr(path, ".part") != NULL;
+    return 0;
+}
+
+static int count_parts(void) {
+    parts = 0;
+    nftw(temp_root, count_entry, 16, FTW_PHYS);
+    return parts;
+}
+
+/* Another process draws and is killed in the middle of a file, by the kernel as by kill -9. */
+static void draw_and_be_killed(void) {
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        forbid_large_files();
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(SIGXFSZ, SIG_DFL);
+        tl_shapes10_write(temp_root, 1);
+        _exit(0);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ, "status %d", status);
 }
 
 /* One long test, for drawing the set takes seconds. */
-Test(shapes10, written_set_loads_and_is_guarded_by_its_version) {
+Test(shapes10, written_set_loads_and_is_guarded_by_its_version, .timeout = 120) {
     cr_expect_eq(tl_dataset_exists("shapes10", temp_root), 0);
+    draw_and_be_killed();
+    cr_expect_eq(count_parts(), 1);
+    cr_expect_eq(tl_dataset_exists("shapes10", temp_root), 0);
+    expect_load_fails(TL_EIO, "VERSION: No such file");
+
+    /* While another run draws there, its half file is its own: it may be about to rename it. */
+    int other = open(temp_path("shapes10"), O_RDONLY | O_DIRECTORY);
+    cr_assert(other >= 0 && flock(other, LOCK_SH) == 0);
+    struct rlimit before = forbid_large_files();
+    cr_expect_eq(tl_shapes10_write(temp_root, 1), TL_EIO);
+    cr_expect_eq(count_parts(), 1, "the file of a run that is under way was removed");
+    close(other);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+
     cr_assert_eq(tl_shapes10_write(temp_root, 1), TL_OK, "%s", tl_error());
+    cr_expect_eq(count_parts(), 0, "the file of a killed run is still there");
     cr_expect_eq(tl_dataset_exists("shapes10", temp_root), 1);
     tl_dataset *d;
     cr_assert_eq(tl_dataset_load(&d, "shapes10", temp_root, 0), TL_OK, "%s", tl_error());
@@ -153,14 +200,6 @@ Test(shapes10, written_set_loads_and_is_guarded_by_its_version) {
     expect_load_fails(TL_EFORMAT, "version 9999");
 }
 
-static int entries, parts;
-static int count_entry(const char *path, const struct stat *about, int kind, struct FTW *walk) {
-    (void)about, (void)walk;
-    entries += kind == FTW_F;
-    parts += strstr(path, ".part") != NULL;
-    return 0;
-}
-
 Test(shapes10, failed_write_leaves_no_half_file) {
     forbid_large_files();
     cr_expect_eq(tl_shapes10_write(temp_root, 1), TL_EIO);
@@ -170,44 +209,6 @@ Test(shapes10, failed_write_leaves_no_half_file) {
     nftw(temp_root, count_entry, 16, FTW_PHYS);
     cr_expect_eq(entries, 1, "%d files are there, expected the class names alone", entries);
     cr_expect_eq(parts, 0, "%d .part files are left", parts);
-}
-
-/* Another process draws and is killed in the middle of a file, by the kernel as by kill -9. */
-static void draw_and_be_killed(void) {
-    pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0) {
-        forbid_large_files();
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        signal(SIGXFSZ, SIG_DFL);
-        tl_shapes10_write(temp_root, 1);
-        _exit(0);
-    }
-    int status;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ, "status %d", status);
-}
-
-static int count_parts(void) {
-    parts = 0;
-    nftw(temp_root, count_entry, 16, FTW_PHYS);
-    return parts;
-}
-
-/* While another run draws there, its half-written file is its own: it may be about to rename it. */
-Test(shapes10, half_files_of_killed_runs_go_when_no_run_draws_there, .timeout = 120) {
-    draw_and_be_killed();
-    cr_assert_eq(count_parts(), 1);
-    cr_assert_eq(tl_dataset_exists("shapes10", temp_root), 0);
-    expect_load_fails(TL_EIO, "VERSION: No such file");
-    int other = open(temp_path("shapes10"), O_RDONLY | O_DIRECTORY);
-    cr_assert(other >= 0 && flock(other, LOCK_SH) == 0);
-    cr_assert_eq(tl_shapes10_write(temp_root, 1), TL_OK, "%s", tl_error());
-    cr_expect_eq(count_parts(), 1, "the file of a run that is under way was removed");
-    close(other);
-    cr_assert_eq(tl_shapes10_write(temp_root, 1), TL_OK, "%s", tl_error());
-    cr_expect_eq(count_parts(), 0, "the file of a killed run is still there");
-    cr_expect_eq(crc_of_file("shapes10/data_batch_1.bin"), crc_of_images(1, 0, 1000));
 }
 
 Test(shapes10, folder_that_cannot_be_written_is_named) {

@@ -4,6 +4,7 @@ GRADLAB_DEVICES: the device of the runs (cpu; of a list the first).
 """
 
 import atexit
+import fcntl
 import functools
 import json
 import os
@@ -27,11 +28,14 @@ PATIENCE_S = 300  # a run takes seconds; one that hangs must end as a failure
 
 @functools.cache
 def environment() -> dict:
-    """shapes10 drawn once, where the user's own data sets are not touched."""
-    root = tempfile.mkdtemp(prefix="gradlab-sets-")
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
-    subprocess.run([ROOT / "build/float/shapes10", root], check=True, capture_output=True)
-    return os.environ | {"GRADLAB_DATA": root, "OMP_NUM_THREADS": "2", "LC_ALL": "C"}
+    """shapes10 drawn once for all test processes, where the user's own data sets are not touched."""
+    root = ROOT / "build/sets"
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / "shapes10/VERSION").exists():  # it comes last
+            subprocess.run([ROOT / "build/float/shapes10", root], check=True, capture_output=True)
+    return os.environ | {"GRADLAB_DATA": str(root), "OMP_NUM_THREADS": "2", "LC_ALL": "C"}
 
 
 def start(out, *more, before=(), env=None, **popen) -> subprocess.Popen:
