@@ -34,6 +34,12 @@ PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * o
                   "report": os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 PARITY_SHORT = ["STEPS=5", "BATCH=16"]
+FAILURES = []  # said again at the end: minutes of output may stand behind one
+
+
+def fail(what: str) -> None:
+    FAILURES.append(what)
+    print(f"FAILED {what}")
 
 
 def environment(log: Path) -> dict:
@@ -52,7 +58,7 @@ def run(command: list, **options) -> int:
         try:
             return process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
-            print(f"FAILED {command[0]}: still running after {LIMIT_S} s")
+            fail(f"{command[0]}: still running after {LIMIT_S} s")
             return 124
         finally:
             try:
@@ -107,7 +113,7 @@ def criterion(job: str) -> tuple:
         if device:  # the report names those that the filter held back, too
             found = {n: reasons for n, reasons in found.items() if n in names}
     except (OSError, subprocess.SubprocessError, ElementTree.ParseError) as error:
-        print(f"FAILED {job}: no readable list or report ({error})")
+        fail(f"{job}: no readable list or report ({error})")
         return 0, max(1, len(names))
     failures = {n: ", ".join(r) for n, r in found.items() if r}
     failures |= {n: "listed, but never ran" for n in names if n not in found}
@@ -124,7 +130,7 @@ def criterion(job: str) -> tuple:
     if status != 0 and not failures:
         failures[job] = f"exit status {status}"
     for name, reason in failures.items():
-        print(f"FAILED {name}: {reason}")
+        fail(f"{job}: {name}: {reason}")
     return passed, len(failures)
 
 
@@ -163,6 +169,7 @@ def pytest_folder(folder: str, processes: int) -> tuple:
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if any(case.find(kind) is not None for kind in ("failure", "error", "skipped")):
             failed += 1
+            fail(f"{case.get('classname')}::{case.get('name')}")
         else:
             passed += 1
     if status != 0 or passed == 0:
@@ -209,7 +216,7 @@ def main(jobs: list) -> int:
     sys.stdout.reconfigure(line_buffering=True)  # in order with the programs' own lines
     total_passed = total_failed = 0
     for job in jobs:
-        start = time.monotonic()
+        start, said = time.monotonic(), len(FAILURES)
         print(f"== {job}")
         if job == "pytest":
             passed, failed = pytest()
@@ -228,8 +235,12 @@ def main(jobs: list) -> int:
         else:
             passed, failed = criterion(job)
         print(f"{job}: {passed} passed, {failed} failed, {time.monotonic() - start:.1f} s")
+        if failed and len(FAILURES) == said:  # a program that says more, but not in our words
+            FAILURES.append(f"{job}: see above")
         total_passed += passed
         total_failed += failed
+    for what in FAILURES:
+        print(f"FAILED {what}")
     print(f"{total_passed} passed, {total_failed} failed")
     return 0 if total_failed == 0 and total_passed > 0 else 1
 

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REPORTS_MAX = 50 };
 
+static bool telling;
 static int printed;
 static char seen[REPORTS_MAX][120];
 
@@ -79,19 +81,34 @@ static void put_log(const hc_text *t) {
     close(file);
 }
 
-/* The same mistake at the same place is told once. */
-void hc_report_end(hc_text *t) {
+/* True if the same mistake at the same place has been told, or enough has. */
+static bool is_told(const hc_text *t) {
     char head[120];
     const char *stop = strstr(t->text, "]: ");
     snprintf(head, sizeof head, "%.*s", (int)(stop ? stop - t->text : 100), t->text);
     for (int i = 0; i < printed; i++)
-        if (strcmp(seen[i], head) == 0) return;
-    if (printed == REPORTS_MAX) return;
+        if (strcmp(seen[i], head) == 0) return true;
+    if (printed == REPORTS_MAX) return true;
     strcpy(seen[printed++], head);
-    hc_add(t, "\n    again    HOSTCUDA_SEED=%llu repeats this run\n",
-           (unsigned long long)hc_options_get()->seed);
-    put_line(STDERR_FILENO, t->text, t->used);
-    put_log(t);
+    return false;
+}
+
+/* Two workers may find the same mistake at the same moment, in a signal handler, where a mutex must
+ * not be waited for. Nor for ever: whoever faults while it reports would wait for itself. */
+static void begin_telling(void) {
+    for (int ms = 0; ms < 1000 && __atomic_test_and_set(&telling, __ATOMIC_ACQUIRE); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void hc_report_end(hc_text *t) {
+    begin_telling();
+    if (!is_told(t)) {
+        hc_add(t, "\n    again    HOSTCUDA_SEED=%llu repeats this run\n",
+               (unsigned long long)hc_options_get()->seed);
+        put_line(STDERR_FILENO, t->text, t->used);
+        put_log(t);
+    }
+    __atomic_clear(&telling, __ATOMIC_RELEASE);
 }
 
 void hc_complain(const char *kind, const char *file, int line, const char *likely,

@@ -1,8 +1,11 @@
 /* watchdog.c: kernels that do not end, and threads that wait for another block.
  *
- * A thread of its own looks at the workers' progress. When one has stood still for HOSTCUDA_TIMEOUT
- * seconds, device memory is closed a few times for a moment: the address at which the kernel faults
- * is what it reads. The same address every time: it waits for somebody to write there. */
+ * A thread of its own looks at the workers' progress. When one has run for HOSTCUDA_TIMEOUT seconds
+ * without any, device memory is closed a few times for a moment: the address at which the kernel
+ * faults is what it reads. The same address every time: it waits for somebody to write there.
+ *
+ * Seconds are those of the worker's own CPU clock: on a busy machine a thread may wait longer for a
+ * core than it was given to run. (One that sleeps gets STARVED times as long by the clock.) */
 #define _GNU_SOURCE
 #include "internal.h"
 
@@ -10,6 +13,7 @@
 #include <time.h>
 
 enum { PROBES = 5, LAST = -1, SPIN_YIELD = 1 << 10, SPIN_MAX = 1 << 24, TICK_MS = 100 };
+enum { PROBE_MS = 20, STARVED = 10 };
 
 static volatile sig_atomic_t probing;
 static volatile sig_atomic_t polls, others; /* faults at w->polled, and elsewhere or by writing */
@@ -19,19 +23,39 @@ static void sleep_ms(long ms) {
     nanosleep(&t, NULL);
 }
 
-static void interrupt(hc_worker *w, int probe) {
+/* Seconds that a worker has run. */
+static double clock_of(const hc_worker *w) {
+    clockid_t clock;
+    struct timespec t;
+    if (pthread_getcpuclockid(w->handle, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool stands_still(const hc_worker *w, uint64_t progress) {
+    return w->in_kernel && __atomic_load_n(&w->progress, __ATOMIC_RELAXED) == progress;
+}
+
+/* Returns when the worker has noticed: it has faulted, or run on for PROBE_MS. */
+static void interrupt(hc_worker *w, uint64_t progress, int probe) {
+    int faults = polls + others;
+    double begin = clock_of(w);
     w->probe = probe;
     pthread_kill(w->handle, HC_WATCHDOG_SIGNAL);
-    sleep_ms(20);
+    for (int ms = 0; ms < STARVED * PROBE_MS * PROBES; ms++) {
+        if (polls + others != faults || !stands_still(w, progress)) break;
+        if (clock_of(w) - begin >= PROBE_MS * 1e-3) break;
+        sleep_ms(1);
+    }
 }
 
 static void examine(hc_worker *w, uint64_t progress) {
     polls = others = 0;
     w->polled = NULL;
     probing = 1;
-    for (int i = 1; i <= PROBES && w->progress == progress && w->in_kernel; i++) interrupt(w, i);
-    if (w->progress == progress && w->in_kernel)
-        interrupt(w, LAST);
+    for (int i = 1; i <= PROBES && stands_still(w, progress); i++) interrupt(w, progress, i);
+    if (stands_still(w, progress))
+        interrupt(w, progress, LAST);
     else if (w->in_kernel)
         hc_arena_protect(false);
     probing = 0;
@@ -41,7 +65,8 @@ static void examine(hc_worker *w, uint64_t progress) {
 static void *watch(void *unused) {
     (void)unused;
     static uint64_t seen[WORKERS_MAX];
-    static double still[WORKERS_MAX];
+    static bool watched[WORKERS_MAX]; /* it was in a kernel when last looked at */
+    static double still[WORKERS_MAX], begin[WORKERS_MAX];
     double limit = hc_options_get()->timeout;
     for (;;) {
         sleep_ms(TICK_MS);
@@ -49,12 +74,17 @@ static void *watch(void *unused) {
         hc_worker *workers = hc_workers(&count);
         for (int i = 0; i < count; i++) {
             hc_worker *w = &workers[i];
-            uint64_t progress = __atomic_load_n(&w->progress, __ATOMIC_RELAXED);
-            still[i] = w->in_kernel && progress == seen[i] ? still[i] + TICK_MS * 1e-3 : 0;
-            seen[i] = progress;
-            if (still[i] < limit) continue;
-            examine(w, progress);
-            still[i] = 0;
+            if (!watched[i] || !stands_still(w, seen[i])) {
+                seen[i] = __atomic_load_n(&w->progress, __ATOMIC_RELAXED);
+                watched[i] = w->in_kernel;
+                if (watched[i]) begin[i] = clock_of(w);
+                still[i] = 0;
+                continue;
+            }
+            still[i] += TICK_MS * 1e-3;
+            if (clock_of(w) - begin[i] < limit && still[i] < STARVED * limit) continue;
+            examine(w, seen[i]);
+            watched[i] = false;
         }
     }
     return NULL;
