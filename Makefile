@@ -24,6 +24,10 @@ ARCH ?= native
 PYTHON ?= .venv/bin/python
 GRADLAB_DATA ?= data
 export GRADLAB_DATA
+# Python translates what it imports once, into build/, whatever it would otherwise do: torch's
+# thousands of files cost seconds of every run.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/python
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -280,7 +284,7 @@ report report-zh: $(addprefix build/float/,train predict bench_ops) $(if $(FROM)
 # report-zh: ## the same in Chinese
 
 report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
-	@$(PYTHON) -B -m pytest -q -p no:cacheprovider report/tests
+	@$(PYTHON) -m pytest -q -p no:cacheprovider report/tests
 
 ##@ check
 # (under sanitizers in float alone: the lines are the same, and test-all runs both)

@@ -22,7 +22,7 @@ LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
 
 # lab2/im2col.c …: the files that a student writes, as the generator wrote them last
 LAB_FILES := $(patsubst labs/%,%,$(shell awk '{ print $$2 }' autograder/grade/skeletons.sha256))
-# (grading needs no more than a bare Python; translated once, whatever the caller's Python keeps)
+# (grading needs no more than a bare Python; $(shell) does not see what the Makefile exports)
 LAB_PYTHON := env PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=build/python \
 	$(or $(wildcard $(PYTHON)),python3)
 

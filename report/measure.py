@@ -144,9 +144,8 @@ def run(step, log):
     for command in step.commands:
         log.write(f"== {' '.join(map(str, command))}\n")
         log.flush()
-        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-        done = subprocess.run(command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)  # fmt: skip
+        done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         log.write(done.stdout)
         if done.returncode != 0:
             return (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
