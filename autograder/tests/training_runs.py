@@ -28,7 +28,7 @@ PATIENCE_S = 300  # a run takes seconds; one that hangs must end as a failure
 
 @functools.cache
 def environment() -> dict:
-    """shapes10 drawn once for all test processes, where the user's own data sets are not touched."""
+    """shapes10 drawn once for all test processes; the user's own data sets are not touched."""
     root = ROOT / "build/sets"
     root.mkdir(parents=True, exist_ok=True)
     with open(root / "lock", "w") as lock:

@@ -12,7 +12,8 @@ hostcuda_cc = $(if $(filter $1,$(CC_NAME)),$(CC),$1)
 hostcuda_cxx = $(if $(filter $1,$(CC_NAME)),$(CXX),$(if $(filter gcc,$1),g++,$1++))
 # $(1) compiler, $(2) nothing, -san or -check
 # (-O1 as in a plug-in's -san: at -O3 to compile the corpus takes thrice as long)
-corpus_flags = $(if $(filter -san,$2),-O1 $(HOSTCUDA_SAN)) $(if $(filter -check,$2),$(HOSTCUDA_CHECK))
+corpus_flags = $(if $(filter -san,$2),-O1 $(HOSTCUDA_SAN)) \
+	$(if $(filter -check,$2),$(HOSTCUDA_CHECK))
 corpus_rules = $(call hostcuda_corpus,build/hostcuda/$1$2,$(call hostcuda_cc,$1),$\
 	$(call hostcuda_cxx,$1),$(strip $(call corpus_flags,$1,$2) -march=$(ARCH)))
 $(foreach c,$(HOSTCUDA_COMPILERS),\
