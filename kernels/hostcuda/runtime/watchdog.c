@@ -13,7 +13,7 @@
 #include <time.h>
 
 enum { PROBES = 5, LAST = -1, SPIN_YIELD = 1 << 10, SPIN_MAX = 1 << 24, TICK_MS = 100 };
-enum { PROBE_MS = 20, STARVED = 10 };
+enum { PROBE_MS = 20, PROBE_PATIENCE_MS = 1000, STARVED = 10 };
 
 static volatile sig_atomic_t probing;
 static volatile sig_atomic_t polls, others; /* faults at w->polled, and elsewhere or by writing */
@@ -23,7 +23,7 @@ static void sleep_ms(long ms) {
     nanosleep(&t, NULL);
 }
 
-/* Seconds that a worker has run. */
+/* Seconds that a worker has run; where the system has no such clock, those of the wall. */
 static double clock_of(const hc_worker *w) {
     clockid_t clock;
     struct timespec t;
@@ -36,13 +36,13 @@ static bool stands_still(const hc_worker *w, uint64_t progress) {
     return w->in_kernel && __atomic_load_n(&w->progress, __ATOMIC_RELAXED) == progress;
 }
 
-/* Returns when the worker has noticed: it has faulted, or run on for PROBE_MS. */
+/* Returns when the worker has noticed, by a fault or by PROBE_MS of running, or gets no core. */
 static void interrupt(hc_worker *w, uint64_t progress, int probe) {
     int faults = polls + others;
     double begin = clock_of(w);
     w->probe = probe;
     pthread_kill(w->handle, HC_WATCHDOG_SIGNAL);
-    for (int ms = 0; ms < STARVED * PROBE_MS * PROBES; ms++) {
+    for (int ms = 0; ms < PROBE_PATIENCE_MS; ms++) {
         if (polls + others != faults || !stands_still(w, progress)) break;
         if (clock_of(w) - begin >= PROBE_MS * 1e-3) break;
         sleep_ms(1);
