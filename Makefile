@@ -48,10 +48,10 @@ TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
 OPTIONS_train := $(TRAIN_OPTIONS) MINE
 OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
-OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT
-OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT
+OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT MINE
+OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT MINE
 OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT MINE
-OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT
+OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT MINE
 OPTIONS_report-zh := $(OPTIONS_report)
 OPTIONS_hostcuda-bench := OUT
 OPTIONS_data := DATASET SEED FROM
@@ -270,17 +270,21 @@ baseline: build/$(MODE)/train python-ready
 parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
 
-bench-step: build/float/train python-ready ## time training steps, ours and PyTorch's alternating
-	@$(PYTHON) baseline/bench_step.py $(call given,$(OPTIONS_bench-step))
+# (of MINE=1 the programs learn by their environment, as everything typed here)
+bench-step: ## time training steps, ours and PyTorch's alternating: NET=… MINE=1
+bench-step: build/float/$(MINE_DIR)train python-ready
+	@$(PYTHON) baseline/bench_step.py $(call given,$(filter-out MINE,$(OPTIONS_bench-step)))
 
-bench-ops: build/float/bench_ops python-ready ## time convolution and linear layers, likewise
-	@$(PYTHON) baseline/bench_ops.py $(call given,$(OPTIONS_bench-ops))
+bench-ops: ## time convolution and linear layers, likewise
+bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
+	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
 # The report's programs; without FROM= what is missing is measured first.
-report report-zh: $(addprefix build/float/,train predict bench_ops) $(if $(FROM),,python-ready)
+report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
+report report-zh: $(if $(FROM),,python-ready)
 	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
-# report: ## report/build/report.pdf: all tables and plots from results: FROM=folders DRAFT=1 FULL=1
+# report: ## report/build/report.pdf: all tables and plots from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
 report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes

@@ -29,7 +29,7 @@ import lines
 import programs
 
 PROGRAM = "baseline/bench_ops.py"
-RESULTS = os.path.join(lines.ROOT, "results", "local", "bench_ops.jsonl")
+RESULTS = os.path.join(programs.RESULTS, "bench_ops.jsonl")
 DEFAULT = (8, 3, 8, 32)  # images, channels in, channels out, pixels a side
 CONVS = {
     "batch": [(n, 3, 8, 32) for n in (1, 4, 8, 16, 32)],
@@ -314,7 +314,7 @@ def main(arguments):
     common = lines.origin(PROGRAM) | {
         "dataset": "random", "device": device.type, "threads": ours.origin["threads"], "seed": seed,
         "busy": busy, "rungs": ours.origin["rungs"],
-        "command": f"make bench-ops {' '.join(arguments)}".strip(),
+        "command": " ".join(["make bench-ops", *arguments, *(["MINE=1"] if programs.MINE else [])]),
     }  # fmt: skip
     if "gpu" in ours.origin:
         common["gpu"] = ours.origin["gpu"]

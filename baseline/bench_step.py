@@ -30,7 +30,7 @@ import records
 import twin
 
 PROGRAM = "baseline/bench_step.py"
-RESULTS = os.path.join(lines.ROOT, "results", "local", "bench_step.jsonl")
+RESULTS = os.path.join(programs.RESULTS, "bench_step.jsonl")
 _TRIAL_STEPS, _TRIALS = 40, 3
 _BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
 
@@ -71,7 +71,7 @@ def time_ours(options, folder):
     programs.train("float", options | {"EPOCHS": 1, "OUT": out})
     run, epochs, _ = programs.train_lines(out)
     if len(epochs) != 1:
-        raise programs.ProgramError(f"build/float/train wrote {len(epochs)} epoch lines, not one")
+        raise programs.ProgramError(f"train wrote {len(epochs)} epoch lines, not one")
     return epochs[0]["train_s"], run
 
 

@@ -43,7 +43,7 @@ build/$(1)/mine/libtl_hostcuda.so: $(MINE_CU:%=build/$(1)/hostcuda/%.o) \
 -include $(patsubst %.o,%.d,$(call mine_object,$(1),$(MINE_SRC))) \
     $(MINE_CU:%.cu=build/$(1)/hostcuda/%.hc.d) $(MINE_CU:%=build/$(1)/hostcuda/%.d)
 endef
-$(eval $(call mine_rules,$(MODE)))
+$(foreach m,$(sort $(MODE) float),$(eval $(call mine_rules,$m))) # (comparisons are in float)
 
 ifneq ($(and $(CUDA),$(filter $(MODE),$(CUDA_MODES))),)
 $(PROGRAMS:%=build/$(MODE)/mine/%): | build/$(MODE)/mine/libtl_cuda.so
