@@ -1,6 +1,7 @@
 # labs.mk: what a lab is graded with: the grader, workers, and the plug-ins beside them.
 #
-#   build/<mode>/grader                          the claims; holds no code of any lab
+#   build/<mode>/labN/grader                     the lab's claims; holds no code of any lab
+#   build/<mode>/grader                          those of all labs, for the worker's own tests
 #   build/<mode>/labN/<variant>/worker           the code of all labs, which the grader calls
 #   build/<mode>/labN/<variant>/libtl_<device>.so
 #
@@ -267,16 +268,23 @@ build/grader/no_git: autograder/grade/no_git.c
 	if [ -n "$$name" ]; then $(CC) -shared -fPIC -Wl,-soname,$$name -o $(@D)/$$name $<; fi
 	@touch $@
 
+# Claims of other labs need not be compiled before this one can be graded.
+OTHER_CLAIMS := $(filter-out autograder/tests/lab$(LAB_N)_%,\
+	$(wildcard autograder/tests/lab*_test.c))
 define grader_rule
-build/$(1)/grader: $(GRADER_C:%.c=build/$(1)/%.o) build/grader/no_git
+build/$(1)/grader: $(GRADER_C:%.c=build/$(1)/%.o)
+build/$(1)/lab$(LAB_N)/grader: $(patsubst %.c,build/$(1)/%.o,\
+		$(filter-out $(OTHER_CLAIMS),$(GRADER_C)))
+build/$(1)/grader build/$(1)/lab$(LAB_N)/grader: build/grader/no_git
+	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) -lcriterion -lm \
 	    -Wl,--push-state,--no-as-needed $$$$(find build/grader -name 'libgit2*') \
-	    -Wl,--pop-state,-rpath,'$$$$ORIGIN/../grader'
+	    -Wl,--pop-state,-rpath,'$$$$ORIGIN/../grader:$$$$ORIGIN/../../grader'
 -include $(patsubst %.c,build/$(1)/%.d,$(GRADER_C) $(WORKER_C))
 endef
 $(foreach m,$(MODES),$(eval $(call grader_rule,$m)))
-GRADERS := $(LAB_HOST_MODES:%=build/%/grader)
+GRADERS := $(LAB_HOST_MODES:%=build/%/lab$(LAB_N)/grader)
 
 # ---- commands ------------------------------------------------------------------------------------
 
@@ -289,9 +297,9 @@ $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
 	    if [ -n "$$why" ]; then printf '%s\n' "$$why" >&2; exit 1; fi
 	@echo '$@ is built. Now: make grade'
 
-# Where grader and worker lie: grade.py puts {variant} and {mode} in, which is the precision with
-# SUFFIX behind it, or, for claims that need the checkers, say float-check.
-LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) GRADER='build/{mode}/grader' \
+# Where a worker lies: grade.py puts {variant} and {mode} in, which is the precision with SUFFIX
+# behind it, or, for claims that need the checkers, say float-check.
+LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) \
 	WORKER='$(call lab_variant,{mode},$(LAB_N),{variant})/worker'
 
 # Where one file cannot be linked, the others are graded one by one: it costs its own points alone.

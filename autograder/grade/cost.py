@@ -106,7 +106,7 @@ def noted(folder: Path) -> dict:
 def run_alone(lab: table.Lab, folder: Path, taskwise: bool) -> dict:
     """step -> seconds, of the grader and its workers."""
     worker = f"build/{{mode}}/from/{folder}/lab{lab.number}/{{variant}}/worker"
-    runner = runs.Runner(runs.Programs("build/{mode}/grader", worker), 1, 1.0)
+    runner = runs.Runner(runs.Programs(runs.grader_of_lab(lab.number), worker), 1, 1.0)
     found = {}
     try:
         places = runs.plan(lab.claims, ["cpu", "hostcuda"], taskwise)

@@ -26,7 +26,7 @@ import text
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "", "LIST": "",
-    "GRADER": "build/{mode}/grader", "WORKER": "", "SUFFIX": "",
+    "WORKER": "", "SUFFIX": "",
 }
 LANES = tuple(table.HALF_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
@@ -132,7 +132,7 @@ def run(runner: runs.Runner, lab: table.Lab, places: dict, labs: str) -> tuple:
 def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
-    programs = runs.Programs(given["GRADER"], worker, given["SUFFIX"])
+    programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
     lanes = choose_lanes(given["DEVICES"], programs)
     claims = wanted(lab, given["T"])
     places = runs.plan(claims, lanes, bool(given["TASKWISE"]))

@@ -46,6 +46,10 @@ class Place:
         return self.real + (f"-{self.build}" if self.build else "")
 
 
+def grader_of_lab(number: int) -> str:
+    return f"build/{{mode}}/lab{number}/grader"
+
+
 @dataclass
 class Programs:
     """Patterns of paths: {mode} and {variant} are replaced."""

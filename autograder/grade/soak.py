@@ -1,4 +1,4 @@
-"""soak.py LAB=n [SEEDS=20] [FIRST=1] [DEVICES=cpu,hostcuda] [JOBS=n] [OUT=file] GRADER= WORKER=
+"""soak.py LAB=n [SEEDS=20] [FIRST=1] [DEVICES=cpu,hostcuda] [JOBS=n] [OUT=file] WORKER=
 
 Runs every claim of a lab against the reference with many seeds: a claim that fails would fail a
 right submission. For each claim the table says how near to its bound the reference came (err/bound,
@@ -19,8 +19,8 @@ import runs
 import table
 
 OPTIONS = {"LAB": "", "SEEDS": "20", "FIRST": "1", "DEVICES": "", "OUT": "",
-           "JOBS": str(max(1, machine.cores() // 4)), "GRADER": "build/{mode}/grader",
-           "WORKER": "", "SUFFIX": "", "LABS": "solution"}
+           "JOBS": str(max(1, machine.cores() // 4)), "WORKER": "", "SUFFIX": "",
+           "LABS": "solution"}
 NEAREST = 0.5  # of its bound: what the reference may use; a submission may use all
 
 
@@ -101,7 +101,7 @@ def soak(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     worker = given["WORKER"] or (f"build/{{mode}}/from/{given['LABS']}/lab{lab.number}/{{variant}}/"
                                  "worker")
-    programs = runs.Programs(given["GRADER"], worker, given["SUFFIX"])
+    programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
     lanes = grade.choose_lanes(given["DEVICES"], programs)
     places = runs.plan(lab.claims, lanes, False)
     ready(lab, programs, places)

@@ -178,7 +178,7 @@ class Stage:
         monkeypatch.setattr(grade.runs.sandbox, "write", lambda script, programs: self.no_walls)
         self.write("lab9.toml", LAB)
         for real in ("float", "double"):
-            self.program(f"build/{real}/grader", GRADER.format(
+            self.program(f"build/{real}/lab9/grader", GRADER.format(
                 python=sys.executable, says=str(folder / "says.json"), real=real,
                 here=str(folder)))
             for variant in ("all", "only-one", "only-two"):
