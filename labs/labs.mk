@@ -89,10 +89,15 @@ lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
 # What an object is made of; a file that the student has deleted is looked for each time.
 lab_source = $(or $(wildcard $(LABS)/$1),always)
+# A file of a few hundred lines that takes a compiler longer, or more memory (KiB), is one that was
+# written to.
+lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
 # $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are shown, and kept for `why`; without
-# an object, go on.
-lab_compile = $(if $(wildcard $(LABS)/$1),$2 2>$@.err,{ echo '$(LABS)/$1: this file is missing \
-	(make restore puts its skeleton back)' >$@.err; false; }) || rm -f $@; [ ! -s $@.err ] || \
+# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
+# tell, whatever an #include names.
+lab_compile = $(if $(wildcard $(LABS)/$1.refused),{ cat $(LABS)/$1.refused >$@.err; false; },$(if \
+	$(wildcard $(LABS)/$1),( $(lab_limits) $2 ) 2>$@.err,{ echo '$(LABS)/$1: this file is missing \
+	(make restore puts its skeleton back)' >$@.err; false; })) || rm -f $@; [ ! -s $@.err ] || \
 	cat $@.err >&2
 # (a shell of its own for mkdir costs as much as a tenth of a short file)
 lab_folder = [ -d $(@D) ] || mkdir -p $(@D);

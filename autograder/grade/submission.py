@@ -3,7 +3,8 @@
 A submission may be a whole repository, a folder with labs in it, or just the files. Of all that,
 only the files that a student writes in this lab are taken: changed headers, tests and makefiles,
 links and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing
-is built again without reason.
+is built again without reason. A file whose text holds what no task allows (gate.py) is not to be
+compiled: FILE.refused beside its copy says why, and labs.mk keeps to it.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import stat
 import sys
 from pathlib import Path
 
+import gate
 import skeletons
 from skeletons import Refused
 
@@ -44,6 +46,17 @@ def unfit(source: Path, straight: Path) -> str:
     return "" if source.stat().st_size <= LARGEST else f"larger than {LARGEST >> 20} MiB"
 
 
+def refuse(lab: int, copy: Path) -> None:
+    """Notes beside a copy why it is not to be compiled, if it is not."""
+    note = copy.with_name(f"{copy.name}.refused")
+    found = gate.file_findings(lab, copy, []) if copy.exists() else []
+    note.unlink(missing_ok=True)
+    if found:
+        line, text = found[0]
+        note.write_text(f"{os.path.relpath(copy, ROOT)}:{line}: not compiled: {text}\n",
+                        encoding="utf-8", errors="surrogateescape")
+
+
 def take(folder: Path, lab: int, to: Path) -> list:
     """Copies, and returns lines about what was left behind on purpose."""
     names = skeletons.own_files(ROOT, lab)
@@ -61,10 +74,9 @@ def take(folder: Path, lab: int, to: Path) -> list:
             said.append(f"{source}: {why}, not taken")
         if why or not there:
             copy.unlink(missing_ok=True)
-            continue
-        data = source.read_bytes()
-        if not copy.exists() or copy.read_bytes() != data:
-            skeletons.replace(copy, data)
+        elif not copy.exists() or copy.read_bytes() != source.read_bytes():
+            skeletons.replace(copy, source.read_bytes())
+        refuse(lab, copy)
     return said
 
 

@@ -84,6 +84,21 @@ def test_what_is_equal_keeps_its_time_and_what_is_gone_goes(tmp_path, given):
     assert [p.name for p in kept.parent.iterdir()] == ["im2col.c"]
 
 
+@pytest.mark.parametrize("text, why", [
+    ('#include "/etc/passwd"\n', '1: not compiled: #include "/etc/passwd"'),
+    ("#define AGAIN __FILE__\n#include AGAIN\n", "2: not compiled: #include AGAIN: name the header"),
+    ('__asm__(".incbin \\"/etc/passwd\\"");\n', "1: not compiled: __asm__"),
+])  # fmt: skip
+def test_what_no_task_allows_is_not_shown_to_a_compiler(tmp_path, given, text, why):
+    (given / "im2col.c").write_text(text)
+    submission.take(given, 2, tmp_path / "to")
+    note = tmp_path / "to/lab2/im2col.c.refused"
+    assert f"im2col.c:{why}" in note.read_text()
+    (given / "im2col.c").write_text('#include "tl/status.h"\n')
+    submission.take(given, 2, tmp_path / "to")
+    assert not note.exists()
+
+
 @pytest.mark.parametrize("lab, words", [(2, "no file of lab 2"), (9, "no such lab")])
 def test_nothing_to_grade_is_an_error(tmp_path, given, lab, words):
     (given / "notes.txt").write_text("x\n")
