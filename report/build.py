@@ -25,10 +25,11 @@ import parts
 import store
 import units
 import words
+from measure import UNWRITTEN
+from whose import owner
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-DEFAULT_FROM = ["results/local"]
 
 
 class ReportError(Exception):
@@ -208,12 +209,12 @@ def _entry(value):
 
 def unfinished(root):
     """What the last measurement said of operations that are not written yet; empty if nothing."""
-    path = root / "results/local/report/failures.json"
+    path = root / owner().measured / "failures.json"
     try:
         failures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
-    return next((text for text in failures.values() if "not implemented" in text), "")
+    return next((text for text in failures.values() if UNWRITTEN in text), "")
 
 
 def latest_time(lines):
@@ -284,7 +285,8 @@ def say_refused(refused):
     rows = ["these parts cannot be shown:"]
     for titles, reason, mend in grouped(refused):
         rows.append(f"  {titles}: {reason}\n    mend: {mend}")
-    rows.append("  or measure all of it again with 'make report AGAIN=1', or build with DRAFT=1, "
+    again = owner().make("report AGAIN=1")
+    rows.append(f"  or measure all of it again with '{again}', or build with DRAFT=1, "
                 "which marks it")  # fmt: skip
     return "\n".join(rows)
 
@@ -297,14 +299,14 @@ def main(arguments):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = read_names(HERE / "names.txt")
-    places = options["FROM"].split() or DEFAULT_FROM
+    places = options["FROM"].split() or [str(owner().results)]
     results = store.read(ROOT, places)
     for note in results.notes:
         print(f"note: {note}")
     if not results.lines and not unfinished(ROOT):
         raise ReportError(
-            f"no results in {', '.join(places)}; 'make report' without FROM measures the short "
-            "ones, or give FROM=folder"
+            f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM measures "
+            "the short ones, or give FROM=folder"
         )
     report = Report(results, freshness.Freshness(ROOT), lang)
     foreign = latex.foreign("".join(names["authors"]) + names["title"] + names["course"])
