@@ -135,11 +135,20 @@ class Filler:
         reason, mend = missing.reason, missing.mend
         if lane == "gpu":
             mend += f" ({self.report.t('on the GPU machine')})"
-        if must and self.unfinished:  # a student's own build: it lacks what the report asks for
-            reason, must = f"{self.report.t('not implemented yet')}: {self.unfinished}", False
-        (self.refused if must else self.gaps).append((title, reason, mend))
+        said = self._unwritten(part, lane)
+        if said:
+            reason = f"{self.report.t('not implemented yet')}: {said}"
+        # (a student's build that is not finished lacks what a report must have)
+        (self.refused if must and not self.unfinished else self.gaps).append((title, reason, mend))
         text = self.render("gap.tex.j2", title=title, reason=reason, mend=mend)
         self.write(f"{self._name(part, lane)}.tex", text)
+
+    def _unwritten(self, part, lane):
+        """What was said when this part was measured, if an operation is not written yet."""
+        for name, said in self.unfinished.items() if part.step is not None else ():
+            if name.startswith(part.step) and name.endswith("cuda") == (lane == "gpu"):
+                return said
+        return ""
 
     def _show(self, part, lane, items):
         text = []
@@ -208,13 +217,13 @@ def _entry(value):
 
 
 def unfinished(root):
-    """What the last measurement said of operations that are not written yet; empty if nothing."""
+    """{step: what it said} of the last measurement, where operations are not written yet."""
     path = root / owner().measured / "failures.json"
     try:
         failures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ""
-    return next((text for text in failures.values() if UNWRITTEN in text), "")
+        return {}
+    return {name: said for name, said in failures.items() if UNWRITTEN in said}
 
 
 def latest_time(lines):

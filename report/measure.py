@@ -152,8 +152,10 @@ def wanted(steps, again):
 
 
 def run(step, log):
-    """Runs the commands of a step; if one failed, its last words, or those that name what is not
-    written yet: a program that called ours says more behind them. Else nothing."""
+    """Runs the commands of a step; if one failed, its last words, else nothing.
+
+    Where our program met what is not written yet, its words: who called it says more around them.
+    """
     for command in step.commands:
         log.write(f"== {' '.join(map(str, command))}\n")
         log.flush()
@@ -161,8 +163,9 @@ def run(step, log):
                               stderr=subprocess.STDOUT)
         log.write(done.stdout)
         if done.returncode != 0:
-            said = done.stdout.strip().splitlines() or ["it said nothing"]
-            return next((row for row in said if UNWRITTEN in row), said[-1])
+            rows = done.stdout.strip().splitlines() or ["it said nothing"]
+            unwritten = [row for row in rows if UNWRITTEN in row]
+            return unwritten[0].rpartition(": exit 1: ")[2] if unwritten else rows[-1]
     return ""
 
 

@@ -39,13 +39,15 @@ class Plot:
 @dataclass
 class Part:
     """`build(report, lane)` returns tables and plots or raises Missing. An optional part may be
-    missing from a finished report, where a marked gap says how to fill it."""
+    missing from a finished report, where a marked gap says how to fill it. `step` begins the names
+    of the steps of measure.py that the part needs."""
 
     id: str
     title: str
     build: object
     lanes: tuple = ("cpu", "gpu")
     optional: bool = False
+    step: str = None
 
 
 def groups_rules(groups):

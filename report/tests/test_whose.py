@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import build
+import catalogue
 import measure
 import pytest
 import whose
@@ -76,13 +77,20 @@ def test_results_of_the_reference_are_refused_and_every_cure_says_mine(mine):
 
 def test_what_is_not_written_yet_is_said_and_every_cure_says_mine(mine, capsys):
     mine.write(mine.everything())
-    mine.write(['{"training net a": "train: tl_im2col is not implemented yet"}'],
-               "results/mine/report/failures.json")  # fmt: skip
+    said = {
+        "training net a, seed 1, cpu": "train: sgd_step is not implemented yet",
+        "operations, rungs none, cpu": "bench_ops: im2col is not implemented yet",
+    }
+    mine.write([json.dumps(said)], "results/mine/report/failures.json")
     page = re.sub(r"\s+", " ", text_of(mine.build()))
-    assert "not implemented yet: train: tl_im2col is not implemented yet" in page
     gaps = capsys.readouterr().out
-    for part in ("Training", "Convolution", "Training steps", "Roofline", "Confusion matrix"):
-        assert re.search(rf"^gap: .*\b{part}.*: not implemented yet: train: tl_im2col", gaps, re.M)
+    for part, what in (
+        ("Training", "train: sgd_step"), ("Machine and software", "train: sgd_step"),
+        ("Convolution", "bench_ops: im2col"), ("Forward and backward", "bench_ops: im2col"),
+    ):  # fmt: skip
+        text = f"not implemented yet: {what} is not implemented yet"
+        assert text in page and re.search(rf"^gap: .*{part}.*: {text}", gaps, re.M)
+    assert "Training (GPU): no finished training run" in page  # it has never been asked
     assert "OUT=results/mine/" in gaps and "results/local" not in gaps
     assert all("MINE=1" in command for command in commands(gaps))
 
@@ -122,19 +130,19 @@ def steps_of(*steps):
 
 def test_what_is_not_written_yet_is_no_failure(mine, monkeypatch):
     """Also where another program has the last word, or had nothing to work on."""
-    said = "bench_ops: conv2d_fwd is not implemented yet"
+    said, around = "conv2d_fwd is not implemented yet", "train, SEED=1: exit 1: "
     monkeypatch.setattr(measure, "ROOT", mine.root)
     monkeypatch.setattr(measure, "have_gpu", lambda: False)
     never = [["true"], ["never-run"]]
     monkeypatch.setattr(measure, "steps_for", steps_of(
-        ("operations", failing(said, "bench_ops stopped; it says why above"), ""),
+        ("operations", failing(around + said, "bench_ops stopped; it says why above"), ""),
         ("what reads its files", never, "operations"),
     ))  # fmt: skip
     measure.main([])
     path = mine.root / "results/mine/report/failures.json"
     failures = json.loads(path.read_text())
     assert failures == {"operations": said, "what reads its files": said}
-    assert build.unfinished(mine.root) == said
+    assert build.unfinished(mine.root) == failures
 
 
 def test_another_failure_is_one(mine, monkeypatch):
@@ -143,7 +151,7 @@ def test_another_failure_is_one(mine, monkeypatch):
     monkeypatch.setattr(measure, "steps_for", steps_of(("training", failing("diverged"), "")))
     with pytest.raises(SystemExit, match=r"1 of 1 failed \(results/mine/report/measure.log\)"):
         measure.main([])
-    assert build.unfinished(mine.root) == ""
+    assert build.unfinished(mine.root) == {}
 
 
 def test_baseline_runs_the_same_programs_and_writes_to_the_same_place(mine):
@@ -161,3 +169,13 @@ def test_make_keeps_own_results_where_the_report_looks(goal):
                           text=True, timeout=120)  # fmt: skip
     said = done.stdout[done.stdout.rindex("build/float/mine/train"):]
     assert f"OUT='results/mine/{goal}-b-cpu-seed1'" in said and "RUNGS=none" in said
+
+
+def test_every_part_names_a_step_of_the_measurement():
+    """What was said there is said in the part; scores, checks and the ladder are nobody's step."""
+    names = [step.name for step in measure.steps_for("cpu", "auto", False)]
+    for part in catalogue.PARTS:
+        if part.step is None:
+            assert part.optional
+        else:
+            assert any(name.startswith(part.step) for name in names), part.id
