@@ -33,7 +33,7 @@ class Step:
     about: str  # how long it takes, roughly, on two cores
     there: object  # of a line: it is what this step makes
     commands: list
-    after: str = ""  # the step whose files it reads
+    after: str = ""  # the step without which it cannot be: where that is not written, nor is this
 
 
 def our(program, *options):
@@ -50,6 +50,10 @@ def of_kind(kind, device, **fields):
     return lambda line: all(line.get(k) == v for k, v in wanted.items())
 
 
+def trained(net, seed, device):
+    return f"training net {net}, seed {seed}, {device}"
+
+
 def training(net, device, seed, dataset, about):
     """Ours, then the twin by the plan that ours has written."""
     plan = f"build/plans/report-{net}-{device}-{seed}"
@@ -58,12 +62,13 @@ def training(net, device, seed, dataset, about):
     folder = owner().measured
     ours, twin = (folder / f"{who}-{net}-{device}-seed{seed}" for who in ("train", "baseline"))
     by_plan = [f"PLAN={plan}", f"DEVICE={device}", "LAYOUT=auto", f"OUT={twin}"]
+    name = trained(net, seed, device)
     return [
-        Step(f"training net {net}, seed {seed}, {device}", about,
-             run_line(net, device, seed, True), [our("train", *options, f"OUT={ours}")]),
+        Step(name, about, run_line(net, device, seed, True),
+             [our("train", *options, f"OUT={ours}")]),
         Step("the PyTorch twin of it", about, run_line(net, device, seed, False),
              [our("train", *options, f"PLAN={plan}", "PLAN_ONLY=1"),
-              [sys.executable, "baseline/train.py", *by_plan]]),
+              [sys.executable, "baseline/train.py", *by_plan]], name),
     ]  # fmt: skip
 
 
@@ -72,14 +77,14 @@ def profiles(device, options):
     plan = f"build/plans/report-profile-{device}"
     folder = owner().measured
     mine, theirs = (folder / f"{who}-{device}" for who in ("profile", "profile-torch"))
-    is_profile = of_kind("profile", device)
+    is_profile, name = of_kind("profile", device), f"profile of our steps, {device}"
     return [
-        Step(f"profile of our steps, {device}", "3 s", lambda l: l.ours and is_profile(l),
+        Step(name, "3 s", lambda l: l.ours and is_profile(l),
              [our("train", *options, "PROFILE=1", "STEPS=200", f"OUT={mine}")]),
         Step(f"PyTorch's, {device}", "10 s", lambda l: not l.ours and is_profile(l),
              [our("train", *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"),
               [sys.executable, "baseline/profile_step.py", f"PLAN={plan}", f"DEVICE={device}",
-               f"OUT={theirs}"]]),
+               f"OUT={theirs}"]], name),
     ]  # fmt: skip
 
 
@@ -102,7 +107,8 @@ def cpu_steps(net, batch, dataset, full):
         command += ["LIMIT=6400", "REPEAT=5"]
     there = of_kind("bench_step", "cpu", net=net, batch=batch)
     about = "10 min" if net == "c" else "5 min" if full else "40 s"
-    return Step(f"steps of net {net}, batch {batch}", about, there, [command])
+    name = f"steps of net {net}, batch {batch}"
+    return Step(name, about, there, [command], trained(net, 1, "cpu"))
 
 
 def steps_for(device, dataset, full):
@@ -114,18 +120,19 @@ def steps_for(device, dataset, full):
         for seed in (1, 2, 3) if full else (1,):
             found += training(net, device, seed, dataset, about)
     options = ["NET=a", f"DEVICE={device}", f"DATASET={dataset}"]
-    folder, trained = owner().measured, found[0].name
+    folder, first = owner().measured, trained("a", 1, device)
     resume = f"RESUME={folder}/train-a-{device}-seed1/checkpoint"
     predict = our("predict", *options, resume, f"OUT={folder}/predict-{device}")
     there = of_kind("predictions", device)
-    found.append(Step(f"test images, {device}", "1 s", there, [predict], after=trained))
+    found.append(Step(f"test images, {device}", "1 s", there, [predict], first))
     found += profiles(device, options)
     rungs = ("all", "none") if full and not owner().mine else (owner().rungs,)
     found += [operations(device, choice) for choice in rungs]
     if device == "cuda":
         command = [sys.executable, "baseline/bench_gpu.py", f"OUT={folder}/bench_gpu.jsonl"]
         command += [] if full else ["NETS=a", "RIVALS=eager,graph,compile"]
-        found.append(Step("steps, cuda", "3 min", of_kind("bench_gpu", "cuda"), [command]))
+        there = of_kind("bench_gpu", "cuda")
+        found.append(Step("steps, cuda", "3 min", there, [command], first))
         return found
     return found + [cpu_steps(n, batch, dataset, full) for n in nets for batch in (64, 512)]
 
@@ -187,7 +194,8 @@ def main(arguments):
         print(f"[{number}/{len(steps)}] {step.name} (about {step.about})", end="", flush=True)
         begin = time.monotonic()
         with open(out / "measure.log", "a", encoding="utf-8") as log:
-            said = failures.get(step.after) or run(step, log)
+            before = failures.get(step.after, "")
+            said = before if UNWRITTEN in before else run(step, log)
         print(f": {said}" if said else f": {time.monotonic() - begin:.0f} s", flush=True)
         if said:
             failures[step.name] = said

@@ -129,19 +129,19 @@ def steps_of(*steps):
 
 
 def test_what_is_not_written_yet_is_no_failure(mine, monkeypatch):
-    """Also where another program has the last word, or had nothing to work on."""
+    """Also where another program has the last word, and what cannot be without it is not tried."""
     said, around = "conv2d_fwd is not implemented yet", "train, SEED=1: exit 1: "
     monkeypatch.setattr(measure, "ROOT", mine.root)
     monkeypatch.setattr(measure, "have_gpu", lambda: False)
     never = [["true"], ["never-run"]]
     monkeypatch.setattr(measure, "steps_for", steps_of(
         ("operations", failing(around + said, "bench_ops stopped; it says why above"), ""),
-        ("what reads its files", never, "operations"),
+        ("its twin", never, "operations"),
     ))  # fmt: skip
     measure.main([])
     path = mine.root / "results/mine/report/failures.json"
     failures = json.loads(path.read_text())
-    assert failures == {"operations": said, "what reads its files": said}
+    assert failures == {"operations": said, "its twin": said}
     assert build.unfinished(mine.root) == failures
 
 
@@ -172,10 +172,17 @@ def test_make_keeps_own_results_where_the_report_looks(goal):
 
 
 def test_every_part_names_a_step_of_the_measurement():
-    """What was said there is said in the part; scores, checks and the ladder are nobody's step."""
+    """What was said there is said in the part; scores, checks and the ladder have no step."""
     names = [step.name for step in measure.steps_for("cpu", "auto", False)]
     for part in catalogue.PARTS:
         if part.step is None:
             assert part.optional
         else:
             assert any(name.startswith(part.step) for name in names), part.id
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_step_comes_after_one_that_is_there(device):
+    steps = measure.steps_for(device, "auto", True)
+    for number, step in enumerate(steps):
+        assert not step.after or step.after in [s.name for s in steps[:number]], step.name
