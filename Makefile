@@ -46,7 +46,7 @@ TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUN
 	PLAN PLAN_ONLY
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
 OPTIONS_train := $(TRAIN_OPTIONS) MINE
-OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE
+OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE MINE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT MINE
 OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT MINE
@@ -237,12 +237,14 @@ include labs/mine.mk
 include labs/check.mk
 
 ##@ train
-# (without quicker kernels in it, a program says so)
+# (without quicker kernels in it, a program says so; where its results lie, the report looks)
 MINE_DIR := $(if $(MINE),mine/)
 RUNGS_OF_MINE := $(if $(MINE),RUNGS=none)
+FOLDER_OF_MINE = results/mine/$@-$(or $(NET),a)-$(or $(DEVICE),auto)-seed$(or $(SEED),1)
+OUT_OF_MINE = $(if $(MINE),$(if $(filter OUT,$(GIVEN)),,OUT=$(call quote,$(FOLDER_OF_MINE))))
 train: build/$(MODE)/$(MINE_DIR)train
 train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= MINE=1 …
-	@$< $(call given,$(TRAIN_OPTIONS)) $(RUNGS_OF_MINE)
+	@$< $(call given,$(TRAIN_OPTIONS)) $(RUNGS_OF_MINE) $(OUT_OF_MINE)
 
 predict: ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=
 predict: build/$(MODE)/$(MINE_DIR)predict
@@ -261,11 +263,11 @@ endif
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
 baseline: ## train the PyTorch twin with the options of `make train`
-baseline: build/$(MODE)/train python-ready
+baseline: build/$(MODE)/$(MINE_DIR)train python-ready
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
-	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)); \
+	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)) $(RUNGS_OF_MINE); \
 	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
-	    $(call given,$(OPTIONS_baseline))
+	    $(call given,$(filter-out MINE,$(OPTIONS_baseline))) $(OUT_OF_MINE)
 
 parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))

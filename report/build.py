@@ -25,10 +25,11 @@ import parts
 import store
 import units
 import words
+from measure import UNWRITTEN
+from whose import owner
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-DEFAULT_FROM = ["results/local"]
 
 
 class ReportError(Exception):
@@ -134,11 +135,20 @@ class Filler:
         reason, mend = missing.reason, missing.mend
         if lane == "gpu":
             mend += f" ({self.report.t('on the GPU machine')})"
-        if must and self.unfinished:  # a student's own build: it lacks what the report asks for
-            reason, must = f"{self.report.t('not implemented yet')}: {self.unfinished}", False
-        (self.refused if must else self.gaps).append((title, reason, mend))
+        said = self._unwritten(part, lane)
+        if said:
+            reason = f"{self.report.t('not implemented yet')}: {said}"
+        # (a student's build that is not finished lacks what a report must have)
+        (self.refused if must and not self.unfinished else self.gaps).append((title, reason, mend))
         text = self.render("gap.tex.j2", title=title, reason=reason, mend=mend)
         self.write(f"{self._name(part, lane)}.tex", text)
+
+    def _unwritten(self, part, lane):
+        """What was said when this part was measured, if an operation is not written yet."""
+        for name, said in self.unfinished.items() if part.step is not None else ():
+            if name.startswith(part.step) and name.endswith("cuda") == (lane == "gpu"):
+                return said
+        return ""
 
     def _show(self, part, lane, items):
         text = []
@@ -207,13 +217,13 @@ def _entry(value):
 
 
 def unfinished(root):
-    """What the last measurement said of operations that are not written yet; empty if nothing."""
-    path = root / "results/local/report/failures.json"
+    """{step: what it said} of the last measurement, where operations are not written yet."""
+    path = root / owner().measured / "failures.json"
     try:
         failures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ""
-    return next((text for text in failures.values() if "not implemented" in text), "")
+        return {}
+    return {name: said for name, said in failures.items() if UNWRITTEN in said}
 
 
 def latest_time(lines):
@@ -284,7 +294,8 @@ def say_refused(refused):
     rows = ["these parts cannot be shown:"]
     for titles, reason, mend in grouped(refused):
         rows.append(f"  {titles}: {reason}\n    mend: {mend}")
-    rows.append("  or measure all of it again with 'make report AGAIN=1', or build with DRAFT=1, "
+    again = owner().make("report AGAIN=1")
+    rows.append(f"  or measure all of it again with '{again}', or build with DRAFT=1, "
                 "which marks it")  # fmt: skip
     return "\n".join(rows)
 
@@ -297,14 +308,14 @@ def main(arguments):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = read_names(HERE / "names.txt")
-    places = options["FROM"].split() or DEFAULT_FROM
+    places = options["FROM"].split() or [str(owner().results)]
     results = store.read(ROOT, places)
     for note in results.notes:
         print(f"note: {note}")
     if not results.lines and not unfinished(ROOT):
         raise ReportError(
-            f"no results in {', '.join(places)}; 'make report' without FROM measures the short "
-            "ones, or give FROM=folder"
+            f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM measures "
+            "the short ones, or give FROM=folder"
         )
     report = Report(results, freshness.Freshness(ROOT), lang)
     foreign = latex.foreign("".join(names["authors"]) + names["title"] + names["course"])

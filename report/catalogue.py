@@ -10,23 +10,23 @@ import training
 from parts import Part
 
 PARTS = [
-    Part("machine", "Machine and software", about.machine, lanes=("",)),
+    Part("machine", "Machine and software", about.machine, lanes=("",), step=""),
     Part("scores", "Lab scores", about.scores, lanes=("",), optional=True),
-    Part("final", "Training", training.final),
-    Part("curves", "Loss and accuracy", training.curves),
-    Part("confusion", "Confusion matrix", pictures.confusion),
-    Part("filters", "First-layer filters", pictures.filters),
-    Part("wrong", "Misclassified images", pictures.wrong, optional=True),
-    Part("conv", "Convolution", operators.convolutions),
-    Part("convs", "Convolution time", operators.convolution_plot),
-    Part("ops", "Forward and backward", operators.forward_backward),
-    Part("steps", "Training steps", steps.table),
-    Part("batch", "Training steps and batch size", steps.batch_plot, optional=True),
-    Part("profile", "Operations of a training step", profiles.profile),
-    Part("roofline", "Roofline", profiles.roofline),
+    Part("final", "Training", training.final, step="training"),
+    Part("curves", "Loss and accuracy", training.curves, step="training"),
+    Part("confusion", "Confusion matrix", pictures.confusion, step="test images"),
+    Part("filters", "First-layer filters", pictures.filters, step="test images"),
+    Part("wrong", "Misclassified images", pictures.wrong, optional=True, step="test images"),
+    Part("conv", "Convolution", operators.convolutions, step="operations"),
+    Part("convs", "Convolution time", operators.convolution_plot, step="operations"),
+    Part("ops", "Forward and backward", operators.forward_backward, step="operations"),
+    Part("steps", "Training steps", steps.table, step="steps"),
+    Part("batch", "Training steps and batch size", steps.batch_plot, optional=True, step="steps"),
+    Part("profile", "Operations of a training step", profiles.profile, step="profile"),
+    Part("roofline", "Roofline", profiles.roofline, step="profile"),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
     Part("gradcheck", "Gradient checks", pictures.gradient_errors, lanes=("",), optional=True),
-    Part("epochs", "Training, epoch by epoch", training.epochs),
+    Part("epochs", "Training, epoch by epoch", training.epochs, step="training"),
 ]
 
 

@@ -9,6 +9,7 @@ import hashlib
 from pathlib import Path
 
 import store
+from whose import owner
 
 
 def twin_code(root):
@@ -21,8 +22,7 @@ def twin_code(root):
 
 
 class Freshness:
-    def __init__(self, root, here=("results/local",)):
-        self.root, self.here = Path(root), here
+    def __init__(self, root):
         self.ours = store.built_sources(root)
         self.twin = twin_code(root)
 
@@ -41,11 +41,12 @@ class Freshness:
 
     def _ours(self, line, fields):
         if self.ours is None:
-            return "nothing is built here to compare it with (make build/float/train)"
+            trainer = owner().make(f"{owner().built}/train")
+            return f"nothing is built here to compare it with ({trainer})"
         sources = fields.get("sources") or ""
         if sources[:8] != self.ours[:8]:
             return "other code of labs/, solution/ or kernels/"
-        local = any(Path(line.path).is_relative_to(folder) for folder in self.here)
+        local = Path(line.path).is_relative_to(owner().results)
         if local and fields.get("real", "float") == "float" and sources != self.ours:
             return "built with another compiler, other flags or libraries than now"
         return ""

@@ -5,7 +5,7 @@
 
 What has results already is left alone, also where the code has changed since: the report then
 refuses it, and AGAIN=1 measures it again. FULL=1: all nets, three seeds, whole epochs, the ladder.
-Results go to results/local/report/.
+Results go to results/local/report/, with MINE=1 in the environment to results/mine/report/.
 """
 
 import json
@@ -19,10 +19,10 @@ from pathlib import Path
 
 import freshness
 import store
+from whose import owner
 
 ROOT = Path(__file__).resolve().parent.parent
-OUT = Path("results/local/report")
-TRAIN, PREDICT = "build/float/train", "build/float/predict"
+UNWRITTEN = "not implemented"  # in the words of a program that met what is not written yet
 
 
 @dataclass
@@ -33,6 +33,11 @@ class Step:
     about: str  # how long it takes, roughly, on two cores
     there: object  # of a line: it is what this step makes
     commands: list
+    after: str = ""  # the step without which it cannot be: where that is not written, nor is this
+
+
+def our(program, *options):
+    return [str(owner().built / program), *options, *owner().options]
 
 
 def run_line(net, device, seed, ours):
@@ -45,41 +50,50 @@ def of_kind(kind, device, **fields):
     return lambda line: all(line.get(k) == v for k, v in wanted.items())
 
 
+def trained(net, seed, device):
+    return f"training net {net}, seed {seed}, {device}"
+
+
 def training(net, device, seed, dataset, about):
     """Ours, then the twin by the plan that ours has written."""
     plan = f"build/plans/report-{net}-{device}-{seed}"
     options = [f"NET={net}", f"DEVICE={device}", f"SEED={seed}"]
     options += [] if net == "m" else [f"DATASET={dataset}"]
-    ours, twin = (OUT / f"{who}-{net}-{device}-seed{seed}" for who in ("train", "baseline"))
+    folder = owner().measured
+    ours, twin = (folder / f"{who}-{net}-{device}-seed{seed}" for who in ("train", "baseline"))
     by_plan = [f"PLAN={plan}", f"DEVICE={device}", "LAYOUT=auto", f"OUT={twin}"]
+    name = trained(net, seed, device)
     return [
-        Step(f"training net {net}, seed {seed}, {device}", about,
-             run_line(net, device, seed, True), [[TRAIN, *options, f"OUT={ours}"]]),
+        Step(name, about, run_line(net, device, seed, True),
+             [our("train", *options, f"OUT={ours}")]),
         Step("the PyTorch twin of it", about, run_line(net, device, seed, False),
-             [[TRAIN, *options, f"PLAN={plan}", "PLAN_ONLY=1"],
-              [sys.executable, "baseline/train.py", *by_plan]]),
+             [our("train", *options, f"PLAN={plan}", "PLAN_ONLY=1"),
+              [sys.executable, "baseline/train.py", *by_plan]], name),
     ]  # fmt: skip
 
 
 def profiles(device, options):
     """Operations of a step, ours and PyTorch's."""
     plan = f"build/plans/report-profile-{device}"
-    mine, theirs = (OUT / f"{who}-{device}" for who in ("profile", "profile-torch"))
-    is_profile = of_kind("profile", device)
+    folder = owner().measured
+    mine, theirs = (folder / f"{who}-{device}" for who in ("profile", "profile-torch"))
+    is_profile, name = of_kind("profile", device), f"profile of our steps, {device}"
     return [
-        Step(f"profile of our steps, {device}", "3 s", lambda l: l.ours and is_profile(l),
-             [[TRAIN, *options, "PROFILE=1", "STEPS=200", f"OUT={mine}"]]),
+        Step(name, "3 s", lambda l: l.ours and is_profile(l),
+             [our("train", *options, "PROFILE=1", "STEPS=200", f"OUT={mine}")]),
         Step(f"PyTorch's, {device}", "10 s", lambda l: not l.ours and is_profile(l),
-             [[TRAIN, *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"],
+             [our("train", *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"),
               [sys.executable, "baseline/profile_step.py", f"PLAN={plan}", f"DEVICE={device}",
-               f"OUT={theirs}"]]),
+               f"OUT={theirs}"]], name),
     ]  # fmt: skip
 
 
 def operations(device, rungs):
-    command = [sys.executable, "baseline/bench_ops.py", f"DEVICE={device}", f"RUNGS={rungs}"]
+    command = [sys.executable, "baseline/bench_ops.py", f"DEVICE={device}"]
+    # (make, whose command its lines name, lets nobody choose the rungs of a student's programs)
+    command += [] if owner().mine else [f"RUNGS={rungs}"]
+    command.append(f"OUT={owner().measured}/bench_ops.jsonl")
     there = of_kind("peak", device, rungs=rungs)
-    command.append(f"OUT={OUT}/bench_ops.jsonl")
     return Step(f"operations, rungs {rungs}, {device}", "1 min", there, [command])
 
 
@@ -93,7 +107,8 @@ def cpu_steps(net, batch, dataset, full):
         command += ["LIMIT=6400", "REPEAT=5"]
     there = of_kind("bench_step", "cpu", net=net, batch=batch)
     about = "10 min" if net == "c" else "5 min" if full else "40 s"
-    return Step(f"steps of net {net}, batch {batch}", about, there, [command])
+    name = f"steps of net {net}, batch {batch}"
+    return Step(name, about, there, [command], trained(net, 1, "cpu"))
 
 
 def steps_for(device, dataset, full):
@@ -105,29 +120,33 @@ def steps_for(device, dataset, full):
         for seed in (1, 2, 3) if full else (1,):
             found += training(net, device, seed, dataset, about)
     options = ["NET=a", f"DEVICE={device}", f"DATASET={dataset}"]
-    trained = OUT / f"train-a-{device}-seed1/checkpoint"
-    predict = [PREDICT, *options, f"RESUME={trained}", f"OUT={OUT}/predict-{device}"]
-    found.append(Step(f"test images, {device}", "1 s", of_kind("predictions", device), [predict]))
+    folder, first = owner().measured, trained("a", 1, device)
+    resume = f"RESUME={folder}/train-a-{device}-seed1/checkpoint"
+    predict = our("predict", *options, resume, f"OUT={folder}/predict-{device}")
+    there = of_kind("predictions", device)
+    found.append(Step(f"test images, {device}", "1 s", there, [predict], first))
     found += profiles(device, options)
-    found += [operations(device, rungs) for rungs in (("all", "none") if full else ("all",))]
+    rungs = ("all", "none") if full and not owner().mine else (owner().rungs,)
+    found += [operations(device, choice) for choice in rungs]
     if device == "cuda":
-        command = [sys.executable, "baseline/bench_gpu.py", f"OUT={OUT}/bench_gpu.jsonl"]
+        command = [sys.executable, "baseline/bench_gpu.py", f"OUT={folder}/bench_gpu.jsonl"]
         command += [] if full else ["NETS=a", "RIVALS=eager,graph,compile"]
-        found.append(Step("steps, cuda", "3 min", of_kind("bench_gpu", "cuda"), [command]))
+        there = of_kind("bench_gpu", "cuda")
+        found.append(Step("steps, cuda", "3 min", there, [command], first))
         return found
     return found + [cpu_steps(n, batch, dataset, full) for n in nets for batch in (64, 512)]
 
 
 def have_gpu():
     """A driver that answers, and the plug-in that was built for it."""
-    if not shutil.which("nvidia-smi") or not (ROOT / "build/float/libtl_cuda.so").exists():
+    if not shutil.which("nvidia-smi") or not (ROOT / owner().built / "libtl_cuda.so").exists():
         return False
     return subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode == 0
 
 
 def wanted(steps, again):
     """The steps whose results are not there (with `again`: not there or of other code)."""
-    results = store.read(ROOT, ["results/local"])
+    results = store.read(ROOT, [owner().results])
     fresh = freshness.Freshness(ROOT)
     whole = [run.start for run in results.runs]
     lines = [line for line in results.lines if line["kind"] != "run"] + whole
@@ -140,7 +159,10 @@ def wanted(steps, again):
 
 
 def run(step, log):
-    """Runs the commands of a step; its last words if one failed, else nothing."""
+    """Runs the commands of a step; if one failed, its last words, else nothing.
+
+    Where our program met what is not written yet, its words: who called it says more around them.
+    """
     for command in step.commands:
         log.write(f"== {' '.join(map(str, command))}\n")
         log.flush()
@@ -148,7 +170,9 @@ def run(step, log):
                               stderr=subprocess.STDOUT)
         log.write(done.stdout)
         if done.returncode != 0:
-            return (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
+            rows = done.stdout.strip().splitlines() or ["it said nothing"]
+            unwritten = [row for row in rows if UNWRITTEN in row]
+            return unwritten[0].rpartition(": exit 1: ")[2] if unwritten else rows[-1]
     return ""
 
 
@@ -162,24 +186,25 @@ def main(arguments):
     devices = ["cpu", "cuda"] if have_gpu() else ["cpu"]
     steps = [s for d in devices for s in steps_for(d, options["DATASET"], options["FULL"] == "1")]
     steps = wanted(steps, options["AGAIN"] == "1")
-    failures = {}
+    failures, out = {}, ROOT / owner().measured
     if steps:
-        (ROOT / OUT).mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         print(f"measure: {len(steps)} measurements are missing; leave the machine alone meanwhile")
     for number, step in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {step.name} (about {step.about})", end="", flush=True)
         begin = time.monotonic()
-        with open(ROOT / OUT / "measure.log", "a", encoding="utf-8") as log:
-            said = run(step, log)
+        with open(out / "measure.log", "a", encoding="utf-8") as log:
+            before = failures.get(step.after, "")
+            said = before if UNWRITTEN in before else run(step, log)
         print(f": {said}" if said else f": {time.monotonic() - begin:.0f} s", flush=True)
         if said:
             failures[step.name] = said
     if steps:  # the report says of a part without results whether it is not written yet
         text = json.dumps(failures, indent=1, ensure_ascii=False) + "\n"
-        (ROOT / OUT / "failures.json").write_text(text, encoding="utf-8")
-    unwritten = [name for name, said in failures.items() if "not implemented" in said]
+        (out / "failures.json").write_text(text, encoding="utf-8")
+    unwritten = [name for name, said in failures.items() if UNWRITTEN in said]
     if len(failures) > len(unwritten):
-        failed = f"{len(failures)} of {len(steps)} failed ({OUT}/measure.log)"
+        failed = f"{len(failures)} of {len(steps)} failed ({owner().measured}/measure.log)"
         sys.exit(f"measure: {failed}; the rest is measured")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import units
 from parts import Missing, Plot
 from training import LANES
+from whose import owner
 
 _DIGITS = tuple(str(i) for i in range(10))
 CLASSES = {
@@ -21,9 +22,10 @@ def predictions(report, lane):
     if lines:
         return report.fresh.pick(lines)
     if lane == "cpu":
-        mend = "make predict NET=a DEVICE=cpu RESUME=folder/checkpoint OUT=results/local/predict"
+        folders = f"RESUME=folder/checkpoint OUT={owner().results}/predict"
+        mend = owner().make(f"predict NET=a DEVICE=cpu {folders}")
     else:
-        mend = 'make gpu-suite OUT=results/local/gpu STAGES="build predict"'
+        mend = owner().make_on_gpu('"build predict"')
     raise Missing(report.t("no trained net was asked about the test images"), mend)
 
 
@@ -63,7 +65,7 @@ def filters(report, lane):
     line = predictions(report, lane)
     shape, flat = line.get("filter_shape"), line.get("filters")
     if not shape or not flat or None in flat:
-        raise Missing(report.t("the net has no filters to show"), "make predict")
+        raise Missing(report.t("the net has no filters to show"), owner().make("predict"))
     k, c, r, s = (int(n) for n in shape)
     columns = 8 if k <= 16 else 16
     rows = -(-k // columns)
@@ -118,7 +120,7 @@ def wrong(report, lane):
     image, names = _test_images(report, line), _names(line)
     count = min(16, len(line["wrong_index"]))
     if not count:
-        raise Missing(report.t("the net made no mistake"), "make predict")
+        raise Missing(report.t("the net made no mistake"), owner().make("predict"))
 
     def draw(figure):
         for i, ax in enumerate(figure.subplots(2, 8, squeeze=False).flat):

@@ -4,15 +4,17 @@ import units
 from operators import mend_ops
 from parts import Missing, Plot, Table
 from training import LANES
+from whose import owner
 
 _SHOWN = 14  # rows; what is left is one row more
 
 
 def _mend(lane):
     if lane == "gpu":
-        return 'make gpu-suite OUT=results/local/gpu STAGES="build profile"'
-    ours = "make train PROFILE=1 STEPS=200 DEVICE=cpu OUT=results/local/profile-cpu"
-    return f"{ours}; make baseline PROFILE=1 DEVICE=cpu"
+        return owner().make_on_gpu('"build profile"')
+    folder = f"{owner().results}/profile-cpu"
+    ours = owner().make(f"train PROFILE=1 STEPS=200 DEVICE=cpu OUT={folder}")
+    return f"{ours}; {owner().make('baseline PROFILE=1 DEVICE=cpu')}"
 
 
 def chosen(report, lane):
@@ -97,7 +99,7 @@ def roofline(report, lane):
     lines = chosen(report, lane).get("ours")
     if not lines:
         raise Missing(t("no run was profiled"), _mend(lane))
-    peak = report.fresh.pick(report.results.of("peak", lane, rungs="all"))
+    peak = report.fresh.pick(report.results.of("peak", lane, rungs=owner().rungs))
     if not peak:
         raise Missing(t("the ceilings of this machine were not measured"), mend_ops(lane))
     counted = [l for l in _outermost(lines) if l.get("flops") and l.get("bytes") and l["seconds"]]

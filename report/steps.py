@@ -3,6 +3,7 @@
 import units
 from parts import Missing, Plot, Table
 from training import LANES
+from whose import owner
 
 # PyTorch's ways on a GPU as results name them, and as the table does
 _FLOAT32 = {
@@ -15,10 +16,12 @@ _ROUNDED = {
     "tf32 compile+graph": "compiled, graph, TF32",
     "bf16 compile+graph": "compiled, graph, bfloat16",
 }
-_MEND = {
-    "cpu": "make bench-step NET=a DEVICE=cpu",
-    "gpu": 'make gpu-suite OUT=results/local/gpu STAGES="build steps steps-512"',
-}
+
+
+def _mend(lane, options=""):
+    if lane == "cpu":
+        return owner().make(f"bench-step NET=a DEVICE=cpu{options}")
+    return owner().make_on_gpu('"build steps steps-512"')
 
 
 def latest(report, kind, lane, *names):
@@ -65,7 +68,7 @@ def _header(t, unit):
 def _cpu_table(report):
     t, found = report.t, on_cpu(report)
     if not found:
-        raise Missing(t("no training step was timed"), _MEND["cpu"])
+        raise Missing(t("no training step was timed"), _mend("cpu"))
     scale, unit = units.time_unit([l["ours"]["median"] / n for l, n in found.values()])
     rows = []
     for (net, batch), (line, steps) in found.items():
@@ -99,7 +102,7 @@ def _cpu_table(report):
 def _gpu_tables(report):
     found = on_gpu(report)
     if not found:
-        raise Missing(report.t("no training step was timed on a GPU"), _MEND["gpu"])
+        raise Missing(report.t("no training step was timed on a GPU"), _mend("gpu"))
     medians = [line["times"]["ours"]["median"] * 1e-6 for line in found.values()]
     scale, unit = units.time_unit(medians)
     nets = sorted({net for net, _ in found})
@@ -175,8 +178,8 @@ def batch_plot(report, lane):
             points.setdefault(net, []).append((batch, ours, twin))
             lines.append(line)
     if not any(len(p) > 1 for p in points.values()):
-        both = "; ".join(f"make bench-step NET=a DEVICE=cpu BATCH={batch}" for batch in (64, 512))
-        mend = both if lane == "cpu" else _MEND[lane]
+        options = (" BATCH=64", " BATCH=512") if lane == "cpu" else ("",)
+        mend = "; ".join(_mend(lane, batch) for batch in options)
         raise Missing(report.t("steps of one batch size only"), mend)
     scale, unit = units.time_unit([p[1] for ps in points.values() for p in ps])
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from whose import owner
+
 # What a line must hold to be used, by kind: name and type. `float` also takes whole numbers and
 # null, which stands for NaN; other fields are welcome and ignored.
 _ORIGIN = {"program": str, "sources": str, "time": str}
@@ -242,7 +244,7 @@ def _name(root, file):
 
 def built_sources(root):
     """`sources` of the programs built now in float, or None if there are none."""
-    path = Path(root) / "build" / "float" / "build_info.c"
+    path = Path(root) / owner().built / "build_info.c"
     if not path.exists():
         return None
     match = re.search(r'build_sources\[\] = "(.*)"', path.read_text(encoding="utf-8"))

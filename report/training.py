@@ -2,6 +2,7 @@
 
 import units
 from parts import Missing, Plot, Table
+from whose import owner
 
 NETS = ("a", "b", "c", "m")
 LANES = {"cpu": "CPU", "gpu": "GPU"}
@@ -43,8 +44,8 @@ def chosen_runs(report, net, lane):
 def mend_training(report, lane, net=None):
     net = net or "a"
     if lane == "gpu":
-        return "make gpu-suite OUT=results/local/gpu STAGES=accuracy"
-    return f"make train NET={net} DEVICE=cpu; make baseline NET={net} DEVICE=cpu"
+        return owner().make_on_gpu("accuracy")
+    return "; ".join(owner().make(f"{g} NET={net} DEVICE=cpu") for g in ("train", "baseline"))
 
 
 def all_lines(sides):

@@ -101,6 +101,8 @@ ZH = {
     "images a second. Mean over the seeds, in brackets the smallest and the largest.":
         "训练（{lane}）：最后一轮后的测试准确率和损失、不含评估的时间"
         "、每秒图像数。为各种子的平均值，括号内为最小值和最大值。",
+    "a student's own files, without quicker kernels":
+        "学生自己编写的文件，不含更快的核函数",
     "accuracy (%)": "准确率 (%)",
     "all others": "其余",
     "answer of the net": "网络的回答",

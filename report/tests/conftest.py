@@ -24,14 +24,18 @@ class Lab:
 
     def __init__(self, root):
         self.root = root
-        (root / "build/float").mkdir(parents=True)
         (root / "baseline").mkdir()
         (root / "baseline/lines.py").write_text("# a program\n")
-        (root / "build/float/build_info.c").write_text(
-            f'const char build_commit[] = "feed";\nconst char build_sources[] = "{CODE}{BUILD}";\n'
-        )
+        self.built("build/float", CODE + BUILD)
         code = hashlib.sha256(b"lines.py\0# a program\n\0").hexdigest()[:8]
         self.twin = code + "77777777"
+
+    def built(self, folder, sources):
+        """Programs of these sources lie in the folder."""
+        (self.root / folder).mkdir(parents=True)
+        (self.root / folder / "build_info.c").write_text(
+            f'const char build_commit[] = "feed";\nconst char build_sources[] = "{sources}";\n'
+        )
 
     def common(self, ours, device="cpu", /, **fields):
         line = {"commit": "feed", "dirty": 0, "time": "2026-11-21T12:00:00Z", "dataset": "cifar10",
@@ -150,4 +154,5 @@ def lab(tmp_path, monkeypatch):
 
     monkeypatch.setattr(build, "ROOT", tmp_path)
     monkeypatch.setenv("GRADLAB_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("MINE", raising=False)
     return Lab(tmp_path)

@@ -1,0 +1,42 @@
+"""Whose programs are measured and reported: the reference's, or with MINE=1 a student's own.
+
+make puts what is typed on its command line into the environment. baseline/programs.py finds MINE
+there, too: what it runs and where it writes must be what is said here.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Owner:
+    mine: bool
+    built: Path  # the folder of the programs
+    results: Path  # and of what they measured
+    rungs: str  # of every table but the ladder
+    options: tuple = ()  # that their trainer must be given
+
+    @property
+    def measured(self):
+        """Where `make report` puts what it measures itself."""
+        return self.results / "report"
+
+    def make(self, goal):
+        """The command for these programs; `goal` with its options."""
+        return f"make {goal} MINE=1" if self.mine else f"make {goal}"
+
+    def make_on_gpu(self, stages):
+        """The command for a GPU machine, whose suite measures the reference alone."""
+        if self.mine:
+            return self.make("report")
+        return f"make gpu-suite OUT={self.results}/gpu STAGES={stages}"
+
+
+_REFERENCE = Owner(False, Path("build/float"), Path("results/local"), "all")
+# the quicker kernels are no student's
+_STUDENT = Owner(True, Path("build/float/mine"), Path("results/mine"), "none", ("RUNGS=none",))
+
+
+def owner():
+    return _STUDENT if os.environ.get("MINE") else _REFERENCE
