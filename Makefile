@@ -286,7 +286,7 @@ report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
 report report-zh: $(if $(FROM),,python-ready)
 	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
-# report: ## report/build/report.pdf: all tables and plots from results: FROM=folders DRAFT=1 FULL=1 MINE=1
+# report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
 report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
