@@ -46,8 +46,9 @@ class Freshness:
         sources = fields.get("sources") or ""
         if sources[:8] != self.ours[:8]:
             return "other code of labs/, solution/ or kernels/"
-        local = Path(line.path).is_relative_to(owner().results)
-        if local and fields.get("real", "float") == "float" and sources != self.ours:
+        folder = Path(line.path)
+        here = folder.is_relative_to(owner().results) and not folder.is_relative_to(owner().brought)
+        if here and fields.get("real", "float") == "float" and sources != self.ours:
             return "built with another compiler, other flags or libraries than now"
         return ""
 

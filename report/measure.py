@@ -33,7 +33,7 @@ class Step:
     about: str  # how long it takes, roughly, on two cores
     there: object  # of a line: it is what this step makes
     commands: list
-    after: str = ""  # the step without which it cannot be: where that is not written, nor is this
+    after: str = ""  # the step whose run it goes by: without that it is not tried
 
 
 def our(program, *options):
@@ -145,7 +145,8 @@ def have_gpu():
 
 
 def wanted(steps, again):
-    """The steps whose results are not there (with `again`: not there or of other code)."""
+    """The steps whose results are not there; with `again` also those of other code, or that go by
+    a run of other code."""
     results = store.read(ROOT, [owner().results])
     fresh = freshness.Freshness(ROOT)
     whole = [run.start for run in results.runs]
@@ -155,7 +156,11 @@ def wanted(steps, again):
         own = [line for line in lines if step.there(line)]
         return not own or (again and fresh.fault(fresh.pick(own)))
 
-    return [step for step in steps if lacking(step)]
+    found = []
+    for step in steps:
+        if lacking(step) or (again and step.after in [before.name for before in found]):
+            found.append(step)
+    return found
 
 
 def run(step, log):
@@ -194,8 +199,7 @@ def main(arguments):
         print(f"[{number}/{len(steps)}] {step.name} (about {step.about})", end="", flush=True)
         begin = time.monotonic()
         with open(out / "measure.log", "a", encoding="utf-8") as log:
-            before = failures.get(step.after, "")
-            said = before if UNWRITTEN in before else run(step, log)
+            said = failures.get(step.after) or run(step, log)
         print(f": {said}" if said else f": {time.monotonic() - begin:.0f} s", flush=True)
         if said:
             failures[step.name] = said

@@ -22,6 +22,11 @@ class Owner:
         """Where `make report` puts what it measures itself."""
         return self.results / "report"
 
+    @property
+    def brought(self):
+        """Where results of another machine are put."""
+        return self.results / "gpu"
+
     def make(self, goal):
         """The command for these programs; `goal` with its options."""
         return f"make {goal} MINE=1" if self.mine else f"make {goal}"
@@ -30,7 +35,7 @@ class Owner:
         """The command for a GPU machine, whose suite measures the reference alone."""
         if self.mine:
             return self.make("report")
-        return f"make gpu-suite OUT={self.results}/gpu STAGES={stages}"
+        return f"make gpu-suite OUT={self.brought} STAGES={stages}"
 
 
 _REFERENCE = Owner(False, Path("build/float"), Path("results/local"), "all")

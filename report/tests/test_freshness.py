@@ -47,6 +47,7 @@ def test_other_flags_are_refused_here_and_expected_elsewhere(lab):
     assert any("other flags" in fault for fault in faults(lab, [line]))
     (lab.root / "results/local/all.jsonl").unlink()
     assert faults(lab, [line], "results/h200/train.jsonl") == []
+    assert faults(lab, [line], "results/local/gpu/train.jsonl") == []
 
 
 def test_mixed_machines_and_data_sets_are_refused(lab):

@@ -145,6 +145,19 @@ def test_what_is_not_written_yet_is_no_failure(mine, monkeypatch):
     assert build.unfinished(mine.root) == failures
 
 
+def test_what_goes_by_a_run_of_other_code_is_measured_again(mine, monkeypatch):
+    lines = own(mine.training())
+    for line in lines:
+        if line["program"] == "train":
+            line["sources"] = "ffffffff" + line["sources"][8:]
+    mine.write(lines, "results/mine/all.jsonl")
+    monkeypatch.setattr(measure, "ROOT", mine.root)
+    ours, twin = measure.training("a", "cpu", 1, "cifar10", "1 s")
+    assert measure.wanted([ours, twin], again=False) == []
+    assert measure.wanted([twin], again=True) == []
+    assert measure.wanted([ours, twin], again=True) == [ours, twin]
+
+
 def test_another_failure_is_one(mine, monkeypatch):
     monkeypatch.setattr(measure, "ROOT", mine.root)
     monkeypatch.setattr(measure, "have_gpu", lambda: False)
