@@ -89,8 +89,7 @@ lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
 # What an object is made of; a file that the student has deleted is looked for each time.
 lab_source = $(or $(wildcard $(LABS)/$1),always)
-# A file of a few hundred lines that takes a compiler longer, or more memory (KiB), is one that was
-# written to.
+# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
 lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
 # $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are shown, and kept for `why`; without
 # an object, go on. What submission.py has refused is not shown to a compiler, which would read, and

@@ -47,6 +47,7 @@ class Place:
 
 
 def grader_of_lab(number: int) -> str:
+    """Pattern of the path of a lab's grader: {mode} is replaced."""
     return f"build/{{mode}}/lab{number}/grader"
 
 

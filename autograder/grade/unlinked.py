@@ -28,7 +28,13 @@ def owners() -> dict:
     return found
 
 
+# how compilers, by their own names, end at the limits that labs.mk sets them
+STOPPED = re.compile(r"\S*(cc1|gcc|g\+\+|clang|nvcc)\S*: .*"
+                     "(Killed|out of memory|memory exhausted|limit exceeded)")
+
+
 def not_compiled(objects: list, labs: Path) -> list:
+    """One line per file of which there is no object."""
     lines = []
     for obj in objects:
         if obj.exists():
@@ -36,6 +42,9 @@ def not_compiled(objects: list, labs: Path) -> list:
         said = Path(f"{obj}.err").read_text(errors="replace").splitlines()
         errors = [line for line in said if re.search(r"\b(error|Error)\b", line)]
         first = (errors or said or [""])[0]
+        if any(map(STOPPED.match, said)):
+            first = ("the compiler was stopped: for this file it took more than 30 s, 8 GB or 1 GB "
+                     "of output; is there a macro or a template that grows without end?")
         if "is missing" not in first:
             first = f"{source_of(obj, labs)} does not compile: {first}"
         lines.append(first.strip())

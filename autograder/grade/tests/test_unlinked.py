@@ -52,6 +52,15 @@ def test_a_function_of_two_files_is_named_with_both(link):
     assert "tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c" in said
 
 
+@pytest.mark.parametrize("said, stopped", [
+    ("gcc: fatal error: Killed signal terminated program cc1\n", True),
+    ("cc1plus: out of memory allocating 65536 bytes\n", True),
+    ("im2col.c:3:9: error: expected ';'\n    3 | fail(\"out of memory\")\n", False),
+])
+def test_a_compiler_that_was_stopped_is_not_the_students_riddle(link, said, stopped):
+    assert ("the compiler was stopped" in link({"main.c": CALLER}, {"im2col.o": said})) == stopped
+
+
 def test_a_file_that_does_not_compile_is_named_with_the_first_error(link):
     said = link({"main.c": CALLER}, {"im2col.cu.hostcuda.o": "im2col.cu: In function 'f':\n"
                                      "im2col.cu:3:1: error: expected ';'\n"})
