@@ -8,6 +8,7 @@
 #include <string.h>
 
 static _Thread_local char error_line[512];
+static _Thread_local char unwritten_line[512]; /* the first one of TL_ENOTIMPL */
 
 const char *tl_status_name(tl_status status) {
     switch (status) {
@@ -43,5 +44,13 @@ tl_status tl_fail(tl_status status, const char *file, int line, const char *form
     va_start(arguments, format);
     vsnprintf(error_line + used, sizeof error_line - (size_t)used, format, arguments);
     va_end(arguments);
+    if (status == TL_ENOTIMPL && !unwritten_line[0])
+        memcpy(unwritten_line, error_line, sizeof unwritten_line);
     return status;
+}
+
+tl_status tl_root_cause(tl_status status) {
+    if (!unwritten_line[0]) return status;
+    tl_error_set(unwritten_line);
+    return TL_ENOTIMPL;
 }

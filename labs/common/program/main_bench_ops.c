@@ -16,6 +16,7 @@
 
 #include "origin.h"
 #include "patience.h"
+#include "labs/common/status_internal.h"
 #include "progress.h"
 #include "run.h"
 #include "tl/backend.h"
@@ -260,6 +261,7 @@ int main(int argc, char **argv) {
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = tl_device_open(&b.ctx, o.device, o.rungs, (int)o.threads);
     if (status == TL_OK) status = serve(&b, &o);
+    status = tl_root_cause(status);
     if (status != TL_OK) fprintf(stderr, "bench_ops: %s\n", tl_error());
     if (b.ctx) bench_clear(&b);
     tl_device_close(b.ctx);

@@ -10,6 +10,7 @@
 
 #include "origin.h"
 #include "patience.h"
+#include "labs/common/status_internal.h"
 #include "run.h"
 #include "tl/backend.h"
 #include "tl/checkpoint.h"
@@ -158,6 +159,7 @@ int main(int argc, char **argv) {
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&r, &o);
     if (status == TL_OK) status = predict(&r);
+    status = tl_root_cause(status);
     if (status != TL_OK) fprintf(stderr, "predict: %s\n", tl_error());
     if (r.ctx) run_close(&r);
     return status == TL_OK ? 0 : 1;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "patience.h"
+#include "labs/common/status_internal.h"
 #include "run.h"
 
 /* One host copy of the flat parameters, with their gaps. */
@@ -75,6 +76,7 @@ int main(int argc, char **argv) {
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&r, &o);
     if (status == TL_OK) status = replay(&r);
+    status = tl_root_cause(status);
     if (status != TL_OK) fprintf(stderr, "replay: %s\n", tl_error());
     if (r.ctx) run_close(&r);
     return status == TL_OK ? 0 : 1;

@@ -16,6 +16,7 @@
 #include "output.h"
 #include "patience.h"
 #include "profile.h"
+#include "labs/common/status_internal.h"
 #include "progress.h"
 #include "run.h"
 #include "tl/checkpoint.h"
@@ -78,6 +79,7 @@ static tl_status after_step(tl_trainer *tr, int images, void *user) {
     session *s = user;
     const options *o = &s->r.o;
     (void)images;
+    TL_TRY(tl_root_cause(TL_OK)); /* before a checkpoint of steps that cannot be right */
     if (o->step_log) TL_TRY(log_step(s));
     if (o->ckpt_every > 0 && tr->index % (uint64_t)o->ckpt_every == 0)
         TL_TRY(output_save(&s->out, tr, s->describe));
@@ -336,6 +338,7 @@ int main(int argc, char **argv) {
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&s.r, &o);
     if (status == TL_OK) status = train(&s);
+    status = tl_root_cause(status);
     if (status != TL_OK) say_failed(&s, status);
     jsonl_close(&s.log);
     output_close(&s.out);
