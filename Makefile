@@ -284,7 +284,7 @@ bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
 # The report's programs; without FROM= what is missing is measured first.
 report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
 report report-zh: $(if $(FROM),,python-ready)
-	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
+	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese

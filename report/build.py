@@ -93,7 +93,7 @@ class Filler:
     def __init__(self, report, folder, draft):
         self.report, self.folder, self.draft = report, folder, draft
         self.env = latex.environment()
-        self.unfinished = unfinished(ROOT)
+        self.failures = failures(ROOT)
         self.refused, self.gaps = [], []  # (title, reason, command that mends it)
         self.used, self.ledger, self.missing = [], [], {}
 
@@ -135,17 +135,20 @@ class Filler:
         reason, mend = missing.reason, missing.mend
         if lane == "gpu":
             mend += f" ({self.report.t('on the GPU machine')})"
-        said = self._unwritten(part, lane)
+        said = self._failure(part, lane)
         if said:
-            reason = f"{self.report.t('not implemented yet')}: {said}"
+            t = self.report.t
+            why = t("not implemented yet") if UNWRITTEN in said else t("it could not be measured")
+            reason = f"{why}: {said}"
         # (a student's build that is not finished lacks what a report must have)
-        (self.refused if must and not self.unfinished else self.gaps).append((title, reason, mend))
+        unfinished = any(UNWRITTEN in said for said in self.failures.values())
+        (self.refused if must and not unfinished else self.gaps).append((title, reason, mend))
         text = self.render("gap.tex.j2", title=title, reason=reason, mend=mend)
         self.write(f"{self._name(part, lane)}.tex", text)
 
-    def _unwritten(self, part, lane):
-        """What was said when this part was measured, if an operation is not written yet."""
-        for name, said in self.unfinished.items() if part.step is not None else ():
+    def _failure(self, part, lane):
+        """What was said when this part was measured in vain."""
+        for name, said in self.failures.items() if part.step is not None else ():
             if name.startswith(part.step) and name.endswith("cuda") == (lane == "gpu"):
                 return said
         return ""
@@ -216,14 +219,13 @@ def _entry(value):
     return {"text": value.text, "raw": value.raw, "scale": value.scale, "source": value.source}
 
 
-def unfinished(root):
-    """{step: what it said} of the last measurement, where operations are not written yet."""
+def failures(root):
+    """{step: what it said} of the last measurement, where something failed."""
     path = root / owner().measured / "failures.json"
     try:
-        failures = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {name: said for name, said in failures.items() if UNWRITTEN in said}
 
 
 def latest_time(lines):
@@ -312,7 +314,7 @@ def main(arguments):
     results = store.read(ROOT, places)
     for note in results.notes:
         print(f"note: {note}")
-    if not results.lines and not unfinished(ROOT):
+    if not results.lines and not failures(ROOT):
         raise ReportError(
             f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM measures "
             "the short ones, or give FROM=folder"

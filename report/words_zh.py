@@ -127,6 +127,7 @@ ZH = {
     "lab": "实验",
     "largest error, as a share of what is allowed (power of ten)":
         "最大误差与允许值之比（10 的幂）",
+    "it could not be measured": "无法测量",
     "layout": "布局",
     "layout, threads": "布局、线程",
     "linear": "全连接",

@@ -5,6 +5,7 @@ named by its kind and cost the claims that call it alone."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "autograder/grade"))
+sys.path[:0] = [str(ROOT / "autograder" / folder) for folder in ("grade", "tests")]
 import sandbox  # noqa: E402
+from relink import unwritten  # noqa: E402
 
 BUILD = ROOT / "build" / "float"
 OPERATIONS = ["im2col", "conv2d_fwd"]  # those of hostile.c
@@ -235,3 +237,26 @@ def test_what_is_printed_is_kept_apart_and_bounded(worker, tmp_path):
     assert '"verdict":"pass"' in line["output"] and len(line["output"]) <= 4000
     flooded = judged(worker, "floods", "im2col", tmp_path)[CLAIM["im2col"]]
     assert len(flooded["output"]) <= 4000 < flooded["output_bytes"]
+
+
+def test_one_worker_of_a_gpu_serves_what_is_not_written_yet(worker, tmp_path):
+    """To open a GPU takes seconds. hostcuda's plug-in stands for it, under the name of cuda's."""
+    plugin = unwritten("build/float/libtl_hostcuda.so", "tl_transpose", "matmul", "tl_status",
+                       "tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols", "status",
+                       tmp_path)  # fmt: skip
+    code, old, new = plugin.read_bytes(), b"\0hostcuda\0", b"\0cuda\0\0\0\0\0"
+    assert code.count(old) == 1
+    (tmp_path / "libtl_cuda.so").write_bytes(code.replace(old, new))
+    shutil.copy2(worker, tmp_path / "honest")
+    counting, starts = tmp_path / "worker", tmp_path / "starts"
+    counting.write_text(f'#!/bin/sh\necho >>{starts}\nexec {tmp_path}/honest "$@"\n')
+    counting.chmod(0o755)
+    claims = tmp_path / "claims.jsonl"
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "GRADLAB_WORKER": str(counting),
+           "GRADLAB_DEVICES": "cuda", "GRADLAB_RUNGS": "none", "GRADLAB_CLAIMS": str(claims)}
+    subprocess.run([BUILD / "grader", "-j1", "--filter", "lab1_@(transpose|elementwise)/*"],
+                   env=env, capture_output=True, timeout=120)  # fmt: skip
+    found = [json.loads(line) for line in claims.read_text().splitlines()]
+    kinds = {(line["claim"].split("/")[0], kind(line)) for line in found}
+    assert kinds == {("lab1_transpose", "not_implemented"), ("lab1_elementwise", "pass")}
+    assert len(found) > 5 and starts.read_text() == "\n"

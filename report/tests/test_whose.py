@@ -142,7 +142,7 @@ def test_what_is_not_written_yet_is_no_failure(mine, monkeypatch):
     path = mine.root / "results/mine/report/failures.json"
     failures = json.loads(path.read_text())
     assert failures == {"operations": said, "its twin": said}
-    assert build.unfinished(mine.root) == failures
+    assert build.failures(mine.root) == failures
 
 
 def test_what_goes_by_a_run_of_other_code_is_measured_again(mine, monkeypatch):
@@ -164,7 +164,20 @@ def test_another_failure_is_one(mine, monkeypatch):
     monkeypatch.setattr(measure, "steps_for", steps_of(("training", failing("diverged"), "")))
     with pytest.raises(SystemExit, match=r"1 of 1 failed \(results/mine/report/measure.log\)"):
         measure.main([])
-    assert build.unfinished(mine.root) == {}
+    measure.main(["DRAFT=1"])
+    assert build.failures(mine.root) == {"training": "diverged"}
+
+
+def test_what_failed_is_refused_and_a_draft_says_why(mine):
+    lines = [line for line in own(mine.everything()) if line["kind"] not in ("bench_op", "peak")]
+    mine.write(lines, "results/mine/all.jsonl")
+    said = "bench_ops: conv2d fwd differs: 0.3 instead of 0.2"
+    mine.write([json.dumps({"operations, rungs none, cpu": said})],
+               "results/mine/report/failures.json")  # fmt: skip
+    with pytest.raises(build.ReportError, match=f"Convolution.*it could not be measured: {said}"):
+        mine.build()
+    page = re.sub(r"\s+", " ", text_of(mine.build("DRAFT=1")))
+    assert f"it could not be measured: {said}" in page
 
 
 def test_baseline_runs_the_same_programs_and_writes_to_the_same_place(mine):
