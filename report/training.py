@@ -44,7 +44,7 @@ def chosen_runs(report, net, lane):
 def mend_training(report, lane, net=None):
     net = net or "a"
     if lane == "gpu":
-        return owner().make_on_gpu("accuracy")
+        return owner().make_on_gpu('"build accuracy"')
     return "; ".join(owner().make(f"{g} NET={net} DEVICE=cpu") for g in ("train", "baseline"))
 
 
