@@ -169,6 +169,14 @@ def _read_file(results, path, name):
         results.lines.append(Line(fields, name, number))
 
 
+def _was_for_a_profile(run, results):
+    """A few steps with PROFILE=1: nothing but the run's options and the profile lies there."""
+    log = Path(run.start.path)
+    alone = [other for other in results.runs if other.start.path == run.start.path] == [run]
+    profiles = {Path(line.path).parent for line in results.lines if line["kind"] == "profile"}
+    return alone and not run.epochs and log.name == "train.jsonl" and log.parent in profiles
+
+
 def _join_runs(results):
     """Each epoch belongs to the run line before it in its file; a resumed run has two."""
     current, latest = {}, {}
@@ -193,7 +201,7 @@ def _join_runs(results):
                 results.notes.append(f"{line.where}: epoch {line['epoch']} comes twice; left out")
             else:
                 run.epochs.append(line)
-    unfinished = [run for run in results.runs if not run.complete]
+    unfinished = [r for r in results.runs if not r.complete and not _was_for_a_profile(r, results)]
     results.notes += [f"{run.summary}: not finished; left out" for run in unfinished]
     results.runs = [run for run in results.runs if run.complete]
 

@@ -39,6 +39,17 @@ def test_a_killed_run_is_left_out_and_a_resumed_one_is_whole(lab):
     assert [e["epoch"] for e in run.epochs] == [1, 2, 3]
 
 
+def test_a_run_for_a_profile_alone_is_no_run_and_no_fault(lab):
+    run = next(line for line in lab.training(seeds=(1,)) if line["program"] == "train")
+    lab.write([run], "results/local/p/train.jsonl")
+    assert any("0 of 3 epochs: not finished" in note for note in read(lab).notes)
+    lab.write(lab.rest()[:2], "results/local/p/profile.jsonl")
+    results = read(lab)
+    assert results.runs == [] and results.notes == []
+    lab.write([run, run | {"seed": 2}], "results/local/p/train.jsonl")
+    assert len(read(lab).notes) == 2
+
+
 def test_a_run_resumed_in_another_folder_is_whole_and_its_time_is_not_known(lab):
     """Epochs from a checkpoint have their figures, and null where the times were."""
     lines = [line for line in lab.training(seeds=(1,)) if line["program"] == "train"]
