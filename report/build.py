@@ -11,6 +11,7 @@ give an equal PDF, bit for bit.
 import calendar
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from whose import owner
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+LAB_OF = {"conv2d": 2, "linear": 3}  # where the operations that are timed are written
 
 
 class ReportError(Exception):
@@ -140,6 +142,9 @@ class Filler:
             t = self.report.t
             why = t("not implemented yet") if UNWRITTEN in said else t("it could not be measured")
             reason = f"{why}: {said}"
+            wrong = re.search(r"(\w+) [\d ]+: ours is wrong", said)  # as bench_ops says it
+            if wrong and owner().mine:  # to time it again mends nothing
+                mend = f"make lab{LAB_OF[wrong[1]]} && make grade; {mend}"
         # (a student's build that is not finished lacks what a report must have)
         unfinished = any(UNWRITTEN in said for said in self.failures.values())
         (self.refused if must and not unfinished else self.gaps).append((title, reason, mend))

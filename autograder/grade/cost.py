@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import legality
+import make
 import runs
 import skeletons
 import table
@@ -61,12 +62,8 @@ def hand_in(lab: int, folder: Path) -> None:
 
 
 def grade(lab: int, folder: Path, more: list, path: str) -> None:
-    # what was typed for this make is not for that one
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    done = subprocess.run(
-        ["make", "grade", f"LAB={lab}", f"LABS={folder}", "DEVICES=cpu,hostcuda", *more],
-        env=env | {"PATH": path}, capture_output=True, text=True, timeout=LIMIT_S,
-        errors="replace")
+    done = make.run("grade", f"LAB={lab}", f"LABS={folder}", "DEVICES=cpu,hostcuda", *more,
+                    timeout=LIMIT_S, PATH=path)  # fmt: skip
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().split("\n")[-1]
         raise CostError(f"make grade LABS={folder} ended with {done.returncode}: {last}")

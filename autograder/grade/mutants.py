@@ -8,13 +8,13 @@ share of these whose first message names the right misconception (or kind of fai
 
 import fnmatch
 import json
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import make
 import table
 import words
 
@@ -84,12 +84,8 @@ def make_folder(mutant: Mutant, lab: int) -> Path:
 def grade(mutant: Mutant, lab: int, verbose: bool) -> dict:
     """grade.json of the mutant's own task, the others from the reference."""
     folder = make_folder(mutant, lab)
-    # what was typed for this make is not for that one
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    done = subprocess.run(
-        ["make", "grade", f"LAB={lab}", f"LABS={folder}", f"T={mutant.task}", "TASKWISE=1",
-         f"DEVICES={mutant.lane}"],
-        env=env, capture_output=True, text=True, timeout=LIMIT_S, errors="replace")
+    done = make.run("grade", f"LAB={lab}", f"LABS={folder}", f"T={mutant.task}", "TASKWISE=1",
+                    f"DEVICES={mutant.lane}", timeout=LIMIT_S)  # fmt: skip
     if verbose:
         print(done.stdout + done.stderr)
     result = Path("build/grade", str(folder).replace("/", "-"), f"lab{lab}", "part.json")

@@ -7,12 +7,12 @@ whole lab uses the task, and nothing else. One line a task; exit 1 if one is not
 
 import fnmatch
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import make
 import skeletons
 import table
 
@@ -40,12 +40,8 @@ def fill(lab: table.Lab, task: str, folder: Path) -> None:
 
 def grade(lab: table.Lab, folder: Path, verbose: bool) -> dict:
     """grade.json of the folder."""
-    # what was typed for this make is not for that one
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    done = subprocess.run(
-        ["make", "grade", f"LAB={lab.number}", f"LABS={folder}", "TASKWISE=1",
-         "DEVICES=cpu,hostcuda"],
-        env=env, capture_output=True, text=True, timeout=LIMIT_S, errors="replace")
+    done = make.run("grade", f"LAB={lab.number}", f"LABS={folder}", "TASKWISE=1",
+                    "DEVICES=cpu,hostcuda", timeout=LIMIT_S)  # fmt: skip
     if verbose:
         print(done.stdout + done.stderr)
     if done.returncode != 0:

@@ -1,17 +1,15 @@
 """test_mine.py: MINE=1 links a student's files alone: none of the solution, no quicker kernel."""
 
-import os
 import subprocess
 
+import make
 import skeletons
 from submission import ROOT
 
 
-def make(*words: str) -> subprocess.CompletedProcess:
+def planned(*words: str) -> subprocess.CompletedProcess:
     """Shows what `make train MINE=1` would do, and does nothing."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
-    return subprocess.run(["make", "-nB", "V=1", "train", "MINE=1", *words], cwd=ROOT, env=env,
-                          capture_output=True, text=True, timeout=120)
+    return make.run("-C", str(ROOT), "-nB", "V=1", "train", "MINE=1", *words, timeout=120)
 
 
 def is_made_of(goal: str, suffix: str) -> None:
@@ -19,7 +17,7 @@ def is_made_of(goal: str, suffix: str) -> None:
     that stand for them."""
     own = [f"labs/lab{n}/{name}" for n in range(6) for name in skeletons.own_files(ROOT, n)
            if name.endswith(suffix)]
-    done = make()
+    done = planned()
     links = [line for line in done.stdout.split("\n") if f" -o {goal} " in line]
     assert own and len(links) == 1, done.stderr
     objects = [word for word in links[0].split() if word.endswith(".o")]
@@ -39,6 +37,6 @@ def test_the_device_beside_it_is_too():
 
 
 def test_asking_for_quicker_kernels_is_refused():
-    done = make("RUNGS=all")
+    done = planned("RUNGS=all")
     assert done.returncode != 0
     assert "leave out RUNGS" in done.stderr

@@ -1,0 +1,12 @@
+"""make.py: a make of its own, started from within another one."""
+
+import os
+import subprocess
+
+
+def run(*words: str, timeout: float, **env: str) -> subprocess.CompletedProcess:
+    """`make WORDS` in the current folder, with what it said. `env` is added to the environment;
+    what was typed for the make around it is not for this one."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    return subprocess.run(["make", *words], env=kept | env, capture_output=True, text=True,
+                          errors="replace", timeout=timeout)  # fmt: skip
