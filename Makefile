@@ -123,7 +123,7 @@ LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
 # the grader's link has call_remote*.c where this one has call_direct.c
 TEST_SRC := $(filter-out autograder/call/call_remote%,\
 	$(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c))
-HEADERS := $(wildcard labs/include/tl/*.h labs/common/*.h labs/common/program/*.h \
+HEADERS := $(wildcard labs/include/tl/*.h labs/include/tl/*.def labs/common/*.h labs/common/program/*.h \
 	solution/lab*/*.h kernels/*.h kernels/*/*.h)
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
@@ -215,7 +215,7 @@ include labs/common/cuda/cuda.mk
 include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
-	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready
+	report-zh report-test test test-all prototypes cuda-all gpu-suite clean format-check fuzz python-ready
 .SECONDARY:
 always:
 
@@ -318,9 +318,15 @@ C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C
 format-check: ## every C file is as clang-format would write it
 	@command -v clang-format >/dev/null || \
 	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
-	@clang-format --dry-run -Werror $(sort $(C_FILES))
+	@clang-format --dry-run -Werror $(sort $(filter-out %.def,$(C_FILES)))
 
 include kernels/hostcuda/goals.mk
+
+prototypes: build/prototypes.h ## what tl/ops.def makes, written out: calls of the suites, table entries
+build/prototypes.h: autograder/call/call_ops.h $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -E -P -Ilabs/include $< | sed -nE -e 's/ +([,)])/\1/g' \
+	    -e '/^(void call_|tl_status \(\*)/p' >$@
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
 CUDA_REALS ?= float double

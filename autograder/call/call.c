@@ -129,11 +129,10 @@ static void take_results(const call_request *q, const call_wire *w) {
 void call_run(const call_target *target, const call_request *request, call_report *report) {
     call_wire wire = {.target = *target,
                       .op = request->op,
-                      .integer = request->integer,
-                      .integers = request->integers,
+                      .arguments = request->arguments,
+                      .argument_bytes = request->argument_bytes,
                       .status = TL_ENOMEM,
                       .error = "call.c: no memory for the frames of a call"};
-    memcpy(wire.number, request->number, sizeof wire.number);
     memset(report, 0, sizeof *report);
     bool built = build_frames(request, &wire);
     if (built) call_execute(&wire);
@@ -151,20 +150,13 @@ void call_run(const call_target *target, const call_request *request, call_repor
 
 const char *call_op_name(call_op op) {
     static const char *const names[CALL_OPS] = {
-#define CALL_OP_NAME(name, arguments) [CALL_##name] = #name,
-        TL_BACKEND_OPS(CALL_OP_NAME)
-#undef CALL_OP_NAME
-            [CALL_tensor_new] = "tensor_new",
-        [CALL_tensor_view] = "tensor_view",
-        [CALL_tensor_offset] = "tensor_offset",
-        [CALL_tensor_same_shape] = "tensor_same_shape",
-        [CALL_tensor_copy] = "tensor_copy",
-        [CALL_init] = "init",
-        [CALL_schedule_lr] = "schedule_lr",
-        [CALL_graph] = "graph",
-        [CALL_train] = "train",
-    };
-    return op < CALL_OPS && names[op] ? names[op] : "?";
+#define CALL_NAME(name, ...) #name,
+#define OP                   CALL_NAME
+#define OP_CUDA              CALL_NAME
+#define OP_FUSED             CALL_NAME
+#include "tl/ops.def"
+        CALL_OTHERS(CALL_NAME)};
+    return op < CALL_OPS ? names[op] : "?";
 }
 
 const char *const call_counter_names[CALL_COUNTERS] = {"launches", "sectors", "bank_conflicts"};

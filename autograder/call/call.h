@@ -1,6 +1,6 @@
 /* call.h: the one door between a suite and the code that it judges.
  *
- * A call is plain data: which operation, on which device, integers, numbers and buffers. Nothing in
+ * A call is plain data: which operation, on which device, arguments and buffers. Nothing in
  * it is a pointer into the judged code, so it can be run in this process (call_direct.c) or be
  * forwarded to a process that holds untrusted code, and no suite can tell the difference.
  *
@@ -17,21 +17,29 @@
 #include "tl/backend.h"
 #include "tl/status.h"
 
-/* Every entry of the dispatch table, then the functions of students' files that are not in it. */
+/* Functions of students' files that are no operation of the dispatch table. graph: a program of
+ * autograd instructions (graph.h); train: a net, its data, and a program of training instructions
+ * (train.h). */
+#define CALL_OTHERS(X)                                                                             \
+    X(tensor_new)                                                                                  \
+    X(tensor_view)                                                                                 \
+    X(tensor_offset)                                                                               \
+    X(tensor_same_shape)                                                                           \
+    X(tensor_copy)                                                                                 \
+    X(init)                                                                                        \
+    X(schedule_lr)                                                                                 \
+    X(graph)                                                                                       \
+    X(train)
+
+/* What can be called: every row of tl/ops.def, then the others. */
 typedef enum call_op {
-#define CALL_OP_NUMBER(name, arguments) CALL_##name,
-    TL_BACKEND_OPS(CALL_OP_NUMBER) TL_BACKEND_CUDA(CALL_OP_NUMBER) TL_BACKEND_FUSED(CALL_OP_NUMBER)
-#undef CALL_OP_NUMBER
-        CALL_tensor_new,
-    CALL_tensor_view,
-    CALL_tensor_offset,
-    CALL_tensor_same_shape,
-    CALL_tensor_copy,
-    CALL_init,
-    CALL_schedule_lr,
-    CALL_graph, /* a program of autograd instructions: graph.h */
-    CALL_train, /* a net, its data, and a program of training instructions: train.h */
-    CALL_OPS
+#define CALL_NUMBER(op, ...) CALL_##op,
+#define OP                   CALL_NUMBER
+#define OP_CUDA              CALL_NUMBER
+#define OP_FUSED             CALL_NUMBER
+#include "tl/ops.def"
+    CALL_OTHERS(CALL_NUMBER) CALL_OPS
+#undef CALL_NUMBER
 } call_op;
 
 /* Where to run. column_bytes is what the convolution may use for columns: small values force
@@ -72,13 +80,12 @@ typedef struct call_buffer {
     void *host;   /* OUT and INOUT are written back only if the call returned TL_OK */
 } call_buffer;
 
-enum { CALL_BUFFERS = 12, CALL_NUMBERS = 8, CALL_TEXT = 512, CALL_KIND = 24 };
+enum { CALL_BUFFERS = 12, CALL_TEXT = 512, CALL_KIND = 24 };
 
 typedef struct call_request {
     call_op op;
-    const int64_t *integer; /* meaning: the operation's row in call_table.c */
-    size_t integers;
-    double number[CALL_NUMBERS];
+    const void *arguments; /* call_arguments.h */
+    size_t argument_bytes;
     call_buffer buffer[CALL_BUFFERS];
     int buffers;
 } call_request;
@@ -110,7 +117,7 @@ typedef struct call_report {
 /* Runs one call and judges its manners. The report is complete in every case. */
 void call_run(const call_target *target, const call_request *request, call_report *report);
 
-/* The name of an operation as in tl/backend.h. */
+/* The name of an operation as in tl/ops.def. */
 const char *call_op_name(call_op op);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says

@@ -91,8 +91,9 @@ static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *argum
 /* The operation on device copies of the frames. `block` receives what was allocated, for the caller
  * to give back, also after a failure. */
 static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFERS]) {
-    call_arguments arguments = {
-        .integer = w->integer, .integers = w->integers, .number = w->number};
+    call_arguments arguments = {.bytes = w->arguments,
+                                .integer = w->arguments,
+                                .integers = w->argument_bytes / sizeof(int64_t)};
     for (int i = 0; i < w->frames; i++) {
         TL_TRY(tl_alloc_get(ctx->alloc, &block[i], w->frame_bytes[i]));
         TL_TRY(ctx->ops->copy_in(ctx, block[i], w->frame[i], w->frame_bytes[i]));
@@ -104,9 +105,8 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
         arguments.slot_bytes[i] = w->frame_bytes[f] - 2 * CALL_FENCE;
     }
     const call_row *row = &call_rows[w->op];
-    TL_NEED(row->run, TL_ENOTIMPL, "operation %d has no row in call_table.c", (int)w->op);
-    TL_NEED(w->integers >= row->integers, TL_EINVAL, "%s takes %zu integers, got %zu", row->name,
-            row->integers, w->integers);
+    TL_NEED(w->argument_bytes >= row->bytes, TL_EINVAL, "%s takes %zu bytes of arguments, got %zu",
+            row->name, row->bytes, w->argument_bytes);
     /* the same device with another bound for columns: tests force chunks of one image with it */
     tl_backend ops = *ctx->ops;
     if (w->target.column_bytes) ops.column_bytes = w->target.column_bytes;

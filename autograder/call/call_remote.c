@@ -182,21 +182,19 @@ static void part(call_wire *w) {
 /* ---- calls ---- */
 
 static remote_event send_request(remote_watch *watch, const call_wire *w, message_kind kind) {
-    message_request q = {.magic = message_magic, .serial = ++serial, .kind = kind, .op = w->op};
+    message_request q = {.magic = message_magic(), .serial = ++serial, .kind = kind, .op = w->op};
     snprintf(q.device, sizeof q.device, "%s", w->target.device ? w->target.device : "");
     snprintf(q.rungs, sizeof q.rungs, "%s", w->target.rungs ? w->target.rungs : "");
     q.threads = w->target.threads;
     q.recorded = w->target.recorded;
     q.column_bytes = w->target.column_bytes;
-    q.integers = w->integers;
-    memcpy(q.number, w->number, sizeof q.number);
+    q.argument_bytes = w->argument_bytes;
     q.slots = w->slots;
     q.frames = w->frames;
     for (int i = 0; i < CALL_BUFFERS; i++) q.slot_frame[i] = w->slot_frame[i];
     for (int i = 0; i < w->frames; i++) q.frame_bytes[i] = w->frame_bytes[i];
     remote_event event = send_bytes(watch, &q, sizeof q);
-    if (event == REMOTE_READY)
-        event = send_bytes(watch, w->integer, w->integers * sizeof *w->integer);
+    if (event == REMOTE_READY) event = send_bytes(watch, w->arguments, w->argument_bytes);
     for (int i = 0; i < w->frames && event == REMOTE_READY; i++)
         event = send_bytes(watch, w->frame[i], w->frame_bytes[i]);
     return event;
@@ -207,7 +205,7 @@ static remote_event receive_reply(remote_watch *watch, call_wire *w, message_rep
     for (int i = 0; i < w->frames; i++) bytes += w->frame_bytes[i];
     remote_event event = receive_bytes(watch, reply, sizeof *reply);
     if (event != REMOTE_READY) return event;
-    if (reply->magic != message_magic || reply->serial != serial || reply->bytes != bytes)
+    if (reply->magic != message_magic() || reply->serial != serial || reply->bytes != bytes)
         return REMOTE_GARBAGE;
     for (int i = 0; i < w->frames && event == REMOTE_READY; i++)
         event = receive_bytes(watch, w->frame[i], w->frame_bytes[i]);

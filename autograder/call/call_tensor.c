@@ -2,6 +2,7 @@
  * schedules.
  *
  * Slots are device pointers, and these functions live on the host: results go through copy_in. */
+#include "call_arguments.h"
 #include "call_row.h"
 
 #include <stdio.h>
@@ -134,27 +135,26 @@ tl_status call_tensor_copy_row(tl_ctx *ctx, call_arguments *a) {
     return status;
 }
 
-/* integers: which of the four, fan_in, fan_out, seed, stream. Out: the weights. */
+/* Out: the weights. */
 tl_status call_init_row(tl_ctx *ctx, call_arguments *a) {
     size_t bytes = a->slot_bytes[0], n = bytes / sizeof(tl_real);
-    int in = (int)a->integer[1], out = (int)a->integer[2];
-    uint64_t seed = (uint64_t)a->integer[3];
-    uint32_t stream = (uint32_t)a->integer[4];
+    call_init_arguments own;
+    memcpy(&own, a->bytes, sizeof own);
     tl_real *w = malloc(bytes);
     TL_NEED(w, TL_ENOMEM, "no host memory for %zu bytes", bytes);
     tl_status status = TL_EINVAL;
-    switch (a->integer[0]) {
+    switch (own.which) {
     case 0:
-        status = tl_init_he_normal(w, n, in, seed, stream);
+        status = tl_init_he_normal(w, n, own.fan_in, own.seed, own.stream);
         break;
     case 1:
-        status = tl_init_he_uniform(w, n, in, seed, stream);
+        status = tl_init_he_uniform(w, n, own.fan_in, own.seed, own.stream);
         break;
     case 2:
-        status = tl_init_xavier_normal(w, n, in, out, seed, stream);
+        status = tl_init_xavier_normal(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
         break;
     case 3:
-        status = tl_init_xavier_uniform(w, n, in, out, seed, stream);
+        status = tl_init_xavier_uniform(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
         break;
     }
     if (status == TL_OK) status = give(ctx, a, 0, w, bytes);
@@ -162,18 +162,15 @@ tl_status call_init_row(tl_ctx *ctx, call_arguments *a) {
     return status;
 }
 
-/* integers: kind, turn, total, first step; numbers: base, factor. Out: doubles, one per step. */
-tl_status call_schedule_row(tl_ctx *ctx, call_arguments *a) {
-    const tl_schedule schedule = {.kind = (tl_schedule_kind)a->integer[0],
-                                  .base = a->number[0],
-                                  .factor = a->number[1],
-                                  .turn = (uint64_t)a->integer[1],
-                                  .total = (uint64_t)a->integer[2]};
+/* Out: doubles, one per step. */
+tl_status call_schedule_lr_row(tl_ctx *ctx, call_arguments *a) {
+    call_schedule_lr_arguments own;
+    memcpy(&own, a->bytes, sizeof own);
     size_t bytes = a->slot_bytes[0], n = bytes / sizeof(double);
     double *lr = malloc(bytes);
     TL_NEED(lr, TL_ENOMEM, "no host memory for %zu bytes", bytes);
     forget_error();
-    for (size_t i = 0; i < n; i++) lr[i] = tl_schedule_lr(&schedule, (uint64_t)a->integer[3] + i);
+    for (size_t i = 0; i < n; i++) lr[i] = tl_schedule_lr(&own.schedule, own.first + i);
     bool unwritten = is_unwritten("tl_schedule_lr");
     tl_status status = unwritten ? TL_ENOTIMPL : give(ctx, a, 0, lr, bytes);
     free(lr);

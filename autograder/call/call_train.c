@@ -10,6 +10,7 @@
 typedef struct machine {
     tl_ctx *ctx;
     call_arguments *a;
+    double number[TRAIN_NUMBERS]; /* of the program */
     tl_trainer tr;
     tl_layer layer[TRAIN_LAYERS + 1];
     int64_t steps, images, stop; /* that on_step was told of; it fails when so many are done */
@@ -78,7 +79,7 @@ static tl_status on_step(tl_trainer *tr, int images, void *user) {
 
 /* In the order that tl/train.h asks for; release undoes as much of it as was done. */
 static tl_status build(machine *m) {
-    const double *number = m->a->number;
+    const double *number = m->number;
     tl_trainer *tr = &m->tr;
     const tl_net_spec spec = {.name = "call",
                               .c = header(m, TRAIN_C),
@@ -208,6 +209,9 @@ static tl_status run(machine *m) {
 
 tl_status call_train_row(tl_ctx *ctx, call_arguments *a) {
     machine m = {.ctx = ctx, .a = a};
+    memcpy(m.number, a->bytes, sizeof m.number);
+    a->integer += TRAIN_NUMBERS; /* where the program begins */
+    a->integers -= TRAIN_NUMBERS;
     m.out_count = a->slot_bytes[0] / sizeof(tl_real);
     m.in_count = a->slot_bytes[1] / sizeof(tl_real);
     m.out = malloc(a->slot_bytes[0] + 1);

@@ -1,13 +1,14 @@
 /* message.h: calls as bytes between a grader and its worker. Known to call_remote*.c and the
  * worker.
  *
- * Grader to worker on its file 3: a request, its integers, its frames. Back on file 4: a reply, the
- * same frames. Both ends are built from these structs in one make run on one machine, so they cross
- * as they lie in memory; magic number and sizes catch everything else. On file 5 the worker leaves
- * lines about its own end and hostcuda its messages; nothing in them can give a point. */
+ * Grader to worker on its file 3: a request, its arguments, its frames. Back on file 4: a reply,
+ * the same frames. Both ends are built from these structs in one make run on one machine, so they
+ * cross as they lie in memory; magic number and sizes catch everything else. On file 5 the worker
+ * leaves lines about its own end and hostcuda its messages; nothing in them can give a point. */
 #ifndef CALL_MESSAGE_H
 #define CALL_MESSAGE_H
 
+#include "call_arguments.h"
 #include "wire.h"
 
 enum { MESSAGE_REQUESTS = 3, MESSAGE_REPLIES = 4, MESSAGE_LINES = 5 };
@@ -20,8 +21,7 @@ typedef struct message_request {
     uint32_t kind, op;
     char device[16], rungs[48];
     int32_t threads, slots, frames, recorded;
-    uint64_t column_bytes, integers;
-    double number[CALL_NUMBERS];
+    uint64_t column_bytes, argument_bytes;
     int32_t slot_frame[CALL_BUFFERS];
     uint64_t frame_bytes[CALL_BUFFERS];
 } message_request;
@@ -35,11 +35,32 @@ typedef struct message_reply {
     uint64_t bytes; /* of the frames that follow */
 } message_reply;
 
-/* First of both structs. It differs where these structs, the operations or tl_real do, so that a
- * grader and a worker of different builds notice before they misunderstand each other. */
-static const uint64_t message_magic =
-    UINT64_C(0x474C000000000000) + ((uint64_t)sizeof(message_request) << 32) +
-    ((uint64_t)sizeof(message_reply) << 16) + ((uint64_t)CALL_OPS << 4) + sizeof(tl_real);
+/* First of both structs. It differs where these structs, a row of ops.def, a geometry's size or
+ * tl_real do, so that a grader and a worker of different builds notice before they misunderstand
+ * each other. (FNV-1a: Fowler, Noll, Vo) */
+static inline uint64_t message_magic(void) {
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } rows[] = {
+#define MESSAGE_ROW(op, ...) {#op " " #__VA_ARGS__, sizeof(call_##op##_arguments)},
+#define OP                   MESSAGE_ROW
+#define OP_CUDA              MESSAGE_ROW
+#define OP_FUSED             MESSAGE_ROW
+#include "tl/ops.def"
+#undef MESSAGE_ROW
+        {"request", sizeof(message_request)},
+        {"reply", sizeof(message_reply)},
+        {"real", sizeof(tl_real)},
+    };
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (const char *at = rows[i].text; *at; at++)
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001B3);
+        hash = (hash ^ rows[i].bytes) * UINT64_C(0x100000001B3);
+    }
+    return hash;
+}
 
 /* Exit codes by which a worker tells why it left. A student's exit may use them too, and then is
  * named wrongly; but those that accuse the grader or the machine are believed of a worker alone

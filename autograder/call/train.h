@@ -1,9 +1,10 @@
 /* train.h: training programs: a net, its data and options, and what to do with them, as integers.
  *
- * Integers: the header below, the layers as rows of four (kind of tl_layer_kind, out, pad, p in
- * thousandths) up to one of kind 0, and then instructions. Numbers: learning rate, factor of the
- * schedule, momentum, weight decay, beta1, beta2, eps. Buffers: results; values for TRAIN_LOAD;
- * images (training set, then test set) and labels as bytes; the table byte to value, [c,256]. */
+ * The program: the header below, the layers as rows of four (kind of tl_layer_kind, out, pad, p in
+ * thousandths) up to one of kind 0, and then instructions. In front of it TRAIN_NUMBERS doubles:
+ * learning rate, factor of the schedule, momentum, weight decay, beta1, beta2, eps. Buffers:
+ * results; values for TRAIN_LOAD; images (training set, then test set) and labels as bytes; the
+ * table byte to value, [c,256]. */
 #ifndef CALL_TRAIN_H
 #define CALL_TRAIN_H
 
@@ -26,7 +27,7 @@ enum call_train_header {
     TRAIN_HEADER
 };
 
-enum { TRAIN_LAYER = 4, TRAIN_LAYERS = 16 };
+enum { TRAIN_NUMBERS = 7, TRAIN_LAYER = 4, TRAIN_LAYERS = 16 };
 
 enum call_train_code {
     TRAIN_LOAD = 1,      /* all parameters from buffer 1, in order, without gaps */

@@ -14,9 +14,8 @@ typedef struct call_wire {
     /* there */
     call_target target;
     call_op op;
-    const int64_t *integer;
-    size_t integers;
-    double number[CALL_NUMBERS];
+    const void *arguments;
+    size_t argument_bytes;
     int slots, slot_frame[CALL_BUFFERS]; /* frame behind each argument, -1: NULL */
     int frames;
     size_t frame_bytes[CALL_BUFFERS]; /* with both fences */

@@ -60,9 +60,8 @@ CLAIM(backend, an_operation_that_a_device_lacks_says_so) {
     EXPECT_MISSING(gemm, &x, &x, &x, NULL);
     EXPECT_MISSING(conv2d_fwd, &x, &x, &x, NULL, NULL, NULL);
     EXPECT_MISSING(metrics_add, NULL, &x, &x, NULL, 1, 1);
-#define EXPECT_ENTRY(name, arguments)                                                              \
-    expect_true(c, empty.name != NULL, "tl_backend_fill left " #name " empty");
-    TL_BACKEND_OPS(EXPECT_ENTRY)
+#define OP(name, ...) expect_true(c, empty.name != NULL, "tl_backend_fill left " #name " empty");
+#include "tl/ops.def"
 }
 
 /* Whatever tl_backend_fill puts in must not be what cpu answers with. */
@@ -74,9 +73,9 @@ CLAIM(backend, every_operation_is_there_on_cpu) {
     expect_true(c, ctx->threads >= 1, "0 threads were not turned into the number of cores");
     expect_true(c, !strcmp(ctx->ops->name, "cpu"), "the table is called %s", ctx->ops->name);
     expect_true(c, ctx->ops->column_bytes > 0, "no scratch for columns");
-#define EXPECT_WRITTEN(name, arguments)                                                            \
-    expect_true(c, ctx->ops->name != NULL && ctx->ops->name != empty.name, #name " is missing");
-    TL_BACKEND_OPS(EXPECT_WRITTEN)
+#define OP(op, ...)                                                                                \
+    expect_true(c, ctx->ops->op != NULL && ctx->ops->op != empty.op, #op " is missing");
+#include "tl/ops.def"
     tl_device_close(ctx);
     tl_device_close(NULL);
 }

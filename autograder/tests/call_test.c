@@ -1,4 +1,5 @@
 /* call_test.c: the call interface itself: it must notice what it is there to notice. */
+#include "autograder/call/call_arguments.h"
 #include "autograder/call/call_ops.h"
 #include "expect.h"
 
@@ -9,10 +10,10 @@ static const call_target *const cpu = &claim_targets[0];
 /* fill of `filled` elements on an array of 8 that was declared with `role`. */
 static call_report run_fill(tl_real y[8], call_role role, int64_t filled) {
     call_report r;
+    const call_fill_arguments own = {.n = (size_t)filled, .value = 3};
     const call_request q = {.op = CALL_fill,
-                            .integer = &filled,
-                            .integers = 1,
-                            .number = {3},
+                            .arguments = &own,
+                            .argument_bytes = sizeof own,
                             .buffer = {{"y", CALL_REAL, role, 8, y}},
                             .buffers = 1};
     call_run(cpu, &q, &r);
@@ -52,13 +53,12 @@ CLAIM(call, a_changed_input_is_noticed) {
 /* An output that is added to instead of overwritten: the poison turns into an ordinary NaN. */
 CLAIM(call, a_sum_with_poison_is_not_a_result) {
     tl_real y[4], x[4] = {1, 2, 3, 4};
-    const int64_t n = 4;
+    const call_axpy_arguments own = {.n = 4, .alpha = 1};
     call_report r;
     const call_request q = {
         .op = CALL_axpy,
-        .integer = &n,
-        .integers = 1,
-        .number = {1},
+        .arguments = &own,
+        .argument_bytes = sizeof own,
         .buffer = {{"y", CALL_REAL, CALL_OUT, 4, y}, {"x", CALL_REAL, CALL_IN, 4, x}},
         .buffers = 2};
     call_run(cpu, &q, &r);
@@ -69,13 +69,12 @@ CLAIM(call, a_sum_with_poison_is_not_a_result) {
 /* Adding to what lies behind the end leaves a NaN a NaN, but not the same NaN. */
 CLAIM(call, an_addition_behind_the_end_is_noticed) {
     tl_real y[4] = {0}, x[8] = {0};
-    const int64_t n = 8;
+    const call_axpy_arguments own = {.n = 8, .alpha = 1};
     call_report r;
     const call_request q = {
         .op = CALL_axpy,
-        .integer = &n,
-        .integers = 1,
-        .number = {1},
+        .arguments = &own,
+        .argument_bytes = sizeof own,
         .buffer = {{"y", CALL_REAL, CALL_INOUT, 4, y}, {"x", CALL_REAL, CALL_IN, 8, x}},
         .buffers = 2};
     call_run(cpu, &q, &r);

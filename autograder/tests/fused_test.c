@@ -93,7 +93,7 @@ CLAIM(fused, blocks_agree_with_plain_operations_of_the_cpu) {
     static const char *const name[] = {"dw of conv 1", "db of conv 1", "dw of conv 2",
                                        "db of conv 2", "dw of fc 1",   "db of fc 1",
                                        "dw of fc 2",   "db of fc 2"};
-    static const double number[CALL_NUMBERS] = {0.1, 1};
+    static const double number[TRAIN_NUMBERS] = {0.1, 1};
     FOR_TARGETS (t)
         for (int i = 0; i < SHAPES; i++) {
             const shape *s = &shapes[i];

@@ -17,7 +17,7 @@ enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the las
 /* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
 enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
 
-static const double number[CALL_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
+static const double number[TRAIN_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
 
 typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */

@@ -33,7 +33,7 @@ static size_t write_program(const training_plan *p, int64_t *program, uint64_t s
 
 void expect_training(claim *c, const call_target *t, const training_plan *p) {
     int64_t program[128];
-    const double number[CALL_NUMBERS] = {p->lr, 0.5, p->momentum, 0, 0.9, 0.999, 1e-8};
+    const double number[TRAIN_NUMBERS] = {p->lr, 0.5, p->momentum, 0, 0.9, 0.999, 1e-8};
     drawn_classes d = classes_draw(c);
     tl_device_split s = classes_pictures(c, &d, (size_t)p->images + 1);
     size_t size = classes_net_size(&p->net), length = write_program(p, program, draw_bits(c));

@@ -9,7 +9,7 @@
 
 #include "autograder/call/message.h"
 
-/* The integers and frames of a request, kept between calls: a claim makes hundreds. */
+/* The arguments and frames of a request, kept between calls: a claim makes hundreds. */
 static unsigned char *store;
 static size_t store_bytes;
 
@@ -43,14 +43,13 @@ static bool reserve(size_t bytes) {
 
 /* The request as call_execute takes it; the strings lie in *q. */
 static void unpack(call_wire *w, message_request *q) {
-    unsigned char *at = store + q->integers * sizeof(int64_t);
+    unsigned char *at = store + q->argument_bytes;
     *w = (call_wire){.target = {q->device, q->rungs, q->threads, q->column_bytes, q->recorded != 0},
                      .op = (call_op)q->op,
-                     .integer = (const int64_t *)(void *)store,
-                     .integers = q->integers,
+                     .arguments = store,
+                     .argument_bytes = q->argument_bytes,
                      .slots = q->slots,
                      .frames = q->frames};
-    memcpy(w->number, q->number, sizeof w->number);
     for (int i = 0; i < CALL_BUFFERS; i++) w->slot_frame[i] = q->slot_frame[i];
     for (int i = 0; i < q->frames; i++) {
         w->frame_bytes[i] = q->frame_bytes[i];
@@ -60,7 +59,7 @@ static void unpack(call_wire *w, message_request *q) {
 }
 
 static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
-    message_reply reply = {.magic = message_magic,
+    message_reply reply = {.magic = message_magic(),
                            .serial = serial,
                            .status = (int32_t)w->status,
                            .reached = w->reached,
@@ -92,10 +91,10 @@ int worker_serve(void) {
         call_wire w = {.frames = 0};
         call_report report = {.live_blocks = 0};
         /* the rest of another build's request may be shorter: not to be waited for */
-        if (q.magic != message_magic) return WORKER_BAD_REQUEST;
+        if (q.magic != message_magic()) return WORKER_BAD_REQUEST;
         if (!receive(&q.serial, sizeof q - offsetof(message_request, serial))) return 0;
         if (q.frames < 0 || q.frames > CALL_BUFFERS) return WORKER_BAD_REQUEST;
-        size_t bytes = q.integers * sizeof(int64_t) + 1;
+        size_t bytes = q.argument_bytes + 1;
         for (int i = 0; i < q.frames; i++) bytes += q.frame_bytes[i];
         if (!reserve(bytes)) return WORKER_NO_MEMORY;
         if (!receive(store, bytes - 1)) return WORKER_BAD_REQUEST;

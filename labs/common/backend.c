@@ -7,15 +7,24 @@
 #pragma clang diagnostic ignored "-Wc2x-extensions"
 #endif
 
-#define MISSING(name, arguments)                                                                   \
-    static tl_status missing_##name arguments {                                                    \
+#define OP(name, lab, flops, ...)                                                                  \
+    static tl_status missing_##name(tl_ctx *TL_EACH(TL_TYPE, __VA_ARGS__)) {                       \
         return TL_FAIL(TL_ENOTIMPL, "this device has no operation %s", #name);                     \
     }
-TL_BACKEND_OPS(MISSING)
+#include "tl/ops.def"
 
 void tl_backend_fill(tl_backend *ops) {
-#define FILL(name, arguments)                                                                      \
+#define OP(name, ...)                                                                              \
     if (!ops->name) ops->name = missing_##name;
-    TL_BACKEND_OPS(FILL)
-#undef FILL
+#include "tl/ops.def"
 }
+
+/* The rows of ops.def and the contracts in the headers say the same. (A compiler tells of a changed
+ * type; names and sizes are what the claims of the labs go by.) */
+#define CONTRACT(name, lab, flops, ...)                                                            \
+    _Static_assert(__builtin_types_compatible_p(                                                   \
+                       __typeof__(tl_##name), tl_status(tl_ctx * TL_EACH(TL_TYPE, __VA_ARGS__))),  \
+                   #name ": its row in tl/ops.def and its declaration differ");
+#define OP      CONTRACT
+#define OP_CUDA CONTRACT
+#include "tl/ops.def"

@@ -251,9 +251,10 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     ops->between = between;
     ops->mark_free = mark_free;
     ops->hold = hold;
-#define PLAIN(name, arguments) ops->name = tl_##name;
-    TL_BACKEND_OPS(PLAIN)
-    TL_BACKEND_CUDA(PLAIN)
+#define PLAIN(op, ...) ops->op = tl_##op;
+#define OP             PLAIN
+#define OP_CUDA        PLAIN
+#include "tl/ops.def"
 #undef PLAIN
     *memory = tl_alloc_source{raw_get, raw_put, NULL};
     return TL_OK;

@@ -55,14 +55,15 @@ static tl_status cpu_step_set(tl_ctx *ctx, const tl_step *now) {
     return TL_OK;
 }
 
-#define PLAIN(name, arguments) .name = tl_##name,
-
-const tl_backend cpu_plain = {.name = "cpu",
-                              .column_bytes = CPU_COLUMN_BYTES,
-                              .copy_in = cpu_copy,
-                              .copy_out = cpu_copy,
-                              .copy = cpu_copy,
-                              .zero = cpu_zero,
-                              .sync = cpu_sync,
-                              .step_set = cpu_step_set,
-                              TL_BACKEND_OPS(PLAIN)};
+const tl_backend cpu_plain = {
+    .name = "cpu",
+    .column_bytes = CPU_COLUMN_BYTES,
+    .copy_in = cpu_copy,
+    .copy_out = cpu_copy,
+    .copy = cpu_copy,
+    .zero = cpu_zero,
+    .sync = cpu_sync,
+    .step_set = cpu_step_set,
+#define OP(op, ...) .op = tl_##op,
+#include "tl/ops.def"
+};

@@ -10,10 +10,16 @@
 #include "origin.h"
 #include "tl/backend.h"
 
-#define PROFILE_NAME(name, arguments) PROFILE_##name,
 /* zero is memory's affair, and part of a step all the same */
-enum { TL_BACKEND_OPS(PROFILE_NAME) TL_BACKEND_FUSED(PROFILE_NAME) PROFILE_zero, PROFILE_OPS };
-#undef PROFILE_NAME
+enum {
+#define PROFILE_NUMBER(op, ...) PROFILE_##op,
+#define OP                      PROFILE_NUMBER
+#define OP_FUSED                PROFILE_NUMBER
+#include "tl/ops.def"
+#undef PROFILE_NUMBER
+    PROFILE_zero,
+    PROFILE_OPS
+};
 
 typedef struct profile_count {
     uint64_t calls;

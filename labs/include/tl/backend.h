@@ -16,6 +16,7 @@
 #include "tl/layers.h"
 #include "tl/matmul.h"
 #include "tl/metrics.h"
+#include "tl/ops_row.h"
 #include "tl/optim.h"
 #include "tl/reduce.h"
 #include "tl/vector.h"
@@ -23,106 +24,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* name and signature of every operation: X(name, (arguments)). The entry is called `name`, and the
- * function of the plain path tl_<name>. */
-#define TL_BACKEND_OPS(X)                                                                          \
-    /* tl/vector.h */                                                                              \
-    X(vector_add, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                 \
-    /* tl/elementwise.h */                                                                         \
-    X(fill, (tl_ctx *, tl_real *, size_t, tl_real))                                                \
-    X(add, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                        \
-    X(mul, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                        \
-    X(scale, (tl_ctx *, tl_real *, const tl_real *, size_t, tl_real))                              \
-    X(axpy, (tl_ctx *, tl_real *, const tl_real *, size_t, tl_real))                               \
-    X(mul_add, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                    \
-    /* tl/reduce.h */                                                                              \
-    X(sum, (tl_ctx *, tl_real *, const tl_real *, size_t))                                         \
-    X(sum_rows, (tl_ctx *, tl_real *, const tl_real *, int, int))                                  \
-    X(sum_cols, (tl_ctx *, tl_real *, const tl_real *, int, int))                                  \
-    X(max_cols, (tl_ctx *, tl_real *, const tl_real *, int, int))                                  \
-    X(argmax_cols, (tl_ctx *, int32_t *, const tl_real *, int, int))                               \
-    /* tl/matmul.h */                                                                              \
-    X(matmul, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_matmul_geom *))     \
-    X(gemm, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_matmul_geom *))       \
-    X(transpose, (tl_ctx *, tl_real *, const tl_real *, int, int))                                 \
-    /* tl/conv2d.h */                                                                              \
-    X(im2col, (tl_ctx *, tl_real *, const tl_real *, int, const tl_conv2d_geom *))                 \
-    X(col2im, (tl_ctx *, tl_real *, const tl_real *, int, const tl_conv2d_geom *))                 \
-    X(conv2d_fwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_real *,         \
-                   const tl_conv2d_geom *, void *))                                                \
-    X(conv2d_bwd_input,                                                                            \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_conv2d_geom *, void *))     \
-    X(conv2d_bwd_weight,                                                                           \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_conv2d_geom *, void *))     \
-    X(conv2d_bwd_bias, (tl_ctx *, tl_real *, const tl_real *, const tl_conv2d_geom *))             \
-    /* tl/layers.h */                                                                              \
-    X(maxpool2d_fwd, (tl_ctx *, tl_real *, int32_t *, const tl_real *, const tl_pool2d_geom *))    \
-    X(maxpool2d_bwd,                                                                               \
-      (tl_ctx *, tl_real *, const tl_real *, const int32_t *, const tl_pool2d_geom *))             \
-    X(linear_fwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_real *,         \
-                   const tl_linear_geom *))                                                        \
-    X(linear_bwd_input,                                                                            \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_linear_geom *))             \
-    X(linear_bwd_weight,                                                                           \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_linear_geom *))             \
-    X(linear_bwd_bias, (tl_ctx *, tl_real *, const tl_real *, const tl_linear_geom *))             \
-    X(relu_fwd, (tl_ctx *, tl_real *, const tl_real *, size_t))                                    \
-    X(relu_bwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, size_t))                   \
-    X(softmax_xent_fwd,                                                                            \
-      (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, const int32_t *, int, int))     \
-    X(softmax_xent_bwd,                                                                            \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const int32_t *, int, int))          \
-    X(batchnorm_fwd,                                                                               \
-      (tl_ctx *, tl_real *, tl_real *, tl_real *, tl_real *, tl_real *, const tl_real *,           \
-       const tl_real *, const tl_real *, const tl_batchnorm_geom *))                               \
-    X(batchnorm_eval, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_real *,     \
-                       const tl_real *, const tl_real *, const tl_batchnorm_geom *))               \
-    X(batchnorm_bwd,                                                                               \
-      (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, const tl_real *,                \
-       const tl_real *, const tl_real *, const tl_real *, const tl_batchnorm_geom *))              \
-    X(dropout_fwd,                                                                                 \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_step *, const tl_dropout_geom *))            \
-    X(dropout_bwd,                                                                                 \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_step *, const tl_dropout_geom *))            \
-    /* tl/optim.h, tl/data.h, tl/metrics.h */                                                      \
-    X(sgd_step, (tl_ctx *, tl_real *, tl_real *, const tl_real *, size_t, const tl_step *,         \
-                 const tl_sgd_options *))                                                          \
-    X(adam_step, (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, size_t,              \
-                  const tl_step *, const tl_adam_options *))                                       \
-    X(batch_load, (tl_ctx *, tl_real *, int32_t *, const tl_device_split *, const tl_step *,       \
-                   const tl_batch_geom *))                                                         \
-    X(metrics_add,                                                                                 \
-      (tl_ctx *, tl_metric_sums *, const tl_real *, const tl_real *, const int32_t *, int, int))
-
-/* Operations that only the CUDA devices have, NULL on the cpu (tl/vector.h, tl/conv3x3.h). */
-#define TL_BACKEND_CUDA(X)                                                                         \
-    X(vector_reverse, (tl_ctx *, tl_real *, const tl_real *, size_t))                              \
-    X(conv3x3, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_conv3x3_geom *))
-
-/* Operations in fewer kernels, which a device may lack (tl/fused.h): NULL there, never filled. */
-#define TL_BACKEND_FUSED(X)                                                                        \
-    /* y, code (NULL: not wanted), x, w, b */                                                      \
-    X(conv2d_block_fwd, (tl_ctx *, tl_real *, uint8_t *, const tl_real *, const tl_real *,         \
-                         const tl_real *, const tl_conv2d_block *))                                \
-    /* dx (NULL: not wanted), dw, db, dy, code, x, w, geometry, fresh, work */                     \
-    X(conv2d_block_bwd,                                                                            \
-      (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, const uint8_t *,                \
-       const tl_real *, const tl_real *, const tl_conv2d_block *, bool, void *))                   \
-    /* y, x, w, b, geometry, relu, work */                                                         \
-    X(linear_block_fwd, (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_real *,   \
-                         const tl_linear_geom *, bool, void *))                                    \
-    /* dx (NULL: not wanted), dw, db, dy, y (NULL: no relu), x, w, geometry, fresh */              \
-    X(linear_block_bwd,                                                                            \
-      (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, const tl_real *,                \
-       const tl_real *, const tl_real *, const tl_linear_geom *, bool))                            \
-    /* softmax_xent_fwd and metrics_add: loss, row_loss, prob, sums, logits, label, rows, classes  \
-     */                                                                                            \
-    X(xent_head_fwd, (tl_ctx *, tl_real *, tl_real *, tl_real *, tl_metric_sums *,                 \
-                      const tl_real *, const int32_t *, int, int))                                 \
-    /* softmax_xent_bwd that overwrites dlogits: dlogits, dloss, prob, label, rows, classes */     \
-    X(xent_head_bwd,                                                                               \
-      (tl_ctx *, tl_real *, const tl_real *, const tl_real *, const int32_t *, int, int))
 
 typedef struct tl_backend {
     const char *name;    /* "cpu", "cuda", "hostcuda" */
@@ -154,13 +55,16 @@ typedef struct tl_backend {
     void (*mark_free)(tl_ctx *, void *moment); /* NULL is allowed */
     tl_status (*hold)(tl_ctx *, int microseconds);
 
-#define TL_BACKEND_ENTRY(name, arguments) tl_status(*name) arguments;
-    TL_BACKEND_OPS(TL_BACKEND_ENTRY)
-    TL_BACKEND_CUDA(TL_BACKEND_ENTRY)
-    TL_BACKEND_FUSED(TL_BACKEND_ENTRY)
+    /* tl/ops.def: one entry per operation, with the arguments of its contract. The fused ones may
+     * be NULL, and on the cpu those of CUDA alone are. */
+#define TL_ENTRY(name, lab, flops, ...) tl_status (*name)(tl_ctx * TL_EACH(TL_PARAM, __VA_ARGS__));
+#define OP                              TL_ENTRY
+#define OP_CUDA                         TL_ENTRY
+#define OP_FUSED                        TL_ENTRY
+#include "tl/ops.def"
+#undef TL_ENTRY
     /* whether the kernels of conv2d_block_* take this geometry */
     bool (*conv2d_block_fits)(const tl_conv2d_block *);
-#undef TL_BACKEND_ENTRY
 } tl_backend;
 
 /* Sets every operation that is still NULL to one that fails with TL_ENOTIMPL, naming it. */

@@ -1,7 +1,7 @@
 /* tl/fused.h: layers in one kernel each, where a device has such kernels.
  *
- * A block is a convolution or a linear layer with what follows it. The entries of TL_BACKEND_FUSED
- * (tl/backend.h) may be NULL: then labs/common/block.c composes the plain operations on the same
+ * A block is a convolution or a linear layer with what follows it. The entries of OP_FUSED
+ * (tl/ops.def) may be NULL: then labs/common/block.c composes the plain operations on the same
  * device, and the results agree within the bounds of a float sum. As everywhere, fwd overwrites and
  * bwd adds; but `fresh` says that nothing is in dx yet, and spares zeroing it first. */
 #ifndef TL_FUSED_H
@@ -24,6 +24,11 @@ typedef struct tl_conv2d_block {
     tl_conv2d_geom conv;
     bool pool;
 } tl_conv2d_block;
+static inline size_t tl_conv2d_block_y_size(const tl_conv2d_block *g) {
+    int shrink = g->pool ? 2 : 1;
+    return (size_t)g->conv.n * (size_t)g->conv.k * (size_t)(g->conv.p / shrink) *
+           (size_t)(g->conv.q / shrink);
+}
 
 /* One byte per element of y: which pixel of the window won (row*2 + column; 0 without pool), or
  * TL_CODE_OFF where y <= 0, so that no gradient goes back. */

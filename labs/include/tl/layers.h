@@ -59,6 +59,9 @@ typedef struct tl_batchnorm_geom {
     int n, c, hw;
     double eps, momentum;
 } tl_batchnorm_geom;
+static inline size_t tl_batchnorm_size(const tl_batchnorm_geom *g) {
+    return (size_t)g->n * (size_t)g->c * (size_t)g->hw;
+}
 tl_status tl_batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_std,
                            tl_real *running_mean, tl_real *running_var, const tl_real *x,
                            const tl_real *gamma, const tl_real *beta, const tl_batchnorm_geom *g);
