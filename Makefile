@@ -40,10 +40,11 @@ endif
 
 BUILD_OPTIONS := YES REAL SAN DEBUG CHECK ARCH CC CXX CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT \
 	NVCC CUBLAS_HOME CUDA_ARCH
-# What decides the course of a run; the twin follows it too. The rest concerns our trainer alone.
-RUN_OPTIONS := NET DATASET EPOCHS BATCH OPT LR MOMENTUM NESTEROV WD SCHED AUG SEED LIMIT STEPS
-TRAIN_OPTIONS := $(RUN_OPTIONS) DEVICE RESUME CKPT_EVERY THREADS PROFILE OUT RUNGS GRAPH STEP_LOG \
-	PLAN PLAN_ONLY
+# What decides the course of a run; the twin follows it too. The rest concerns our programs alone.
+options_of = $(shell awk -F '[^A-Za-z0-9_]+' '$$1 == "OPTION" && $$7 ~ /$1/ { print $$2 }' \
+	labs/common/program/options.def)
+RUN_OPTIONS := $(call options_of,RUN)
+TRAIN_OPTIONS := $(call options_of,.)
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
 OPTIONS_train := $(TRAIN_OPTIONS) MINE
 OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE MINE
@@ -123,7 +124,8 @@ LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
 # the grader's link has call_remote*.c where this one has call_direct.c
 TEST_SRC := $(filter-out autograder/call/call_remote%,\
 	$(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c))
-HEADERS := $(wildcard labs/include/tl/*.h labs/include/tl/*.def labs/common/*.h labs/common/program/*.h \
+HEADERS := $(wildcard labs/include/tl/*.h labs/include/tl/*.def labs/common/*.h \
+	labs/common/program/*.h labs/common/program/*.def \
 	solution/lab*/*.h kernels/*.h kernels/*/*.h)
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)

@@ -1,4 +1,5 @@
 /* options.c: reading NAME=value words (options.h). */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "options.h"
 
 #include <errno.h>
@@ -17,33 +18,10 @@ typedef struct option {
     double least, most;
 } option;
 
-#define AT(field) offsetof(options, field)
 static const option table[] = {
-    {"NET", TEXT, AT(net), 0, 0},
-    {"DEVICE", TEXT, AT(device), 0, 0},
-    {"DATASET", TEXT, AT(dataset), 0, 0},
-    {"EPOCHS", WHOLE, AT(epochs), 1, 100000},
-    {"BATCH", WHOLE, AT(batch), 1, 65536},
-    {"OPT", TEXT, AT(opt), 0, 0},
-    {"LR", NUMBER, AT(lr), 0, 1e6},
-    {"MOMENTUM", NUMBER, AT(momentum), 0, 1},
-    {"NESTEROV", FLAG, AT(nesterov), 0, 1},
-    {"WD", NUMBER, AT(wd), 0, 1e6},
-    {"SCHED", TEXT, AT(sched), 0, 0},
-    {"AUG", TEXT, AT(aug), 0, 0},
-    {"SEED", SEED, AT(seed), 0, 0},
-    {"LIMIT", WHOLE, AT(limit), 0, 1e9},
-    {"RESUME", TEXT, AT(resume), 0, 0},
-    {"CKPT_EVERY", WHOLE, AT(ckpt_every), 0, 1e9},
-    {"THREADS", WHOLE, AT(threads), 0, 1024},
-    {"OUT", TEXT, AT(out), 0, 0},
-    {"RUNGS", TEXT, AT(rungs), 0, 0},
-    {"STEPS", WHOLE, AT(steps), 0, 1e9},
-    {"STEP_LOG", FLAG, AT(step_log), 0, 1},
-    {"GRAPH", FLAG, AT(graph), 0, 1},
-    {"PROFILE", FLAG, AT(profile), 0, 1},
-    {"PLAN", TEXT, AT(plan), 0, 0},
-    {"PLAN_ONLY", FLAG, AT(plan_only), 0, 1},
+#define OPTION(name, type, field, least, most, who, help)                                          \
+    {#name, type, offsetof(options, field), least, most},
+#include "options.def"
 };
 enum { OPTIONS = sizeof table / sizeof table[0] };
 
@@ -54,6 +32,12 @@ static tl_status unknown_option(const char *word, size_t length) {
         snprintf(known + used, sizeof known - used, "%s%s", i ? " " : "", table[i].name);
     }
     return TL_FAIL(TL_EINVAL, "unknown option %.*s; the options are %s", (int)length, word, known);
+}
+
+static void print_help(void) {
+    printf("%s NAME=value …\n", program_invocation_short_name);
+#define OPTION(name, type, field, least, most, who, help) printf("  %-11s%s\n", #name, help);
+#include "options.def"
 }
 
 /* Stores the value of one option; numbers must be complete and in range. */
@@ -141,6 +125,10 @@ static tl_status choose_augmentation(options *o) {
 }
 
 tl_status options_parse(options *o, int count, char *const word[]) {
+    if (count == 1 && strcmp(word[0], "--help") == 0) {
+        print_help();
+        exit(0);
+    }
     const char *root = getenv("GRADLAB_DATA");
     options given = {.net = "a"};
     TL_TRY(read_words(&given, count, word)); /* first for NET alone, whose defaults come next */
