@@ -92,7 +92,8 @@ class Rival:
         before = torch.cuda.memory_allocated()
         memory = _LAYOUTS[layout]
         self.precision = way.precision
-        self.model = nets.build(net).cuda().to(memory_format=memory)
+        known = programs.nets()[net]
+        self.model = nets.build(known["layers"], known["input"]).cuda().to(memory_format=memory)
         self.x = torch.randn(batch, 3, 32, 32, device="cuda").contiguous(memory_format=memory)
         self.label = torch.randint(10, (batch,), device="cuda")
         self.optimizer = optimizer(net, self.model.parameters(), way.graph)

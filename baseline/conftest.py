@@ -9,6 +9,7 @@ import torch
 
 import data
 import nets
+import programs
 import records
 
 
@@ -58,7 +59,7 @@ def make_plan(folder, root, net, **changes):
         "net": net, "dataset": "mnist" if net == "m" else "cifar10", "data_root": root, "batch": 8,
         "epochs": 2, "opt": "sgd", "lr": 0.05, "momentum": 0.0, "nesterov": 0, "wd": 0.0,
         "sched": "constant", "aug": "none", "pad": 0, "seed": 1, "limit": 20,
-    } | changes  # fmt: skip
+    } | {name: programs.nets()[net][name] for name in ("input", "layers")} | changes  # fmt: skip
     train, _ = data.load(options["dataset"], root, options["limit"])
     options["mean"], options["std"] = data.statistics(train.images)
     count = len(train.labels)
@@ -68,7 +69,7 @@ def make_plan(folder, root, net, **changes):
         json.dump(options, file)
 
     torch.manual_seed(options["seed"])
-    model = nets.build(net)
+    model = nets.build(options["layers"], options["input"])
     weights = {f"w/{n}": p.detach().numpy() for n, p in nets.named_parameters(model)}
     records.write(os.path.join(folder, "init.tl"), weights)
     rng = np.random.default_rng(options["seed"])

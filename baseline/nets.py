@@ -1,8 +1,10 @@
-"""Nets a, b, c and m in PyTorch, module for module as the trainer builds them.
+"""The trainer's nets in PyTorch, module for module, from the layers that a plan carries.
 
 Names follow the trainer: "<index>.<kind>.weight", where index counts all modules of the sequential,
 so "3.conv2d.bias" is the bias of its fourth module. PyTorch's own names ("3.bias") lack the kind.
 """
+
+import math
 
 import torch
 from torch import nn
@@ -32,63 +34,56 @@ class PlannedDropout(nn.Module):
         return x * unpack_bits(keep, x.numel()).view(x.shape) / (1.0 - self.p)
 
 
-def _conv(inputs, outputs, pad=1):
-    return nn.Conv2d(inputs, outputs, 3, padding=pad)
+class Trail:
+    """Modules, and the shape of an image on its way through them."""
+
+    def __init__(self, shape):
+        self.shape = tuple(int(size) for size in shape)  # c, h, w
+        self.modules = []
+
+    def conv(self, out, pad):
+        c, h, w = self.shape
+        out, grown = int(out), 2 * int(pad) - 2
+        self.shape = (out, h + grown, w + grown)
+        return nn.Conv2d(c, out, 3, padding=int(pad))
+
+    def relu(self):
+        return nn.ReLU()
+
+    def pool(self):
+        c, h, w = self.shape
+        self.shape = (c, h // 2, w // 2)
+        return nn.MaxPool2d(2)
+
+    def dropout(self, p):
+        return PlannedDropout(float(p))
+
+    def flatten(self):
+        self.shape = (math.prod(self.shape),)
+        return nn.Flatten()
+
+    def linear(self, out):
+        inputs, self.shape = self.shape[0], (int(out),)
+        return nn.Linear(inputs, int(out))
 
 
-def _linear_stack(*sizes):
-    """Linear layers with a ReLU between them, none after the last."""
-    layers = []
-    for inputs, outputs in zip(sizes, sizes[1:]):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return layers[:-1]
-
-
-def _net_a():
-    return [
-        _conv(3, 8), nn.ReLU(), nn.MaxPool2d(2),
-        _conv(8, 16), nn.ReLU(), nn.MaxPool2d(2),
-        _conv(16, 32), nn.ReLU(),
-        nn.Flatten(), *_linear_stack(2048, 256, 10),
-    ]  # fmt: skip
-
-
-def _net_b():
-    return [
-        _conv(3, 6), nn.ReLU(), nn.MaxPool2d(2),
-        _conv(6, 16), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), *_linear_stack(1024, 120, 84, 10),
-    ]  # fmt: skip
-
-
-def _net_c():
-    layers, inputs = [], 3
-    for width in (64, 128, 256):
-        layers += [_conv(inputs, width), nn.ReLU(), _conv(width, width), nn.ReLU(), nn.MaxPool2d(2)]
-        inputs = width
-    return layers + [nn.Flatten(), *_linear_stack(4096, 256, 10)]
-
-
-def _net_m():
-    return [
-        _conv(1, 32, 0), nn.ReLU(),
-        _conv(32, 64, 0), nn.ReLU(), nn.MaxPool2d(2),
-        PlannedDropout(0.25), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(),
-        PlannedDropout(0.5), nn.Linear(128, 10),
-    ]  # fmt: skip
-
-
-_NETS = {"a": _net_a, "b": _net_b, "c": _net_c, "m": _net_m}
-NAMES = tuple(_NETS)
-
+_WORDS = ("conv", "relu", "pool", "dropout", "flatten", "linear")
 _KINDS = {nn.Conv2d: "conv2d", nn.Linear: "linear"}
 
 
-def build(name):
-    """The net called `name`; its weights are PyTorch's until `load_weights` replaces them."""
-    if name not in _NETS:
-        raise ValueError(f"NET={name}: the twin knows {', '.join(_NETS)}")
-    return nn.Sequential(*_NETS[name]())
+def build(layers, shape):
+    """The net whose layers a plan gives as words ("conv:8:1 relu pool …", tl/nets.h) for images of
+    shape c, h, w; its weights are PyTorch's until `load_weights` replaces them."""
+    trail = Trail(shape)
+    for word in layers.split():
+        kind, *numbers = word.split(":")
+        if kind not in _WORDS:
+            raise ValueError(f"layer '{word}': the twin knows {', '.join(_WORDS)}")
+        try:
+            trail.modules.append(getattr(trail, kind)(*numbers))
+        except (TypeError, ValueError, IndexError):
+            raise ValueError(f"layer '{word}' does not fit {trail.shape}") from None
+    return nn.Sequential(*trail.modules)
 
 
 def named_parameters(net):

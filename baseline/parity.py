@@ -23,7 +23,6 @@ import torch
 import data
 import kinks
 import lines
-import nets
 import plans
 import programs
 import records
@@ -287,10 +286,11 @@ def read_nets(options):
     given = [options.pop(name) for name in ("NETS", "NET") if name in options]
     if len(given) == 2:
         raise lines.UsageError("NET and NETS are both given; one is enough")
-    chosen = given[0].split(",") if given else list(nets.NAMES)
+    known = programs.nets()
+    chosen = given[0].split(",") if given else list(known)
     for net in chosen:
-        if net not in nets.NAMES:
-            raise lines.UsageError(f"NETS={','.join(chosen)}: the nets are {', '.join(nets.NAMES)}")
+        if net not in known:
+            raise lines.UsageError(f"NETS={','.join(chosen)}: the nets are {', '.join(known)}")
     return chosen
 
 

@@ -1,5 +1,7 @@
 """Running our own programs, build/<mode>/train and replay, talking to replay by its pipe."""
 
+import functools
+import json
 import os
 import subprocess
 import tempfile
@@ -39,6 +41,15 @@ def train(mode, options):
         said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
         given = " ".join(arguments(options))
         raise ProgramError(f"train, {mode}, {given}: exit {done.returncode}: {said}")
+
+
+@functools.cache
+def nets(mode="float"):
+    """{name: {"input": [c, h, w], "layers": words}} of the nets that the trainer knows."""
+    done = subprocess.run([path(mode, "train"), "--nets"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ProgramError(f"train --nets: exit {done.returncode}: {done.stderr.strip()}")
+    return {line["net"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
 def train_lines(folder):

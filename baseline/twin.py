@@ -67,7 +67,7 @@ class Twin:
     def reset(self):
         """Back to the plan's initial weights and a fresh optimiser."""
         options = self.plan.options
-        self.net = nets.build(options["net"]).to(self.dtype)
+        self.net = nets.build(options["layers"], options["input"]).to(self.dtype)
         nets.load_weights(self.net, self.plan.init)
         self.net.to(self.device)
         if self.layout == "channels_last":

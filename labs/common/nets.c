@@ -1,6 +1,7 @@
 /* nets.c: the course's nets as tables of layers (tl/nets.h). */
 #include "tl/nets.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "block.h"
@@ -48,12 +49,44 @@ static const tl_net_spec nets[] = {
      .sched = "cosine", .aug = "none", .lr = 2e-3, .momentum = 0, .batch = 64, .epochs = 3},
 };
 /* clang-format on */
-const char tl_net_names[] = "a, b, c, m";
+enum { NETS = sizeof nets / sizeof nets[0] };
+
+const tl_net_spec *tl_net_at(size_t i) { return i < NETS ? &nets[i] : NULL; }
 
 const tl_net_spec *tl_net_find(const char *name) {
-    for (size_t i = 0; i < sizeof nets / sizeof nets[0]; i++)
+    for (size_t i = 0; i < NETS; i++)
         if (strcmp(nets[i].name, name) == 0) return &nets[i];
     return NULL;
+}
+
+/* One layer as a word; tl/nets.h. */
+static int layer_word(const tl_layer *layer, char *text, size_t size) {
+    switch (layer->kind) {
+    case TL_LAYER_CONV:
+        return snprintf(text, size, "conv:%d:%d", layer->out, layer->pad);
+    case TL_LAYER_RELU:
+        return snprintf(text, size, "relu");
+    case TL_LAYER_POOL:
+        return snprintf(text, size, "pool");
+    case TL_LAYER_DROPOUT:
+        return snprintf(text, size, "dropout:%g", layer->p);
+    case TL_LAYER_FLATTEN:
+        return snprintf(text, size, "flatten");
+    case TL_LAYER_LINEAR:
+        return snprintf(text, size, "linear:%d", layer->out);
+    case TL_LAYER_END:
+        break;
+    }
+    return 0;
+}
+
+void tl_net_words(const tl_net_spec *spec, char *text, size_t size) {
+    size_t used = 0;
+    for (const tl_layer *l = spec->layer; l->kind != TL_LAYER_END; l++) {
+        if (l != spec->layer && used + 1 < size) text[used++] = ' ';
+        used += (size_t)layer_word(l, text + used, size - used);
+        if (used >= size) return;
+    }
 }
 
 enum { FILTER = 3, WINDOW = 2 };

@@ -184,6 +184,11 @@ static tl_status write_options(const session *s, const char *folder) {
     TL_TRY(jsonl_open(&j, path, false));
     jsonl_begin(&j);
     jsonl_text(&j, "net", s->r.o.net);
+    const tl_net_spec *net = s->r.o.spec;
+    char words[NET_WORDS];
+    tl_net_words(net, words, sizeof words);
+    jsonl_numbers(&j, "input", (const double[]){net->c, net->h, net->w}, 3);
+    jsonl_text(&j, "layers", words);
     jsonl_text(&j, "dataset", s->r.data->name);
     jsonl_text(&j, "data_root", s->r.o.data_root);
     jsonl_text(&j, "real", TL_REAL_NAME);

@@ -40,6 +40,27 @@ static void print_help(void) {
 #include "options.def"
 }
 
+/* A line of JSON for each net: what other programs know of them. */
+static void print_nets(void) {
+    const tl_net_spec *net;
+    char words[NET_WORDS];
+    for (size_t i = 0; (net = tl_net_at(i)); i++) {
+        tl_net_words(net, words, sizeof words);
+        printf("{\"net\": \"%s\", \"input\": [%d, %d, %d], \"layers\": \"%s\"}\n", net->name,
+               net->c, net->h, net->w, words);
+    }
+}
+
+static tl_status unknown_net(const char *name) {
+    char known[128] = "";
+    const tl_net_spec *net;
+    for (size_t i = 0; (net = tl_net_at(i)); i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", net->name);
+    }
+    return TL_FAIL(TL_EINVAL, "NET=%s: unknown net; use one of %s", name, known);
+}
+
 /* Stores the value of one option; numbers must be complete and in range. */
 static tl_status store(options *o, const option *row, const char *value) {
     void *field = (char *)o + row->offset;
@@ -125,15 +146,16 @@ static tl_status choose_augmentation(options *o) {
 }
 
 tl_status options_parse(options *o, int count, char *const word[]) {
-    if (count == 1 && strcmp(word[0], "--help") == 0) {
-        print_help();
-        exit(0);
-    }
+    bool help = count == 1 && strcmp(word[0], "--help") == 0;
+    bool list = count == 1 && strcmp(word[0], "--nets") == 0;
+    if (help) print_help();
+    if (list) print_nets();
+    if (help || list) exit(fflush(stdout) == 0 ? 0 : 1);
     const char *root = getenv("GRADLAB_DATA");
     options given = {.net = "a"};
     TL_TRY(read_words(&given, count, word)); /* first for NET alone, whose defaults come next */
     const tl_net_spec *spec = tl_net_find(given.net);
-    TL_NEED(spec, TL_EINVAL, "NET=%s: unknown net; use one of %s", given.net, tl_net_names);
+    if (!spec) return unknown_net(given.net);
     *o = (options){.net = spec->name,
                    .device = "auto",
                    .dataset = "auto",

@@ -27,7 +27,7 @@ typedef struct options {
 } options;
 
 /* Reads the words and fills every option, from the net's defaults where none was given. TL_EINVAL
- * names the word and the values it may take; --help alone prints all and exits. The strings of argv
+ * names the word and the values it may take; --help alone prints all and exits, --nets the nets as lines of JSON. The strings of argv
  * must outlive *o. */
 tl_status options_parse(options *o, int count, char *const word[]);
 
@@ -35,7 +35,7 @@ tl_status options_parse(options *o, int count, char *const word[]);
 tl_status options_schedule(const options *o, tl_schedule *schedule, uint64_t steps_per_epoch);
 
 /* Everything that the bits of a run depend on, apart from device and kernels, in one line. */
-enum { OPTIONS_TEXT = 512 };
+enum { OPTIONS_TEXT = 512, NET_WORDS = 512 };
 void options_describe(const options *o, char text[OPTIONS_TEXT], const char *dataset);
 
 #endif

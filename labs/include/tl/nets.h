@@ -37,9 +37,14 @@ typedef struct tl_net_spec {
     int batch, epochs;
 } tl_net_spec;
 
-/* The net called `name`, or NULL; tl_net_names is "a, b, c, m" for messages. */
+/* The net called `name`, or NULL. */
 const tl_net_spec *tl_net_find(const char *name);
-extern const char tl_net_names[];
+/* All of them: the i-th, NULL behind the last. */
+const tl_net_spec *tl_net_at(size_t i);
+
+/* The layers as words: "conv:OUT:PAD relu pool dropout:P flatten linear:OUT …". That is how a plan
+ * carries a net to the PyTorch twin. Cut off at `size` bytes; 512 hold any of the course's nets. */
+void tl_net_words(const tl_net_spec *spec, char *text, size_t size);
 
 /* Builds the net as a sequential module for inputs of the spec's size. */
 tl_status tl_net_build(tl_module **net, tl_ctx *ctx, const tl_net_spec *spec, uint64_t seed);
