@@ -119,19 +119,19 @@ endif
 endif
 
 MAIN_SRC := $(wildcard labs/common/program/main_*.c)
-LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) \
+LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) kernels/rungs_cpu.c \
 	$(filter-out $(MAIN_SRC),$(wildcard labs/common/program/*.c))
 # the grader's link has call_remote*.c where this one has call_direct.c
 TEST_SRC := $(filter-out autograder/call/call_remote%,\
 	$(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c))
 HEADERS := $(wildcard labs/include/tl/*.h labs/include/tl/*.def labs/common/*.h \
 	labs/common/program/*.h labs/common/program/*.def \
-	solution/lab*/*.h kernels/*.h kernels/*/*.h)
+	solution/lab*/*.h kernels/*.h kernels/*.def kernels/*/*.h)
 PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
 PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
-PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c shape.c \
+PLUGIN_C := $(wildcard labs/common/cuda/*.c) kernels/rungs_cuda.c $(addprefix labs/common/,geometry.c shape.c \
 	dropout_threshold.c program/rungs_apply.c)
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.

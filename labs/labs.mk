@@ -171,7 +171,7 @@ WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
 	$(filter-out $(TRAINER_C),$(wildcard labs/common/*.c)) \
 	$(addprefix labs/common/program/,device.c device_cpu.c device_plugin.c rungs_apply.c)
 # Rungs are ours: what stands beside a student's code has none.
-WORKER_PLUGIN_C := $(filter-out %/rungs_cuda.c,$(PLUGIN_C)) autograder/worker/rungs_none.c
+WORKER_PLUGIN_C := $(filter-out kernels/%,$(PLUGIN_C))
 WORKER_PLUGIN_CU := $(wildcard labs/common/cuda/*.cu)
 
 # $(1) mode, $(2) lab, $(3) variant: the folder of its worker

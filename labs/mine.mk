@@ -7,9 +7,8 @@ ifneq ($(MINE),)
 ifneq ($(filter RUNGS,$(GIVEN)),)
 $(error MINE=1: your own files have no quicker kernels beside them: leave out RUNGS)
 endif
-NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% %/rungs_cpu.c
-MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES))) \
-	autograder/worker/rungs_none.c
+NOT_MINE := $(LAB_FILES:%=solution/%) kernels/%
+MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES)))
 MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
 # $(1) mode, $(2) sources; a student's C is compiled apart from what grading makes of it
 mine_object = $(patsubst %.c,build/$1/mine/%.o,$(filter labs/lab%,$2)) \

@@ -3,7 +3,7 @@
  * The plain path lets a block walk over its image; here every thread of enough blocks has one group
  * of four pixels of a row, so that a batch takes one trip to memory for the bytes and one for their
  * values. Each block makes its image's draws again, which is cheaper than a second kernel. */
-#include "kernels/rungs_cuda.h"
+#include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/data.h"
 #include "tl/rng.h"

@@ -2,7 +2,7 @@
 #ifndef CONV2D_BLOCK_H
 #define CONV2D_BLOCK_H
 
-#include "kernels/rungs_cuda.h"
+#include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/fused.h"
 

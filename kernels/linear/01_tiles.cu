@@ -3,7 +3,7 @@
  * At batch 64 a product has too few outputs to fill a GPU. Forward cuts the inner dimension into
  * fixed pieces whose sums are added in order; backward makes dx, dw and db in one launch, whose
  * blocks do not wait for each other, and applies the ReLU's mask while it reads dy. */
-#include "kernels/rungs_cuda.h"
+#include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/fused.h"
 #include "tl/layers.h"

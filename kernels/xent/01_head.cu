@@ -2,7 +2,7 @@
  *
  * One block: a batch has a few hundred rows of ten classes, and a second kernel would take longer
  * to start than this one to run. A thread per row, with the formulas of the plain path. */
-#include "kernels/rungs_cuda.h"
+#include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/layers.h"
 #include "tl/metrics.h"

@@ -15,7 +15,7 @@ typedef struct rung {
 } rung;
 
 /* All rungs of this program or plug-in, in the order in which "all" applies them: later rungs of an
- * operation are quicker. Ends with a device of NULL. */
+ * operation are quicker. Ends with a device of NULL; kernels/rungs_*.c, else empty. */
 extern const rung rung_table[];
 
 /* Overwrites entries of ops, the table of the device it names, as `choice` says: "all", "none", or

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
+__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL}};
+
 /* "conv2d:1, …" of one device, for messages. */
 static void list_rungs(char *text, size_t size, const char *device) {
     size_t used = 0;
