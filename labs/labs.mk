@@ -87,23 +87,19 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
-# What an object is made of; a file that the student has deleted is looked for each time.
-lab_source = $(or $(wildcard $(LABS)/$1),always)
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
 lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
-# $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are shown, and kept for `why`; without
-# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
-# tell, whatever an #include names.
+# $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are kept, for `why` and for said.py;
+# without an object, go on. What submission.py has refused is not shown to a compiler, which would
+# read, and tell, whatever an #include names.
 lab_compile = $(if $(wildcard $(LABS)/$1.refused),{ cat $(LABS)/$1.refused >$@.err; false; },$(if \
-	$(wildcard $(LABS)/$1),( $(lab_limits) $2 ) 2>$@.err,{ echo '$(LABS)/$1: this file is missing \
-	(make restore puts its skeleton back)' >$@.err; false; })) || rm -f $@; [ ! -s $@.err ] || \
-	cat $@.err >&2
+	$(wildcard $(LABS)/$1),( $(lab_limits) $2 ) 2>$@.err,{ : >$@.err; false; })) || rm -f $@
 # (a shell of its own for mkdir costs as much as a tenth of a short file)
 lab_folder = [ -d $(@D) ] || mkdir -p $(@D);
 
 # $(1) mode, $(2) lab2/im2col.c
 define lab_c_object
-$(call lab_place,$(1))/$(2:.c=.o): $(call lab_source,$(2)) build/$(1)/flags
+$(call lab_place,$(1))/$(2:.c=.o): $(LABS)/$(2) build/$(1)/flags
 	$$(call say,CC,$$@)
 	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),$$(CC) $$(call flags,$(1)) \
 	    $$(call lab_optimise,$(1)) $$(lab_lines) -Ilabs/include -MMD -MP -c -o $$@ $$<)
@@ -112,7 +108,7 @@ endef
 
 # The same for hostcuda. gcc reads hostcuda's headers precompiled: half of the time of a short file.
 define lab_hostcuda_object
-$(call lab_place,$(1))/$(2).hostcuda.o: $(call lab_source,$(2)) $$(HOSTCUDA_REWRITE) \
+$(call lab_place,$(1))/$(2).hostcuda.o: $(LABS)/$(2) $$(HOSTCUDA_REWRITE) \
 		$(call lab_headers,$(1))
 	$$(call say,CUCC,$$@)
 	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),{ $$(HOSTCUDA_REWRITE) -Ilabs/include \
@@ -150,7 +146,7 @@ build/$(1)/lab/%.cu.o: %.cu $$(HOSTCUDA_REWRITE) $(call lab_headers,$(1))
 endef
 
 define lab_cuda_object
-$(call lab_place,$(1))/$(2).cuda.o: $(call lab_source,$(2)) build/$(1)/cuda-flags
+$(call lab_place,$(1))/$(2).cuda.o: $(LABS)/$(2) build/$(1)/cuda-flags
 	@mkdir -p $$(@D)
 	$$(call say,NVCC,$$@)
 	$$(Q)$$(call lab_compile,$(2),$$(CUDA_COMPILER) $$(call cuda_flags,$(1)) \
@@ -242,6 +238,8 @@ lab_run_own = $(call lab_own,$(LAB_N),$(notdir $1))
 lab_run_folder = $(call lab_variant,$(call lab_mode_of,$1),$(LAB_N),$(notdir $1))
 LAB_OWN := $(sort $(foreach r,$(LAB_RUNS),$(call lab_run_own,$r)))
 
+# (a file that the student has deleted or renamed is no reason to stop: it is looked for each time)
+$(foreach f,$(LAB_OWN),$(eval $(LABS)/$f: $(if $(wildcard $(LABS)/$f),,always)))
 $(foreach m,$(LAB_HOST_MODES),$(foreach f,$(filter %.c,$(LAB_OWN)),\
     $(eval $(call lab_c_object,$m,$f))))
 $(foreach m,$(LAB_MODES),$(eval $(call lab_hostcuda_headers,$m))$(eval $(call lab_given_cuda,$m))\
@@ -255,6 +253,15 @@ LAB_BUILT := $(foreach r,$(LAB_RUNS),$(addprefix $(call lab_run_folder,$r)/,work
 # `why` of each thing that could not be linked
 LAB_WHYS := $(foreach r,$(LAB_RUNS),$(addprefix $(call lab_run_folder,$r)/,why \
 	$(addprefix why-,$(call lab_devices,$r))))
+
+# What compilers said of each of the student's files, in all builds of it; in float first.
+lab_in_order = $(filter float%,$1) $(filter-out float%,$1)
+LAB_SAID := $(foreach f,$(LAB_OWN),$(addsuffix .err,$(if $(filter %.c,$f),\
+	$(foreach m,$(call lab_in_order,$(LAB_HOST_MODES)),$(call lab_place,$m)/$(f:.c=.o)),\
+	$(foreach m,$(call lab_in_order,$(LAB_MODES)),$(patsubst %,$(call \
+	    lab_place,$m)/$f.%.o,$(call lab_devices,$m))))))
+lab_say_once = if [ -n "$$(cat $(LAB_SAID) 2>/dev/null)" ]; then \
+	$(LAB_PYTHON) autograder/grade/said.py $(LAB_SAID); fi
 
 # ---- the grader ----------------------------------------------------------------------------------
 
@@ -297,6 +304,7 @@ GRADERS := $(LAB_HOST_MODES:%=build/%/lab$(LAB_N)/grader)
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
 	@echo $(@:lab%=%) >build/lab
+	@$(lab_say_once)
 	@why=$$(cat $(LAB_WHYS) 2>/dev/null | sort -u || true); \
 	    if [ -n "$$why" ]; then printf '%s\n' "$$why" >&2; exit 1; fi
 	@echo '$@ is built. Now: make grade'
@@ -306,13 +314,16 @@ $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
 LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) \
 	WORKER='$(call lab_variant,{mode},$(LAB_N),{variant})/worker'
 
-# Where one file cannot be linked, the others are graded one by one: it costs its own points alone.
+# Where one file cannot be built, the others are graded one by one: it costs its own points alone.
+# (two lines: one that names MAKE is run even by make -n)
+lab_not_whole = [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) 2>/dev/null)" ]
 grade: ## grade the lab built last: LAB=N T=task MIN=n TASKWISE=1 SEED=s …
 grade: $(LAB_BUILT) $(GRADERS)
 	$(if $(LAB)$(LAB_ASKED),,@echo 'lab $(LAB_N), the one built last' >&2)
-	@if [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) 2>/dev/null)" ]; then \
-	    echo 'not all files can be linked: each task is graded by itself' >&2; \
-	    exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi; \
+	@if $(lab_not_whole); then \
+	    echo 'not all files can be built: each task is graded by itself' >&2; \
+	    exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi
+	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
 	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
 	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V)
 
@@ -327,6 +338,7 @@ grade-cost: ## the maintainer's: CPU seconds of one submission, step by step: LA
 
 grader-soak: ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
 grader-soak: $(LAB_BUILT) $(GRADERS)
+	@$(lab_say_once)
 	@$(LAB_PYTHON) autograder/grade/soak.py $(LAB_PROGRAMS) $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
 skeletons: ## labs/ from the markers in solution/; never overwrites a file with work in it

@@ -22,6 +22,7 @@ import render
 import runs
 import table
 import text
+from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
@@ -86,15 +87,6 @@ def out_folder(given: dict) -> Path:
     return Path("build/grade", other, f"lab{given['LAB']}")
 
 
-def say(lines: list, stream=None) -> None:
-    """Whatever the terminal's encoding, a character that it lacks is shown as an escape."""
-    stream = stream or sys.stdout
-    data = "\n".join(lines) + "\n"
-    encoding = stream.encoding or "ascii"
-    stream.write(data.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
-
-
 def show(result: dict, changes: list, given: dict, last: str) -> None:
     """Text or JSON on stdout, the other forms where they were asked for."""
     if given["JUNIT"]:
@@ -154,6 +146,7 @@ def grade(given: dict) -> int:
     finally:
         runner.close()
 
+    findings = judge.of_whole_files(lab, places, outcome.records, findings)
     results = judge.judge(lab, places, outcome.records, findings, bool(given["TASKWISE"]))
     graders = {programs.grader_of(p) for p in places}
     asked = " ".join(f"{name}={given[name]}" for name in ("T", "DEVICES") if given[name])

@@ -101,6 +101,9 @@ KINDS = {
     "flood": ("endless output", "The code prints without end."),
     "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
               "the header declares has to be there, if only with TL_NOT_IMPLEMENTED()."),
+    "compile": ("does not compile", "Begin with the first error: what follows it may well come from "
+                "it."),
+    "missing": ("missing", ""),
     "gate": ("not allowed in this task", "The source uses something that the task does not allow; "
              "as long as it is there, this file has no points."),
     "machine": ("not judged", "The machine got in the way; that is not your fault. Run it again."),
@@ -109,6 +112,10 @@ KINDS = {
     "blind": ("not judged", "The claim could not tell right from wrong with this seed: that is a "
               "fault of the grader, not yours."),
 }
+
+# Kinds that concern a whole file, and are said once for it, not for each claim.
+NOT_BUILT = ("compile", "missing", "build")
+OF_A_FILE = ("gate", *NOT_BUILT)
 
 PATTERNS = {
     "everything": "every element is wrong",
