@@ -22,7 +22,12 @@ LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
 # ---- which lab, whose files ----------------------------------------------------------------------
 
 # lab2/im2col.c …: the files that a student writes, as the generator wrote them last
-LAB_FILES := $(patsubst labs/%,%,$(shell awk '{ print $$2 }' autograder/grade/skeletons.sha256))
+LAB_LIST := autograder/grade/skeletons.sha256
+LAB_FILES := $(patsubst labs/%,%,$(if $(wildcard $(LAB_LIST)),$(shell \
+	awk '{ print $$2 }' $(LAB_LIST))))
+ifeq ($(LAB_FILES)$(filter skeletons setup doctor clean help,$(or $(MAKECMDGOALS),help)),)
+$(error $(LAB_LIST) is missing, which says what a student writes: get a clean copy)
+endif
 # (grading needs no more than a bare Python; $(shell) does not see what the Makefile exports)
 LAB_PYTHON := env PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=build/python \
 	$(or $(wildcard $(PYTHON)),python3)

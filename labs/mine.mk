@@ -13,6 +13,11 @@ MINE_GONE := $(if $(filter $(LAB_GOALS) grade,$(MAKECMDGOALS)),,$(firstword \
 ifneq ($(MINE_GONE),)
 $(error MINE=1: $(shell $(LAB_PYTHON) autograder/grade/unlinked.py gone $(MINE_GONE)))
 endif
+MINE_UNLISTED := $(firstword $(filter-out $(LAB_FILES:%=solution/%),\
+	$(wildcard solution/lab*/*.c solution/lab*/*.cu)))
+ifneq ($(MINE_UNLISTED),)
+$(error MINE=1: $(LAB_LIST) lacks the line of $(MINE_UNLISTED:solution/%=labs/%): get a clean copy)
+endif
 NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% %/rungs_cpu.c
 MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES))) \
 	autograder/worker/rungs_none.c

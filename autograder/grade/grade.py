@@ -16,10 +16,12 @@ from pathlib import Path
 import document
 import formats
 import gate
+import given as tree
 import judge
 import machine
 import render
 import runs
+import skeletons
 import table
 import text
 from text import say
@@ -123,6 +125,7 @@ def run(runner: runs.Runner, lab: table.Lab, places: dict, labs: str) -> tuple:
 
 def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
+    tree.check(lab)
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
     programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
     lanes = choose_lanes(given["DEVICES"], programs)
@@ -172,7 +175,7 @@ def grade(given: dict) -> int:
 def main(arguments: list) -> int:
     try:
         return grade(options(arguments))
-    except (Usage, table.TableError, runs.CannotGrade) as error:
+    except (Usage, table.TableError, runs.CannotGrade, skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
