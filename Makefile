@@ -67,6 +67,20 @@ OPTIONS_mutants := LAB T KEEP
 OPTIONS_taskwise := LAB T
 OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
+OPTIONS_submit := LAB OUT
+
+# One word for a shell, whatever is in it.
+quote = '$(subst ','\'',$(1))'
+
+# A goal that does not exist comes first, for its options are none. (What has a slash in it is a
+# file's name.)
+GOALS := $(if $(MAKECMDGOALS),help setup lab1 lab2 lab3 lab4 lab5 $(shell \
+	awk -v names=1 -f tools/help.awk Makefile))
+NO_GOAL := $(firstword $(foreach g,$(MAKECMDGOALS),$(if \
+	$(findstring /,$g),,$(filter-out $(GOALS),$g))))
+ifneq ($(NO_GOAL),)
+$(error $(shell awk -v goals=1 -f tools/nearest.awk $(call quote,$(NO_GOAL)) make $(GOALS)))
+endif
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
 # of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
@@ -81,7 +95,6 @@ $(error REAL=$(REAL): the storage type is float or double)
 endif
 
 # NAME='value' for those of the named options that were typed; the program sees the value unchanged.
-quote = '$(subst ','\'',$(1))'
 given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
 
 # ---- setup: first and alone, then the other goals in a fresh make -------------------------------

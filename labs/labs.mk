@@ -304,7 +304,7 @@ GRADERS := $(LAB_HOST_MODES:%=build/%/lab$(LAB_N)/grader)
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore
+.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
@@ -346,9 +346,12 @@ grader-soak: $(LAB_BUILT) $(GRADERS)
 	@$(lab_say_once)
 	@$(LAB_PYTHON) autograder/grade/soak.py $(LAB_PROGRAMS) $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
-skeletons: ## labs/ from the markers in solution/; never overwrites a file with work in it
+skeletons: ## the maintainer's: labs/ from the markers in solution/; never overwrites a file with work in it
 	@$(LAB_PYTHON) autograder/grade/skeletons.py write
 	@$(LAB_PYTHON) autograder/grade/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore '$(LAB)' '$(T)'
+
+submit: ## pack your files of a lab to hand them in, with a receipt: LAB=N OUT=file.zip
+	@$(LAB_PYTHON) autograder/grade/submit.py $(call given,LAB OUT)
