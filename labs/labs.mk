@@ -346,7 +346,7 @@ grader-soak: $(LAB_BUILT) $(GRADERS)
 	@$(lab_say_once)
 	@$(LAB_PYTHON) autograder/grade/soak.py $(LAB_PROGRAMS) $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
-skeletons: ## the maintainer's: labs/ from the markers in solution/; never overwrites a file with work in it
+skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
 	@$(LAB_PYTHON) autograder/grade/skeletons.py write
 	@$(LAB_PYTHON) autograder/grade/handouts.py write
 

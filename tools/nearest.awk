@@ -1,5 +1,5 @@
-# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one nearest to it; with
-# -v goals=1 a goal of make.
+# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one nearest to it;
+# with -v goals=1 a goal of make.
 
 function min(a, b) { return a < b ? a : b }
 

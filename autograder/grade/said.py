@@ -47,12 +47,13 @@ def once(texts: list) -> list:
 
 
 def main(arguments: list) -> int:
-    paths = [path for path in map(Path, arguments) if path.exists()]
-    texts = [path.read_text(encoding="utf-8", errors="surrogateescape") for path in paths]
+    texts = []
+    for path in map(Path, arguments):
+        if path.exists():
+            texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
+            path.unlink(missing_ok=True)
     if lines := once(texts):
         text.say(text.visible_lines("\n".join(lines), MOST_LINES), sys.stderr)
-    for path in paths:
-        path.unlink()
     return 0
 
 

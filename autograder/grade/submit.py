@@ -56,8 +56,8 @@ def submit(root: Path, lab: str, out: str) -> int:
     untouched = {name for name, data in files.items()
                  if skeletons.digest(data) == known[f"labs/{name}"]}
     if untouched == set(files):
-        raise Refused(f"no file of labs/lab{lab} differs from what was handed out: there is nothing "
-                      "to hand in yet")
+        raise Refused(f"no file of labs/lab{lab} differs from what was handed out: there is "
+                      "nothing to hand in yet")
     data = packed(files)
     path = root / (out or f"build/submit/lab{lab}.zip")
     skeletons.replace(path, data)
