@@ -265,7 +265,7 @@ LAB_SAID := $(foreach f,$(LAB_OWN),$(addsuffix .err,$(if $(filter %.c,$f),\
 	$(foreach m,$(call lab_in_order,$(LAB_HOST_MODES)),$(call lab_place,$m)/$(f:.c=.o)),\
 	$(foreach m,$(call lab_in_order,$(LAB_MODES)),$(patsubst %,$(call \
 	    lab_place,$m)/$f.%.o,$(call lab_devices,$m))))))
-lab_say_once = if [ -n "$$(cat $(LAB_SAID) 2>/dev/null)" ]; then \
+lab_say_once = if [ -n "$$(cat /dev/null $(LAB_SAID) 2>/dev/null)" ]; then \
 	$(LAB_PYTHON) autograder/grade/said.py $(LAB_SAID); fi
 
 # ---- the grader ----------------------------------------------------------------------------------
