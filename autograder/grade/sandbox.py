@@ -72,10 +72,15 @@ def write(script: Path, programs: list) -> str:
     return f"bubblewrap does not work here: {reason}"
 
 
+def lacking() -> str:
+    """Why this machine can build no walls, or an empty string."""
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
+        return write(Path(folder, "sandbox"), [])
+
+
 def main() -> int:
     """For `make doctor`: whether this machine has walls, else why not."""
-    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
-        reason = write(Path(folder, "sandbox"), [])
+    reason = lacking()
     print(reason or "bubblewrap")
     return 1 if reason else 0
 
