@@ -82,6 +82,13 @@ def take(folder: Path, lab: int, to: Path) -> list:
     return said
 
 
+def copy_of(folder: Path) -> Path:
+    """Where its files go, from the root: a name that neither make nor a shell takes for more."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
+    path = str(folder.resolve()).encode("utf-8", "surrogateescape")
+    return Path("build/submissions", f"{name}-{hashlib.sha256(path).hexdigest()[:8]}")
+
+
 def main(arguments: list) -> int:
     try:
         if not arguments[0]:
@@ -89,10 +96,7 @@ def main(arguments: list) -> int:
         if reason := sandbox.lacking():
             raise Refused(f"SUBMISSION= is graded in a sandbox alone, for others wrote it: {reason}")
         folder, lab = Path(arguments[0]), int(arguments[1])
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
-        path = str(folder.resolve()).encode("utf-8", "surrogateescape")
-        key = hashlib.sha256(path).hexdigest()[:8]
-        to = Path("build/submissions", f"{name}-{key}")
+        to = copy_of(folder)
         for line in take(folder, lab, ROOT / to):
             print(text.visible(line), file=sys.stderr)
     except (Refused, OSError) as error:

@@ -7,9 +7,9 @@ import subprocess
 
 import make
 import pytest
-from submission import ROOT
+from submission import ROOT, copy_of
 
-HIT = f"hit-{os.getpid()}"  # what a name would make in the folder where make runs
+HIT = "hit-by-a-name"  # what a name would make in the folder where make runs
 COMMANDS = [f"x$(shell touch {HIT})", f"x${{shell touch {HIT}}}$$(shell touch {HIT})",
             f"x`touch {HIT}`$(touch {HIT});touch {HIT}|touch {HIT}", f"x'; touch {HIT} '",
             f'x" & touch {HIT} "']  # fmt: skip
@@ -61,27 +61,32 @@ def grade(*words: str, path: str, **env: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def taken():
-    """Gives the copies that were made since."""
-    def copies() -> set:
-        return set((ROOT / "build/submissions").glob("*/lab0"))
+    """Says which files were taken from a folder; in the end they go, and what was built of them."""
+    folders = set()
 
-    before = copies()
-    yield lambda: copies() - before
-    for copy in copies() - before:
-        shutil.rmtree(copy.parent)
+    def names(folder) -> set:
+        folders.add(copy_of(folder))
+        return {p.name for p in (ROOT / copy_of(folder) / "lab0").glob("*")}
+
+    yield names
+    for copy in folders:
+        shutil.rmtree(ROOT / copy, ignore_errors=True)
+        for path in [*ROOT.glob(f"build/*/from/{copy}"),
+                     *ROOT.glob(f"build/grade/{str(copy).replace('/', '-')}")]:
+            shutil.rmtree(path)
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
 def test_a_folders_name_is_no_command_even_to_look(tmp_path, name, walls, taken):
     folder = handed_in(tmp_path / name)
     grade("-n", f"SUBMISSION={folder}", path=walls)
-    assert [len(list(copy.iterdir())) for copy in taken()] == [len(list(folder.iterdir()))]
+    assert taken(folder) == {p.name for p in folder.iterdir()}
 
 
 def test_nor_is_it_one_in_the_environment(tmp_path, walls, taken):
     folder = handed_in(tmp_path / "".join(COMMANDS))
     grade("-n", path=walls, SUBMISSION=str(folder))
-    assert len(taken()) == 1
+    assert taken(folder) == {p.name for p in folder.iterdir()}
 
 
 def test_a_submission_is_graded_whatever_its_folder_is_called(tmp_path, walls, taken):
@@ -92,7 +97,7 @@ def test_a_submission_is_graded_whatever_its_folder_is_called(tmp_path, walls, t
     done = grade(f"SUBMISSION={folder}", f"JUNIT={junit}", "JSON=1", path=walls)
     assert done.returncode == 0, done.stderr
     assert '"sandbox": "bwrap"' in done.stdout and '"taskwise": true' in done.stdout
-    assert junit.exists()
+    assert junit.exists() and taken(folder)
 
 
 def test_a_line_break_in_a_name_is_refused(tmp_path, walls, taken):
@@ -100,10 +105,11 @@ def test_a_line_break_in_a_name_is_refused(tmp_path, walls, taken):
     for words in [("-n",), ()]:
         done = grade(f"SUBMISSION={folder}", *words, path=walls)
         assert done.returncode == 2 and "SUBMISSION= holds a line break" in done.stderr
-    assert not taken()
+    assert not taken(folder)
 
 
-@pytest.mark.parametrize("name", ["".join(COMMANDS), "x:y", "x=y", "two words", ""])
+@pytest.mark.parametrize("name", ["".join(COMMANDS), "x:y", "x=y", "two words", ""],
+                         ids=range(5))
 def test_a_folder_of_labs_has_a_plain_name(tmp_path, name, walls):
     """Its name becomes part of rules and commands."""
     handed_in(tmp_path / "lab0")
@@ -121,7 +127,7 @@ def test_without_bubblewrap_nothing_is_graded(tmp_path, no_walls, taken):
     done = grade(f"SUBMISSION={folder}", path=no_walls)
     assert done.returncode == 2
     assert "apt-get install bubblewrap" in done.stderr and "make grade LAB=0" not in done.stdout
-    assert not taken() and "CC " not in done.stdout
+    assert not taken(folder) and "CC " not in done.stdout
 
 
 @pytest.mark.parametrize("option", ["DEVICES=cuda", "DEVICES=cpu,cuda", "SAN=1"])
@@ -129,13 +135,13 @@ def test_what_needs_more_than_a_sandbox_gives_is_refused(tmp_path, walls, taken,
     folder = handed_in(tmp_path / "ada")
     done = grade(f"SUBMISSION={folder}", option, path=walls)
     assert done.returncode == 2 and "no sandbox" in done.stderr
-    assert not taken()
+    assert not taken(folder)
 
 
 def test_an_empty_submission_is_nobodys_grade(tmp_path, walls, taken):
     (tmp_path / "empty").mkdir()
-    for name, words in [(f"{tmp_path}/empty", "no file of lab 0"), ("", "names no folder"),
-                        (f"{tmp_path}/none", "no such folder")]:
+    for name, words in [(tmp_path / "empty", "no file of lab 0"), ("", "names no folder"),
+                        (tmp_path / "none", "no such folder")]:
         done = grade(f"SUBMISSION={name}", path=walls)
         assert done.returncode == 2 and words in done.stderr, done.stderr
-    assert not taken()
+        assert not name or not taken(name)
