@@ -3,7 +3,8 @@
 Inside there are the system's libraries, the worker's own folder, both read-only, and an empty /tmp:
 no repository with its solution, no network, no other process. The grader starts a worker by the
 script that is written here (GRADLAB_SANDBOX). On a GPU its driver needs more than that, and a
-sanitizer looks around: there the worker is a process of its own and no more.
+sanitizer looks around: there the worker is a process of its own and no more. What others wrote is
+judged within walls or not at all (submission.py, grade.py).
 """
 
 import re
