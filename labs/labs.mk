@@ -16,7 +16,9 @@
 # that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
 # reference's C instead.
 
-LABS ?= $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+ifeq ($(origin LABS),undefined)
+LABS := $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+endif
 LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
 
 # ---- which lab, whose files ----------------------------------------------------------------------
