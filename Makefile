@@ -19,6 +19,17 @@ SHELL := /bin/bash
 
 # ---- what may be given on the command line ------------------------------------------------------
 
+# GIVEN: the names typed on this command line. Their values are taken as they are: make expands what
+# was typed, at the latest for a recipe's environment, and a student may call a folder $(shell …).
+GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+$(foreach v,$(GIVEN),$(eval export override $v := $$(value $v)))
+# Within quotes a shell takes everything as it is, but a recipe ends at the end of its line.
+define line_break
+
+
+endef
+$(foreach v,$(GIVEN),$(if $(findstring $(line_break),$(value $v)),$(error $v= holds a line break)))
+
 REAL ?= float
 ARCH ?= native
 PYTHON ?= .venv/bin/python
@@ -83,8 +94,7 @@ $(error $(shell awk -v goals=1 -f tools/nearest.awk $(call quote,$(NO_GOAL)) mak
 endif
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
-# of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
-GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+# of epochs, and its owner would believe the result.
 KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g)))
 UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
 ifneq ($(UNKNOWN),)

@@ -16,7 +16,9 @@
 # that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
 # reference's C instead.
 
-LABS ?= $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+ifeq ($(origin LABS),undefined)
+LABS := $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+endif
 LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
 
 # ---- which lab, whose files ----------------------------------------------------------------------
@@ -47,18 +49,27 @@ endif
 ifeq ($(filter lab$(LAB_N),$(LAB_GOALS)),)
 $(error LAB=$(LAB_N): there is no such lab; it is one of 0 1 2 3 4 5)
 endif
-# SUBMISSION=folder: of whatever lies there, the files of this lab alone, over this clean copy
-ifneq ($(SUBMISSION),)
+# SUBMISSION=folder: of whatever lies there, the files of this lab alone, over this clean copy.
+# submission.py refuses where there is no sandbox: what others wrote runs nowhere else.
+LAB_OFFICIAL := $(if $(filter SUBMISSION,$(GIVEN))$(value SUBMISSION),yes)
+ifneq ($(LAB_OFFICIAL),)
 ifneq ($(filter LABS MINE,$(GIVEN)),)
 $(error SUBMISSION= says whose files are graded: without LABS= and MINE=)
 endif
-LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py $(call quote,$(SUBMISSION)) $(LAB_N))
+ifneq ($(SAN)$(filter cuda,$(subst $(comma), ,$(DEVICES))),)
+$(error SUBMISSION= is graded on cpu and hostcuda: without SAN= and DEVICES=cuda, for which there is \
+no sandbox)
+endif
+override LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py \
+	$(call quote,$(value SUBMISSION)) $(LAB_N))
 ifneq ($(.SHELLSTATUS),0)
 $(error nothing was graded)
 endif
 endif
-ifneq ($(words $(LABS)),1)
-$(error LABS=$(LABS): the path of a folder without spaces)
+# (the path becomes part of rules and commands)
+ifneq ($(words $(value LABS))$(shell printf %s $(call quote,$(value LABS)) | \
+	tr -d 'A-Za-z0-9_./+@\200-\377-'),1)
+$(error LABS=$(value LABS): it takes a plain name of a folder: letters, digits and _ - . / + @)
 endif
 ifeq ($(wildcard $(LABS)/lab$(LAB_N)/.),)
 $(error LABS=$(LABS): there is no folder lab$(LAB_N) in it)
@@ -228,7 +239,7 @@ $(3)/libtl_cuda.so: $(call lab_objects,$(1),.cu,.cu.cuda.o,build/$(1),.cu.o,$(4)
 endef
 
 # With nvcc, cuBLAS and a GPU the real device is graded, too; the checkers are hostcuda's alone.
-LAB_DEVICES := hostcuda $(if $(and $(CUDA),$(wildcard /dev/nvidia0)),cuda)
+LAB_DEVICES := hostcuda $(if $(LAB_OFFICIAL),,$(if $(and $(CUDA),$(wildcard /dev/nvidia0)),cuda))
 lab_devices = $(if $(findstring -check,$1),hostcuda,$(LAB_DEVICES))
 
 # ---- what this make has to build: a run is <mode>/<variant> --------------------------------------
@@ -351,7 +362,7 @@ skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites 
 	@$(LAB_PYTHON) autograder/grade/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
-	@$(LAB_PYTHON) autograder/grade/skeletons.py restore '$(LAB)' '$(T)'
+	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))
 
 submit: ## pack your files of a lab to hand them in, with a receipt: LAB=N OUT=file.zip
 	@$(LAB_PYTHON) autograder/grade/submit.py $(call given,LAB OUT)

@@ -72,7 +72,7 @@ if [ -z "$grading" ]; then
 elif walls=$("$grading" autograder/grade/sandbox.py 2>&1); then
     has walls "$walls"
 else
-    lacks walls "$walls" "make grade SUBMISSION= runs a submission as a process of yours" \
+    lacks walls "$walls" "make grade SUBMISSION= grades nobody else's work" \
         "install bubblewrap, and allow unprivileged user namespaces"
 fi
 

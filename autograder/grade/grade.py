@@ -68,14 +68,22 @@ def wanted(lab: table.Lab, pattern: str) -> list:
     return found
 
 
-def choose_lanes(given: str, programs: runs.Programs) -> list:
-    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU."""
-    if given:
-        lanes = given.split(",")
+def others_wrote(given: dict) -> bool:
+    """A submission is judged in a sandbox or not at all; one's own code needs none."""
+    return given["LABS"].startswith(SUBMISSIONS)
+
+
+def choose_lanes(given: dict, programs: runs.Programs) -> list:
+    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
+    code is one's own."""
+    if asked := given["DEVICES"]:
+        lanes = asked.split(",")
         for lane in lanes:
             if lane not in LANES:
-                raise Usage(f"DEVICES={given}: expected some of {','.join(LANES)}")
+                raise Usage(f"DEVICES={asked}: expected some of {','.join(LANES)}")
         return [lane for lane in LANES if lane in lanes]
+    if others_wrote(given):
+        return [lane for lane in LANES if lane != "cuda"]
     any_worker = programs.worker_of(runs.Place("all", "cuda", table.REALS[0]))
     gpu = machine.has_gpu() and (any_worker.parent / "libtl_cuda.so").exists()
     return [lane for lane in LANES if lane != "cuda" or gpu]
@@ -128,7 +136,7 @@ def grade(given: dict) -> int:
     tree.check(lab)
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
     programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    lanes = choose_lanes(given["DEVICES"], programs)
+    lanes = choose_lanes(given, programs)
     claims = wanted(lab, given["T"])
     places = runs.plan(claims, lanes, bool(given["TASKWISE"]))
     if given["LIST"]:
@@ -142,9 +150,9 @@ def grade(given: dict) -> int:
     runner = runs.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
     try:
         open_because = runner.build_walls(places)
-        if open_because and given["LABS"].startswith(SUBMISSIONS):  # (their own code needs none)
-            say([f"grade: the submission runs as a process without walls: {open_because}"],
-                sys.stderr)
+        if open_because and others_wrote(given):
+            raise runs.CannotGrade("a submission is graded in a sandbox alone, for others wrote "
+                                   f"it: {open_because}")
         outcome, findings = run(runner, lab, places, given["LABS"])
     finally:
         runner.close()
