@@ -151,20 +151,11 @@ void call_run(const call_target *target, const call_request *request, call_repor
 
 const char *call_op_name(call_op op) {
     static const char *const names[CALL_OPS] = {
-#define CALL_OP_NAME(name, arguments) [CALL_##name] = #name,
-        TL_BACKEND_OPS(CALL_OP_NAME)
+#define CALL_OP_NAME(name, arguments) #name,
+        CALL_TABLE_OPS(CALL_OP_NAME) CALL_OTHER_OPS(CALL_OP_NAME)
 #undef CALL_OP_NAME
-            [CALL_tensor_new] = "tensor_new",
-        [CALL_tensor_view] = "tensor_view",
-        [CALL_tensor_offset] = "tensor_offset",
-        [CALL_tensor_same_shape] = "tensor_same_shape",
-        [CALL_tensor_copy] = "tensor_copy",
-        [CALL_init] = "init",
-        [CALL_schedule_lr] = "schedule_lr",
-        [CALL_graph] = "graph",
-        [CALL_train] = "train",
     };
-    return op < CALL_OPS && names[op] ? names[op] : "?";
+    return (unsigned)op < CALL_OPS ? names[op] : NULL;
 }
 
 const char *const call_counter_names[CALL_COUNTERS] = {"launches", "sectors", "bank_conflicts"};
