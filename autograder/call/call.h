@@ -17,21 +17,25 @@
 #include "tl/backend.h"
 #include "tl/status.h"
 
-/* Every entry of the dispatch table, then the functions of students' files that are not in it. */
+/* Every entry of the dispatch table, then the functions of students' files that are not in it; of
+ * these, graph runs a program of autograd instructions (graph.h), and train makes a net with its
+ * data and runs a program of training instructions (train.h). */
+#define CALL_TABLE_OPS(X) TL_BACKEND_OPS(X) TL_BACKEND_CUDA(X) TL_BACKEND_FUSED(X)
+#define CALL_OTHER_OPS(X)                                                                          \
+    X(tensor_new, )                                                                                \
+    X(tensor_view, )                                                                               \
+    X(tensor_offset, )                                                                             \
+    X(tensor_same_shape, )                                                                         \
+    X(tensor_copy, )                                                                               \
+    X(init, )                                                                                      \
+    X(schedule_lr, )                                                                               \
+    X(graph, )                                                                                     \
+    X(train, )
 typedef enum call_op {
 #define CALL_OP_NUMBER(name, arguments) CALL_##name,
-    TL_BACKEND_OPS(CALL_OP_NUMBER) TL_BACKEND_CUDA(CALL_OP_NUMBER) TL_BACKEND_FUSED(CALL_OP_NUMBER)
+    CALL_TABLE_OPS(CALL_OP_NUMBER) CALL_OTHER_OPS(CALL_OP_NUMBER)
 #undef CALL_OP_NUMBER
-        CALL_tensor_new,
-    CALL_tensor_view,
-    CALL_tensor_offset,
-    CALL_tensor_same_shape,
-    CALL_tensor_copy,
-    CALL_init,
-    CALL_schedule_lr,
-    CALL_graph, /* a program of autograd instructions: graph.h */
-    CALL_train, /* a net, its data, and a program of training instructions: train.h */
-    CALL_OPS
+        CALL_OPS
 } call_op;
 
 /* Where to run. column_bytes is what the convolution may use for columns: small values force
@@ -43,6 +47,9 @@ typedef struct call_target {
     /* Where the device can: the operation is recorded as part of a step and then run. What does not
      * belong into a step fails: waiting, copying to the host, allocating. */
     bool recorded;
+    /* hostcuda: after a call that went well the same is done again once for each of its launches,
+     * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
+    bool launches_fail;
 } call_target;
 
 typedef enum call_type { CALL_REAL, CALL_INT32, CALL_BYTES } call_type;
@@ -110,8 +117,12 @@ typedef struct call_report {
 /* Runs one call and judges its manners. The report is complete in every case. */
 void call_run(const call_target *target, const call_request *request, call_report *report);
 
-/* The name of an operation as in tl/backend.h. */
+/* The name of an operation as in tl/backend.h; NULL for a number that is none. */
 const char *call_op_name(call_op op);
+
+/* An operation of the table that came to its end in this process, on a device that counts launches,
+ * and never launched anything: what it returned was not computed there. NULL: none. */
+const char *call_idle_op(void);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says
  * what is known only now: blocks still handed out; in kind and fault, how the process ended. */

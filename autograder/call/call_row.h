@@ -29,7 +29,7 @@ typedef struct call_arguments {
 
 typedef tl_status (*call_run_fn)(tl_ctx *ctx, call_arguments *a);
 
-/* One row per operation; call_rows[op].run is NULL for none, which a test looks for. */
+/* One row per operation (call_test.c). */
 typedef struct call_row {
     const char *name;
     call_run_fn run;

@@ -87,6 +87,8 @@ KINDS = {
     "launches": ("too many launches", "The number of kernel launches grows with the number of "
                  "images. One launch can cover them all: let the image be part of what a thread "
                  "finds out about itself."),
+    "no_launch": ("no kernel launched", "No kernel was launched, or none that could have done "
+                  "the work: a task in CUDA is done by the device, not by the host."),
     "host_copy": ("copies to the host", "Something is copied between host and device in the middle "
                   "of the work: the host waits for the device each time."),
     "synchronise": ("waits for the device", "The host waits for the device in the middle of the "

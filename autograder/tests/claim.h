@@ -51,6 +51,7 @@ typedef struct claim {
     double failed_at, began;   /* when: seconds */
     claim_trait_count trait[CLAIM_TRAITS];
     int64_t counter[CALL_COUNTERS]; /* of the latest call */
+    bool copies;                    /* copies may do all of it: it need not launch anything */
 } claim;
 
 #define CLAIM(suite, test)                                                                         \

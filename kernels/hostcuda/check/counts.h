@@ -1,4 +1,5 @@
-/* counts.h: what the kernels of a program did, for a program: an autograder, a test, a benchmark.
+/* counts.h: what the kernels of a program did, for a program: an autograder, a test, a benchmark;
+ * and what its host code does where a launch fails.
  *
  * The ordinary build counts launches; CHECK=1 also counts memory, once count_memory(true) was
  * called or HOSTCUDA_PROFILE is set. All numbers are exact and repeat; README.md says what each
@@ -13,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 1 };
+enum { HOSTCUDA_COUNTS_ABI = 2 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -31,6 +32,10 @@ typedef struct hostcuda_counts {
                    int room); /* how many there are; fills up to room */
     void (*reset)(void);
     bool (*count_memory)(bool on); /* false: this is not a CHECK=1 build */
+    /* The n-th launch of a kernel from now on fails: it runs nothing, and cudaGetLastError gives
+     * cudaErrorLaunchOutOfResources. 0: none does; a failure that nobody asked for is reported
+     * then, and the error forgotten. */
+    void (*fail_launch)(uint64_t n);
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */

@@ -161,3 +161,36 @@ RIGHT(launches_without_counting) {
     EXPECT(hostcuda_counts_get()->launches() == before + 5);
     cudaFree(x), cudaFree(bins);
 }
+
+// ---- launches that are told to fail ----
+
+RIGHT(launch_told_to_fail) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    int *x = device_count<int>(64), *bins = device_count<int>(8), bin = -1;
+    cudaMemset(bins, 0, 8 * sizeof *bins);
+    uint64_t before = counts->launches();
+    counts->fail_launch(2);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaErrorLaunchOutOfResources);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess);
+    counts->fail_launch(1);
+    counts->fail_launch(0);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
+    EXPECT(counts->launches() == before + 3);
+    EXPECT(cudaMemcpy(&bin, bins, sizeof bin, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(bin == 3 * 8);
+    cudaFree(x), cudaFree(bins);
+}
+WRONG(failed_launch_unasked) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    counts->fail_launch(1);
+    histogram<<<1, 64>>>(bins, x); // wrong failed_launch_unasked: unchecked-error
+    counts->fail_launch(0);
+    EXPECT(cudaGetLastError() == cudaSuccess);
+    cudaFree(x), cudaFree(bins);
+}
