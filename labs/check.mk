@@ -3,7 +3,7 @@
 #
 #   build/check/<compiler>/<mode>/<solution|labs>/lab2/im2col.o; of .cu files im2col.cu.o
 
-ifneq ($(filter labs-check test test-all,$(MAKECMDGOALS)),)
+ifneq ($(filter labs-check test test-all test-without-twin,$(MAKECMDGOALS)),)
 CHECK_CC := $(foreach c,gcc clang,$(if $(shell command -v $c),$c))
 CHECK_CXX := $(if $(filter gcc,$(CHECK_CC)),g++) $(if $(filter clang,$(CHECK_CC)),clang++)
 CHECK_FILES := $(LAB_FILES:%=solution/%) $(LAB_FILES:%=labs/%)

@@ -1,4 +1,6 @@
-"""test_compilers.py: what gcc and clang say of a build, here and with the C library of tomorrow."""
+"""test_compilers.py: what gcc and clang say of a build, here and with the C library of tomorrow.
+
+(On whole other systems it is tried by make test-distros.)"""
 
 import os
 import re
@@ -115,3 +117,14 @@ def test_setup_and_doctor_compile_what_hostcuda_includes(tmp_path, cc):
         done = subprocess.run(["bash", "-c", ". tools/probe.sh; have_cxx"], cwd=ROOT, timeout=60,
                               env=BARE | {"CXX": CXX[cc], "CPLUS_INCLUDE_PATH": library})
         assert done.returncode == found
+
+
+def test_distros_that_cannot_be_made_have_not_passed(tmp_path):
+    """As somebody who is not root, or on a machine without debootstrap: it says so, and fails."""
+    for name in ("bash", "dirname", "id", "git"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    done = subprocess.run([ROOT / "tools/test_distros.sh"], env={"PATH": str(tmp_path)},
+                          text=True, capture_output=True, timeout=60)
+    first, last = done.stdout.splitlines()
+    assert re.match("FAILED distros: .*(sudo make|apt-get install debootstrap)", first)
+    assert (done.returncode, last, done.stderr) == (1, "0 passed, 1 failed", "")
