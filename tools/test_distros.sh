@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_distros.sh: the first hour on bare Debians. Each of them is debootstrap's smallest system with
-# git and make in it, and gets a clone of this commit (what is not committed is not in it). There
+# test_distros.sh: the first hour on bare Debians. Each of them is debootstrap's smallest system
+# with git and make in it, and a clone of this commit (what is not committed is not in it). There
 #     train   README's first command: make setup train (of shapes10, an epoch of 500 images)
 #     labs    each lab's skeletons are built and graded, 0 points, and its solution, all of them
 #     test    README's second command: make setup test
@@ -21,21 +21,25 @@ COMPILERS=${COMPILERS:-gcc clang}
 TREES=${TREES:-build/distros}
 passed=0 failed=0
 
+fail() { # NAME WHY
+    echo "FAILED $1: $2"
+    failed=$((failed + 1))
+}
 finish() {
     echo "$passed passed, $failed failed"
     [ "$failed" = 0 ] && [ "$passed" != 0 ]
     exit
 }
 lacks() {
-    echo "FAILED distros: $1"
-    failed=1
+    fail distros "$1"
     finish
 }
 [ "$(id -u)" = 0 ] || lacks "systems are made as root: sudo make test-distros"
 for tool in debootstrap git unshare pivot_root; do
     command -v $tool >/dev/null || lacks "there is no $tool: apt-get install debootstrap git"
 done
-[ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] || lacks "this is no clone to clone"
+[ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] ||
+    lacks "this is no clone to clone: git has no commit of it"
 mkdir -p "$TREES/log" && TREES=$(cd "$TREES" && pwd) || exit 1
 
 # ---- a bare system -------------------------------------------------------------------------------
@@ -115,21 +119,29 @@ inside() { # SUITE ROOT USER COMMAND
 # ---- steps ---------------------------------------------------------------------------------------
 
 WARNS='(^|: )warning: '
-# step NAME WORDS SUITE ROOT USER COMMAND: passes if the last line has these words (a pattern).
-step() {
-    local name=$1 words=$2 log=$TREES/log/${1// /-}.log start=$SECONDS why=
+# try NAME WORDS SUITE ROOT USER COMMAND: $why is empty if the last line has these words (a
+# pattern) and nothing warned. verdict NAME says so and counts.
+try() {
+    local name=$1 words=$2
+    log=$TREES/log/${1// /-}.log start=$SECONDS why=
     shift 2
     inside "$@" >"$log" 2>&1 || why="exit status $?"
     grep -qE "$WARNS" "$log" && why="$(grep -cE "$WARNS" "$log") warnings"
-    [ -n "$why" ] || tail -1 "$log" | grep -qxE "$words" || why="ends otherwise: $(tail -1 "$log")"
-    if [ -n "$why" ]; then
-        echo "FAILED $name: $why, see $log"
+    [ -n "$why" ] || tail -n 1 "$log" | grep -qxE "$words" ||
+        why="ends otherwise: $(tail -n 1 "$log")"
+}
+verdict() {
+    if [ -z "$why" ]; then
+        echo "passed $1, $((SECONDS - start)) s"
+        passed=$((passed + 1))
+    else
+        fail "$1" "$why, see $log"
         grep -E "^FAILED|$WARNS" "$log" | sort | uniq -c | head -20
-        failed=$((failed + 1))
-        return 1
     fi
-    echo "passed $name, $((SECONDS - start)) s"
-    passed=$((passed + 1))
+}
+step() {
+    try "$@"
+    verdict "$1"
 }
 
 # Skeletons get nothing and the solution everything; lab 0 has steps instead of points.
@@ -146,21 +158,26 @@ lab_steps() { # SUITE ROOT CC
 }
 
 # PyTorch has files for some Pythons alone, so a Debian can be too new for the twin.
-NO_TORCH='^setup: (no torch|pip reaches no package index)'
+tests='[1-9][0-9]* passed, 0 failed'
 test_step() { # SUITE ROOT CC
-    local log=$TREES/log/$1-$3-test.log
-    step "$1 $3 test" '[1-9][0-9]* passed, 0 failed' "$1" "$2" root "make CC=$3 setup test" && return
-    why=$(grep -E "$NO_TORCH" "$log") || return
-    failed=$((failed - 1))
-    echo "  the twin is not tried on $1: $why"
-    step "$1 $3 test without the twin" '[1-9][0-9]* passed, 0 failed' "$1" "$2" root \
-        "sed -i /^torch==/d baseline/requirements.txt &&
-         .venv/bin/python -m pip install -q -r baseline/requirements.txt \
-            -r report/requirements.txt >build/pip.log 2>&1 &&
-         git checkout -q baseline/requirements.txt && make CC=$3 test-without-twin"
+    local name="$1 $3 test" python=.venv/bin/python
+    try "$name" "$tests" "$1" "$2" root "make CC=$3 setup test"
+    if [ -n "$why" ] &&
+        inside "$1" "$2" root "$python -m pip --version && ! $python -c 'import torch'" &>/dev/null
+    then
+        echo "  without PyTorch baseline/ and parity are not tried on $1:" \
+            "$(grep '^setup: ' "$log" | tail -n 1)"
+        name+=" without the twin"
+        try "$name" "$tests" "$1" "$2" root "
+            grep -v ^torch== baseline/requirements.txt >/tmp/packages &&
+            $python -m pip install -q -r /tmp/packages -r report/requirements.txt >/tmp/pip.log &&
+            make CC=$3 test-without-twin"
+    fi
+    verdict "$name"
 }
 
 user_steps() { # SUITE ROOT
+    inside "$1" "$2" root "tools/setup.sh train lab3" &>/dev/null
     step "$1 user train" "$FIRST" "$1" "$2" student "make setup train $SMALL"
     step "$1 user lab 3" "$nothing" "$1" "$2" student "make setup lab3 && make lab3 && make grade"
 }
@@ -170,11 +187,11 @@ FIRST='results  results/local/train-a-cpu-seed1/.*'
 SMALL='DATASET=shapes10 LIMIT=500 EPOCHS=1'
 for suite in $DISTROS; do
     echo "== $suite"
-    bare "$suite" || { step "$suite bare" . "$suite" / root false; continue; }
+    bare "$suite" || { fail "$suite" "see $TREES/log/$suite-debootstrap.log"; continue; }
     for cc in $COMPILERS; do
         root=$TREES/work/$suite-$cc
         mkdir -p "$TREES/work"
-        copy "$suite" "$root" || { echo "FAILED $suite: no copy"; failed=$((failed + 1)); continue; }
+        copy "$suite" "$root" || { fail "$suite $cc" "$root could not be made"; continue; }
         for name in $STEPS; do
             case $name in
             train) step "$suite $cc train" "$FIRST" "$suite" "$root" root \
