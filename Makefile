@@ -68,6 +68,7 @@ OPTIONS_hostcuda-bench := OUT
 OPTIONS_data := DATASET SEED FROM
 OPTIONS_gpu-suite := OUT STAGES
 OPTIONS_fuzz := SECONDS
+OPTIONS_test-distros := DISTROS STEPS COMPILERS TREES
 OPTIONS_cuda-all := CUDA_REALS
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
@@ -187,12 +188,15 @@ tuned = $(or $(if $(filter autograder/tests/%_test.c,$1),-O0),\
 	$(if $(and $(findstring -O3,$2),$(filter autograder/tests/% autograder/call/%,$1)),-O1),\
 	$(if $(and $(findstring -O1,$2),$(filter $(SUITE_RUNS_LONG),$1)),-O2))
 
-# The recipe of an object: $(1) mode, $(2) more flags. (no-maybe-uninitialized: that TL_TRY leaves
-# with every failure is more than gcc knows, so what only success sets seems unset behind it)
+# That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems unset
+# behind it. (clang does not know the warning, and says so of each file.)
+CC_WARNINGS := $(if $(findstring clang,$(CC_NAME)),,-Wno-maybe-uninitialized)
+
+# The recipe of an object: $(1) mode, $(2) more flags.
 define compile
 @mkdir -p $(@D)
 $(call say,CC,$@)
-$(Q)$(CC) $(call flags,$1) -Wno-maybe-uninitialized $(call tuned,$<,$(call flags,$1)) $2 \
+$(Q)$(CC) $(call flags,$1) $(CC_WARNINGS) $(call tuned,$<,$(call flags,$1)) $2 \
     $(call includes,$<) -MMD -MP -c -o $@ $<
 endef
 
@@ -238,7 +242,8 @@ include labs/common/cuda/cuda.mk
 include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
-	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready
+	report-zh report-test test test-all test-without-twin test-distros cuda-all gpu-suite clean \
+	format-check fuzz python-ready
 .SECONDARY:
 always:
 
@@ -322,19 +327,30 @@ SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/tests,build/float$(SUFFIX)/tests \
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
 CHECK_SUITES := build/float-check/tests build/double-check/tests
 
+TEST_NEEDS := $(SUITES) $(CORPUS) \
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check)
+TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
+
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
-		python-ready
-	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals \
-	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
+test: $(TEST_NEEDS) python-ready
+	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
-test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
+# (of test-distros: a Debian may bring a Python for which there is no PyTorch)
+test-without-twin: $(TEST_NEEDS)
+	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest-without-twin)
+
+# Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
+test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check python-ready
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
+	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
+
+test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
+	@tools/test_distros.sh
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)

@@ -22,10 +22,11 @@ links() {
 
 have_compiler() { links '#include <stdio.h>
 int main(void) { return puts("") < 0; }'; }
-# hostcuda compiles .cu files with it; the check needs the standard headers, not only the compiler.
+# hostcuda compiles .cu files with it: every one of them begins with this header, which takes the
+# standard headers of C++, and a C library that has not given its names to something else.
 have_cxx() {
-    printf '#include <tuple>\nint main() { return std::get<0>(std::tuple(0)); }\n' |
-        $CXX -std=c++17 -x c++ -o /dev/null - >/dev/null 2>&1
+    printf '#include <hostcuda/hostcuda.h>\nint main() { return 0; }\n' |
+        $CXX -std=c++17 -Ikernels/hostcuda/include -x c++ -o /dev/null - >/dev/null 2>&1
 }
 have_openmp() { links '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }

@@ -31,19 +31,21 @@ HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # (two fields that gcc stores as one vector would be read back one by one at the next barrier)
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -g1 $(HOSTCUDA_LINK_SAFE) \
 	$(HOSTCUDA_WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
-# A host compiler knows no `#pragma unroll`; gcc cannot see that a load and its use a loop later
-# stand under equal conditions, which is how kernels hide the latency of memory.
-# A static member that is only declared has no section yet. clang lacks some of these warnings.
-HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-warning-option -Wno-unknown-pragmas \
-	-Wno-sign-compare -Wno-maybe-uninitialized -Wno-ignored-attributes
+# A host compiler knows no `#pragma unroll`. A static member that is only declared has no section
+# yet.
+HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-pragmas -Wno-sign-compare \
+	-Wno-ignored-attributes
 HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 	-fstack-clash-protection $(HOSTCUDA_LINK_SAFE) \
 	$(HOSTCUDA_CU_WARNINGS) -I$(HOSTCUDA)/include
 # clang++ takes it that no argument is undefined, and drops the `if` of
 #     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
-# so there every local variable begins with a value. $(1): a C++ compiler by any name
-hostcuda_defined = $(if $(findstring clang,$(1)),\
-	-ftrivial-auto-var-init=pattern -Wno-sometimes-uninitialized)
+# so there every local variable begins with a value. gcc cannot see that a load and its use a loop
+# later stand under equal conditions, which is how kernels hide the latency of memory. Each compiler
+# is told its own warnings alone: it complains of those that it does not know.
+# $(1): a C++ compiler by any name
+hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern \
+	-Wno-sometimes-uninitialized,-Wno-maybe-uninitialized)
 # ASan + UBSan; the runtime tells them of its fibers.
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer

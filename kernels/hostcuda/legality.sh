@@ -26,7 +26,7 @@ done
 nvcc=${NVCC:-nvcc} clang=${CLANGXX:-}
 usual=/usr/local/cuda/bin/nvcc
 command -v "$nvcc" >/dev/null || { [ -x $usual ] && nvcc=$usual; }
-for name in clang++ clang++-{20..14}; do
+for name in clang++ clang++-{24..14}; do
     [ -z "$clang" ] && command -v "$name" >/dev/null && clang=$name
 done
 case ${HOSTCUDA_LEGALITY:-} in
