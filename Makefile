@@ -124,6 +124,19 @@ $(wordlist 2,$(words $(AFTER_SETUP)),$(AFTER_SETUP)): $(firstword $(AFTER_SETUP)
 endif
 else
 
+# What these goals need and this machine lacks, in one line, before a tool says it in its own words.
+ifneq ($(MAKECMDGOALS),)
+LACKING := $(shell PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
+	NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
+	FROM=$(call quote,$(FROM)) DRAFT=$(call quote,$(DRAFT)) DATASET=$(call quote,$(DATASET)) \
+	ALONE=$(call quote,$(SAN)$(CHECK)) \
+	SETUP=$(call quote,$(call given,CC CXX PYTHON NVCC CUBLAS_HOME)) \
+	tools/needs.sh $(MAKECMDGOALS))
+ifneq ($(LACKING),)
+$(error $(LACKING))
+endif
+endif
+
 # ---- sources and modes --------------------------------------------------------------------------
 
 ifneq ($(CHECK),)
@@ -243,7 +256,7 @@ include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
 	report-zh report-test test test-all test-without-twin test-distros cuda-all gpu-suite clean \
-	format-check fuzz python-ready
+	format-check fuzz
 .SECONDARY:
 always:
 
@@ -256,9 +269,11 @@ help:
 ##@ first
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
+# (141: who reads no further, as `| head`, has seen enough)
 doctor: ## what was found, what is missing, what that costs, and the command that mends it
 	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
-	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
+	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh || \
+	    [ $$? = 141 ]
 
 include labs/labs.mk
 include labs/mine.mk
@@ -291,27 +306,26 @@ endif
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
 baseline: ## train the PyTorch twin with the options of `make train`
-baseline: build/$(MODE)/$(MINE_DIR)train python-ready
+baseline: build/$(MODE)/$(MINE_DIR)train
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
 	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)) $(RUNGS_OF_MINE); \
 	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
 	    $(call given,$(filter-out MINE,$(OPTIONS_baseline))) $(OUT_OF_MINE)
 
-parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
+parity: $(BOTH_PROGRAMS) ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
 
 # (of MINE=1 the programs learn by their environment, as everything typed here)
 bench-step: ## time training steps, ours and PyTorch's alternating: NET=… MINE=1
-bench-step: build/float/$(MINE_DIR)train python-ready
+bench-step: build/float/$(MINE_DIR)train
 	@$(PYTHON) baseline/bench_step.py $(call given,$(filter-out MINE,$(OPTIONS_bench-step)))
 
 bench-ops: ## time convolution and linear layers, likewise
-bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
+bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
 # The report's programs; without FROM= what is missing is measured first.
 report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
-report report-zh: $(if $(FROM),,python-ready)
 	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
@@ -334,7 +348,7 @@ TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(TEST_NEEDS) python-ready
+test: $(TEST_NEEDS)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 # (of test-distros: a Debian may bring a Python for which there is no PyTorch)
@@ -344,7 +358,7 @@ test-without-twin: $(TEST_NEEDS)
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check python-ready
+		labs-check
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
@@ -355,8 +369,6 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
 format-check: ## every C file is as clang-format would write it
-	@command -v clang-format >/dev/null || \
-	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
 include kernels/hostcuda/goals.mk
@@ -375,10 +387,5 @@ fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60
 
 clean: ## remove build/
 	rm -rf build
-
-python-ready:
-	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
-	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist:" \
-	        "run 'make setup test'" >&2; exit 1; }
 
 endif

@@ -33,7 +33,7 @@ DEVICE_SUITES = ("lab", "fused")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
-                  "report": os.cpu_count()}
+                  "report": os.cpu_count(), "tools/tests": 2 * os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 DISTROS_LIMIT_S = 12 * 3600
 PARITY_SHORT = ["STEPS=5", "BATCH=16", "LIMIT=640"]
