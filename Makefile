@@ -191,8 +191,8 @@ Q := $(if $(V),,@)
 # (JSON=1: stdout holds the result alone)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
-# Writes stdin to $(1), but leaves an equal file (and its time) alone.
-replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
+# Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at once.)
+replace = part=$(1).$$$$; cat >$$part; if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # To optimise suites, and the door that they call through, takes longer than they run. What they run
 # longest is the oracle and the drawing of shapes10: those are quick under sanitizers, too.

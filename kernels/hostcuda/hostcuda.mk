@@ -69,7 +69,7 @@ HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_
 hostcuda_q := $(if $(V),,@)
 hostcuda_say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
-hostcuda_replace = cat >$(1).part; cmp -s $(1).part $(1) && rm $(1).part || mv $(1).part $(1)
+hostcuda_replace = part=$(1).$$$$; cat >$$part; cmp -s $$part $(1) && rm $$part || mv $$part $(1)
 
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)
