@@ -100,6 +100,19 @@ $(wordlist 2,$(words $(AFTER_SETUP)),$(AFTER_SETUP)): $(firstword $(AFTER_SETUP)
 endif
 else
 
+# What these goals need and this machine lacks, in one line, before a tool says it in its own words.
+ifneq ($(MAKECMDGOALS),)
+LACKING := $(shell PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
+	NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
+	FROM=$(call quote,$(FROM)) DRAFT=$(call quote,$(DRAFT)) DATASET=$(call quote,$(DATASET)) \
+	GRADLAB_DATA=$(call quote,$(GRADLAB_DATA)) ALONE=$(call quote,$(SAN)$(CHECK)) \
+	SETUP=$(call quote,$(call given,CC CXX PYTHON NVCC CUBLAS_HOME)) \
+	tools/needs.sh $(MAKECMDGOALS))
+ifneq ($(LACKING),)
+$(error $(LACKING))
+endif
+endif
+
 # ---- sources and modes --------------------------------------------------------------------------
 
 ifneq ($(CHECK),)
@@ -215,7 +228,7 @@ include labs/common/cuda/cuda.mk
 include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
-	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready
+	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz
 .SECONDARY:
 always:
 
@@ -228,9 +241,11 @@ help:
 ##@ first
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
+# (141: who reads no further, as `| head`, has seen enough)
 doctor: ## what was found, what is missing, what that costs, and the command that mends it
 	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
-	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
+	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh || \
+	    [ $$? = 141 ]
 
 include labs/labs.mk
 include labs/mine.mk
@@ -263,27 +278,26 @@ endif
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
 baseline: ## train the PyTorch twin with the options of `make train`
-baseline: build/$(MODE)/$(MINE_DIR)train python-ready
+baseline: build/$(MODE)/$(MINE_DIR)train
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
 	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)) $(RUNGS_OF_MINE); \
 	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
 	    $(call given,$(filter-out MINE,$(OPTIONS_baseline))) $(OUT_OF_MINE)
 
-parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
+parity: $(BOTH_PROGRAMS) ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
 
 # (of MINE=1 the programs learn by their environment, as everything typed here)
 bench-step: ## time training steps, ours and PyTorch's alternating: NET=… MINE=1
-bench-step: build/float/$(MINE_DIR)train python-ready
+bench-step: build/float/$(MINE_DIR)train
 	@$(PYTHON) baseline/bench_step.py $(call given,$(filter-out MINE,$(OPTIONS_bench-step)))
 
 bench-ops: ## time convolution and linear layers, likewise
-bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
+bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
 # The report's programs; without FROM= what is missing is measured first.
 report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
-report report-zh: $(if $(FROM),,python-ready)
 	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
 	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
@@ -302,22 +316,19 @@ CHECK_SUITES := build/float-check/tests build/double-check/tests
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
-		python-ready
+test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check)
 	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals \
 	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check python-ready
+		labs-check
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
 format-check: ## every C file is as clang-format would write it
-	@command -v clang-format >/dev/null || \
-	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
 	@clang-format --dry-run -Werror $(sort $(C_FILES))
 
 include kernels/hostcuda/goals.mk
@@ -336,10 +347,5 @@ fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60
 
 clean: ## remove build/
 	rm -rf build
-
-python-ready:
-	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
-	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist:" \
-	        "run 'make setup test'" >&2; exit 1; }
 
 endif

@@ -2,6 +2,7 @@
 
 import fnmatch
 import os
+import re
 from pathlib import Path
 
 
@@ -9,14 +10,14 @@ def links(folder: Path, *lacking: str) -> Path:
     """A folder with a link to every program of this machine's PATH but those that are lacking, by
     name or pattern; the only folder of another machine's PATH."""
     folder.mkdir(parents=True)
-    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
-        for program in place.iterdir() if place.is_dir() else ():
-            link = folder / program.name
+    without, taken = re.compile("|".join(map(fnmatch.translate, lacking)) or "(?!)"), set()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in os.scandir(place) if os.path.isdir(place) else ():
             # (a compiler cache would look for the compiler behind itself)
-            if (link.is_symlink() or program.resolve().name == "ccache"
-                    or any(fnmatch.fnmatchcase(program.name, name) for name in lacking)):
-                continue
-            link.symlink_to(program)
+            cache = program.is_symlink() and os.readlink(program.path).endswith("ccache")
+            if program.name not in taken and not cache and not without.match(program.name):
+                os.symlink(program.path, folder / program.name)
+                taken.add(program.name)
     return folder
 
 
