@@ -129,7 +129,7 @@ ifneq ($(MAKECMDGOALS),)
 LACKING := $(shell PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
 	NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
 	FROM=$(call quote,$(FROM)) DRAFT=$(call quote,$(DRAFT)) DATASET=$(call quote,$(DATASET)) \
-	ALONE=$(call quote,$(SAN)$(CHECK)) \
+	GRADLAB_DATA=$(call quote,$(GRADLAB_DATA)) ALONE=$(call quote,$(SAN)$(CHECK)) \
 	SETUP=$(call quote,$(call given,CC CXX PYTHON NVCC CUBLAS_HOME)) \
 	tools/needs.sh $(MAKECMDGOALS))
 ifneq ($(LACKING),)

@@ -120,8 +120,9 @@ have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 
 
 # ---- what goals need -----------------------------------------------------------------------------
 
-# needs_of GOAL: what it cannot do without, each a have_ function above. FROM, DRAFT and DATASET are
-# the options of that name; with ALONE, that is SAN=1 or CHECK=1, the C suites run alone.
+# needs_of GOAL: what it cannot do without, each a have_ function above. FROM, DRAFT, DATASET and
+# GRADLAB_DATA are the options of that name; with ALONE, that is SAN=1 or CHECK=1, the C suites run
+# alone.
 needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
@@ -132,8 +133,11 @@ needs_of() {
         ;;
     restore | skeletons) echo grading ;;
     data)
-        if [ "${DATASET:-}" = shapes10 ]; then echo $build; fi
-        if [ -z "${FROM:-}" ] && [ "${DATASET:-}" != shapes10 ]; then echo curl; fi
+        if [ "${DATASET:-}" = shapes10 ]; then
+            echo $build
+        elif [ -z "${FROM:-}" ] && [ ! -d "${GRADLAB_DATA:-data}/${DATASET:-cifar10}" ]; then
+            echo curl
+        fi
         ;;
     baseline | parity | bench-step | bench-ops) echo $build packages ;;
     report | report-zh)

@@ -23,11 +23,13 @@ TOOLS = ("python*", "pypy*", "nm", "objdump", "objcopy", "addr2line", "curl", "l
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """This checkout without anything built, nor .venv."""
+    """This checkout without anything built, without .venv and data sets."""
     folder = tmp_path_factory.mktemp("tree")
     for path in ROOT.iterdir():
-        if path.name not in ("build", ".venv", ".git"):
+        if path.name not in ("build", ".venv", ".git", "data"):
             (folder / path.name).symlink_to(path)
+    (folder / "data").mkdir()
+    (folder / "data/fetch.sh").symlink_to(ROOT / "data/fetch.sh")
     return folder
 
 
@@ -35,6 +37,7 @@ def tree(tmp_path_factory):
 def machine(tmp_path, monkeypatch):
     """Makes this a machine without some programs, and says where its own lie."""
     def make_it(*lacking: str):
+        monkeypatch.delenv("GRADLAB_DATA", raising=False)
         path = machines.links(tmp_path / "bin", *lacking)
         monkeypatch.setenv("PATH", str(path))
         if "nvcc" in lacking:
