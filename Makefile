@@ -201,8 +201,8 @@ tuned = $(or $(if $(filter autograder/tests/%_test.c,$1),-O0),\
 	$(if $(and $(findstring -O3,$2),$(filter autograder/tests/% autograder/call/%,$1)),-O1),\
 	$(if $(and $(findstring -O1,$2),$(filter $(SUITE_RUNS_LONG),$1)),-O2))
 
-# That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems unset
-# behind it. (clang does not know the warning, and says so of each file.)
+# That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems
+# unset behind it. (clang does not know the warning, and says so of each file.)
 CC_WARNINGS := $(if $(findstring clang,$(CC_NAME)),,-Wno-maybe-uninitialized)
 
 # The recipe of an object: $(1) mode, $(2) more flags.

@@ -23,7 +23,8 @@ ANNOUNCED = re.compile(r"  (CC|CUCC|LINK) +\S+")  # what make says of each step
 NEWER_MATH_H = """#include_next <math.h>
 #if defined __cplusplus && !defined NEWER_MATH_H
 #define NEWER_MATH_H
-#define NEWER(name) extern "C" double name(double) noexcept(true), __##name(double) noexcept(true);\\
+#define NEWER(name) \\
+    extern "C" double name(double) noexcept(true), __##name(double) noexcept(true); \\
     extern "C" float name##f(float) noexcept(true), __##name##f(float) noexcept(true); \\
     extern "C" long double name##l(long double) noexcept(true);
 NEWER(acospi) NEWER(asinpi) NEWER(atanpi) NEWER(cospi) NEWER(sinpi) NEWER(tanpi) NEWER(rsqrt)
