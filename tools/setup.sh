@@ -16,7 +16,7 @@ die() {
 # ---- what is missing ----------------------------------------------------------------------------
 
 # Which goals need more than compiler and OpenBLAS.
-need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
+need_format= need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
 for goal in ${goals:-train}; do
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
@@ -29,6 +29,7 @@ for goal in ${goals:-train}; do
     lab[0-5] | grade | grader-soak | mutants | restore | skeletons | labs-check)
         need_labs=1 need_tests=1 ;;
     fuzz) need_fuzzer=1 ;;
+    format-check) command -v clang-format >/dev/null || need_format=1 ;;
     data) need_curl=1 ;;
     baseline | parity | bench-step | bench-ops) need_python=1 ;;
     report | report-test) need_python=1 need_report=1 ;;
@@ -87,6 +88,7 @@ if [ -n "$need_labs" ]; then
     have_grading_python || missing python3 "Python 3.11 or newer"
     have_cuda_syntax || missing clang "nvcc or clang++, to say what is not legal CUDA"
 fi
+if [ -n "$need_format" ]; then missing clang-format clang-format; fi
 if [ -n "$need_curl" ] && ! command -v curl >/dev/null; then missing curl curl; fi
 
 if [ -n "$need_report" ] && ! have_latex; then
