@@ -76,6 +76,12 @@ UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
 ifneq ($(UNKNOWN),)
 $(error $(shell awk -f tools/nearest.awk '$(UNKNOWN)' 'make $(MAKECMDGOALS)' $(KNOWN)))
 endif
+ifneq ($(and $(filter report report-zh,$(MAKECMDGOALS)),$(FROM)$(filter 1,$(DRAFT))),)
+ifneq ($(filter FULL AGAIN DATASET,$(GIVEN)),)
+$(error FROM= and DRAFT=1 take the results that are there, and measure nothing: leave out \
+	$(filter FULL AGAIN DATASET,$(GIVEN)))
+endif
+endif
 ifeq ($(filter $(REAL),float double),)
 $(error REAL=$(REAL): the storage type is float or double)
 endif
@@ -134,6 +140,7 @@ PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.
 PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h)
+SOURCES := $(sort $(LIB_SRC) $(MAIN_SRC) $(HEADERS) $(PLUGIN_SRC))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
@@ -191,9 +198,9 @@ build/$(1)/objects: always
 	@mkdir -p $$(@D)
 	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) $$(PLUGIN_CU) $$(PLUGIN_C) | { $$(call replace,$$@); }
 
-build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC) always
-	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC)) | { $$(call replace,$$@); }
+build/$(1)/build_info.c: build/$(1)/flags $$(SOURCES) always
+	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< $$(SOURCES) \
+	    | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
 		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
@@ -215,7 +222,8 @@ include labs/common/cuda/cuda.mk
 include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
-	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready
+	report-zh report-test test test-all cuda-all gpu-suite clean format-check fuzz python-ready \
+	plotting-ready
 .SECONDARY:
 always:
 
@@ -281,11 +289,14 @@ bench-ops: ## time convolution and linear layers, likewise
 bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
-# The report's programs; without FROM= what is missing is measured first.
-report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
-report report-zh: $(if $(FROM),,python-ready)
-	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
-	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
+# What is missing is measured first. FROM= and DRAFT=1 take what is there: that needs no programs,
+# and no torch.
+MEASURED := $(if $(FROM)$(filter 1,$(DRAFT)),,$(addprefix build/float/$(MINE_DIR),train predict \
+	bench_ops) python-ready)
+report report-zh: plotting-ready $(MEASURED)
+	@$(if $(MEASURED),$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
+	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh) \
+	    CODE=$$(tools/build_info.sh code $(if $(MINE),$(MINE_SOURCES),$(SOURCES)))
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
@@ -339,5 +350,9 @@ python-ready:
 	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
 	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist:" \
 	        "run 'make setup test'" >&2; exit 1; }
+
+plotting-ready:
+	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_plotting "$$PYTHON" || \
+	    { echo "$$PYTHON lacks matplotlib or jinja2: run 'make setup report'" >&2; exit 1; }
 
 endif
