@@ -79,7 +79,7 @@ def test_a_timed_program_lets_cudnn_search_in_float32(started, tmp_path, program
 
 
 def test_no_program_with_a_clock_is_left_out():
-    """By what a clock of PyTorch's steps is: time.perf_counter, an event, or train_epoch's seconds."""
+    """A clock of PyTorch's steps is time.perf_counter, an event, or the seconds of train_epoch."""
     clocks = ("perf_counter", "enable_timing", "train_epoch(0")
     for path in Path(lines.HERE).glob("*.py"):
         text = path.read_text(encoding="utf-8")
