@@ -101,6 +101,12 @@ UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
 ifneq ($(UNKNOWN),)
 $(error $(shell awk -f tools/nearest.awk '$(UNKNOWN)' 'make $(MAKECMDGOALS)' $(KNOWN)))
 endif
+ifneq ($(and $(filter report report-zh,$(MAKECMDGOALS)),$(FROM)$(filter 1,$(DRAFT))),)
+ifneq ($(filter FULL AGAIN DATASET,$(GIVEN)),)
+$(error FROM= and DRAFT=1 take the results that are there, and measure nothing: leave out \
+	$(filter FULL AGAIN DATASET,$(GIVEN)))
+endif
+endif
 ifeq ($(filter $(REAL),float double),)
 $(error REAL=$(REAL): the storage type is float or double)
 endif
@@ -171,6 +177,7 @@ PLUGIN_C := $(wildcard labs/common/cuda/*.c) $(addprefix labs/common/,geometry.c
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.
 PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h)
+SOURCES := $(sort $(LIB_SRC) $(MAIN_SRC) $(HEADERS) $(PLUGIN_SRC))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
@@ -231,9 +238,9 @@ build/$(1)/objects: always
 	@mkdir -p $$(@D)
 	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) $$(PLUGIN_CU) $$(PLUGIN_C) | { $$(call replace,$$@); }
 
-build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC) always
-	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC)) | { $$(call replace,$$@); }
+build/$(1)/build_info.c: build/$(1)/flags $$(SOURCES) always
+	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< $$(SOURCES) \
+	    | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
 		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
@@ -324,10 +331,14 @@ bench-ops: ## time convolution and linear layers, likewise
 bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
-# The report's programs; without FROM= what is missing is measured first.
-report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
-	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
-	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
+# What is missing is measured first. FROM= and DRAFT=1 take what is there: that needs no programs,
+# and no torch.
+MEASURED := $(if $(FROM)$(filter 1,$(DRAFT)),,$(addprefix build/float/$(MINE_DIR),train predict \
+	bench_ops))
+report report-zh: $(MEASURED)
+	@$(if $(MEASURED),$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
+	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh) \
+	    CODE=$$(tools/build_info.sh code $(if $(MINE),$(MINE_SOURCES),$(SOURCES)))
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
@@ -368,8 +379,8 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
-format-check: ## every C file is as clang-format would write it
-	@clang-format --dry-run -Werror $(sort $(C_FILES))
+format-check: ## every C file is as clang-format 14 would write it
+	@tools/format_check.sh $(sort $(C_FILES))
 
 include kernels/hostcuda/goals.mk
 

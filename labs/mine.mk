@@ -22,6 +22,7 @@ NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% %/rungs_cpu.c
 MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES))) \
 	autograder/worker/rungs_none.c
 MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
+MINE_SOURCES := $(sort $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) $(WORKER_PLUGIN_C))
 # $(1) mode, $(2) sources; a student's C is compiled apart from what grading makes of it
 mine_object = $(patsubst %.c,build/$1/mine/%.o,$(filter labs/lab%,$2)) \
 	$(patsubst %.c,build/$1/%.o,$(filter-out labs/lab%,$2))
@@ -33,11 +34,10 @@ build/$(1)/mine/%.o: %.c build/$(1)/flags
 build/$(1)/mine/build_info.o: build/$(1)/mine/build_info.c build/$(1)/flags
 	$$(call compile,$(1))
 
-build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) \
-		$(WORKER_PLUGIN_C) always
+build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SOURCES) always
 	@mkdir -p $$(@D)
 	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(filter-out $$< always,$$^)) | { $$(call replace,$$@); }
+	    $(MINE_SOURCES) | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/mine/%): build/$(1)/mine/%: build/$(1)/labs/common/program/main_%.o \
 		$(call mine_object,$(1),$(MINE_SRC)) build/$(1)/mine/build_info.o \

@@ -141,9 +141,9 @@ needs_of() {
         ;;
     baseline | parity | bench-step | bench-ops) echo $build packages ;;
     report | report-zh)
-        echo $build plotting latex
+        if [ -z "${FROM:-}${DRAFT:-}" ]; then echo $build packages; fi
+        echo plotting latex
         if [ "$1" = report-zh ]; then echo chinese; fi
-        if [ -z "${FROM:-}${DRAFT:-}" ]; then echo packages; fi
         ;;
     report-test) echo packages plotting latex ;;
     test | test-all)

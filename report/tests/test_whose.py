@@ -8,8 +8,10 @@ import sys
 
 import build
 import catalogue
+import freshness
 import measure
 import pytest
+import store
 import whose
 from conftest import BUILD, CODE, REPORT
 from test_build import text_of
@@ -151,11 +153,12 @@ def test_what_goes_by_a_run_of_other_code_is_measured_again(mine, monkeypatch):
         if line["program"] == "train":
             line["sources"] = "ffffffff" + line["sources"][8:]
     mine.write(lines, "results/mine/all.jsonl")
-    monkeypatch.setattr(measure, "ROOT", mine.root)
-    ours, twin = measure.training("a", "cpu", 1, "cifar10", "1 s")
-    assert measure.wanted([ours, twin], again=False) == []
-    assert measure.wanted([twin], again=True) == []
-    assert measure.wanted([ours, twin], again=True) == [ours, twin]
+    results, fresh = store.read(mine.root, ["results/mine"]), freshness.Freshness(mine.root)
+    run = measure.finder(results, fresh, True)("a", "cpu")
+    ours, twin = measure.training(run, "1 s")
+    assert measure.wanted([ours, twin], results, fresh, again=False) == []
+    assert measure.wanted([twin], results, fresh, again=True) == []
+    assert measure.wanted([ours, twin], results, fresh, again=True) == [ours, twin]
 
 
 def test_another_failure_is_one(mine, monkeypatch):
@@ -164,7 +167,6 @@ def test_another_failure_is_one(mine, monkeypatch):
     monkeypatch.setattr(measure, "steps_for", steps_of(("training", failing("diverged"), "")))
     with pytest.raises(SystemExit, match=r"1 of 1 failed \(results/mine/report/measure.log\)"):
         measure.main([])
-    measure.main(["DRAFT=1"])
     assert build.failures(mine.root) == {"training": "diverged"}
 
 

@@ -116,8 +116,7 @@ extern "C" {
     X(linear_block_bwd,                                                                            \
       (tl_ctx *, tl_real *, tl_real *, tl_real *, const tl_real *, const tl_real *,                \
        const tl_real *, const tl_real *, const tl_linear_geom *, bool))                            \
-    /* softmax_xent_fwd and metrics_add: loss, row_loss, prob, sums, logits, label, rows, classes  \
-     */                                                                                            \
+    /* softmax_xent_fwd, metrics_add: loss, row_loss, prob, sums, logits, label, rows, classes */  \
     X(xent_head_fwd, (tl_ctx *, tl_real *, tl_real *, tl_real *, tl_metric_sums *,                 \
                       const tl_real *, const int32_t *, int, int))                                 \
     /* softmax_xent_bwd that overwrites dlogits: dlogits, dloss, prob, label, rows, classes */     \
