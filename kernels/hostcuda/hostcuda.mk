@@ -54,10 +54,10 @@ HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
 # (fortified memcpy and memset would put the lines of the C library's header into messages)
 HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
 HOSTCUDA_HOOKS_g++ := -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
-	--param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0
+	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
-	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile \
-	-tsan-instrument-func-entry-exit=0)
+	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
+	-fsanitize-coverage=bb,no-prune,trace-pc
 # $(1): a C++ compiler by any name
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
 # (... and should fortification be switched on again behind these flags, it calls __memcpy_chk)
