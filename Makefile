@@ -147,7 +147,7 @@ comma := ,
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-SEE_EACH_OTHER := labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
+SEE_EACH_OTHER := tools/% labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
 includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)

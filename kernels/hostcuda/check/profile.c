@@ -96,6 +96,10 @@ void hc_check_request(unsigned site_number, unsigned region, const hc_request *r
         uint64_t sectors = sectors_of(r, site->bytes);
         site->global_requests++, k->global_requests++;
         site->sectors += sectors, k->global_sectors += sectors;
+        if (site->kind & ACCESS_ATOMIC) return;
+        bool stores = site->kind & ACCESS_WRITE;
+        *(stores ? &k->global_store_requests : &k->global_load_requests) += 1;
+        *(stores ? &k->global_store_sectors : &k->global_load_sectors) += sectors;
     }
 }
 
