@@ -302,14 +302,15 @@ CHECK_SUITES := build/float-check/tests build/double-check/tests
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
+test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check \
+		$(SECTORS)) \
 		python-ready
 	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals \
 	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check python-ready
+		labs-check $(SECTORS) python-ready
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all
 
