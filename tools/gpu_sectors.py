@@ -2,7 +2,7 @@
 
 Builds them twice with nvcc, with -G and with -O3, runs both under ncu, and writes a line a case:
 sectors and requests of loads from and stores to global memory, and conflicts of banks of shared
-memory. tools/sectors.py holds hostcuda's counts against them. Needs a GPU, nvcc and ncu, no network.
+memory. tools/sectors.py holds hostcuda's counts against them. Needs a GPU, nvcc, ncu, no network.
 """
 
 import csv

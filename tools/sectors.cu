@@ -1,8 +1,10 @@
-// sectors.cu: kernels of the course, and some written for it, each launched once with one shape: what
-// hostcuda counts of them is held against what Nsight Compute counts on a GPU (tools/sectors.py).
+// sectors.cu: kernels of the course, and some written for it, each launched once with one shape:
+// what hostcuda counts of them is held against what Nsight Compute counts on a GPU
+// (tools/sectors.py).
 //
-// Prints a line of JSON for each case: its name and how many kernels it launches, so that a profiler's
-// list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was counted.
+// Prints a line of JSON for each case: its name and how many kernels it launches, so that a
+// profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
+// counted.
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -172,14 +174,15 @@ static void run_pool(bool backward) {
     size_t inputs = (size_t)g.n * g.c * g.h * g.w, outputs = (size_t)g.n * g.c * g.p * g.q;
     int pixels = g.h * g.w;
     if (backward)
-        maxpool::tl_maxpool2d_bwd(&ctx, zeros(inputs), some(outputs), device<int32_t>(outputs,
-                                  [=](int i) { return disorder(i) * 7 % pixels; }), &g);
+        maxpool::tl_maxpool2d_bwd(
+            &ctx, zeros(inputs), some(outputs),
+            device<int32_t>(outputs, [=](int i) { return disorder(i) * 7 % pixels; }), &g);
     else
         maxpool::tl_maxpool2d_fwd(&ctx, zeros(outputs), zeros<int32_t>(outputs), some(inputs), &g);
 }
 static void run_batch() {
-    tl_device_split split = {11, 3, 10, 14, 13, some<uint8_t>(11 * 420), some<uint8_t>(11),
-                             some(3 * 256)};
+    tl_device_split split = {
+        11, 3, 10, 14, 13, some<uint8_t>(11 * 420), some<uint8_t>(11), some(3 * 256)};
     tl_batch_geom g = {6, 1, 1, 2};
     augment::tl_batch_load(&ctx, zeros(6 * 420), zeros<int32_t>(6), &split, some_step(), &g);
 }
@@ -197,8 +200,7 @@ static void run_sparse() {
 
 static const sectors_case cases[] = {
     // of the course
-    {"add", 1,
-     [] { elementwise::tl_add(&ctx, zeros(N), some(N), some(N), N); }},
+    {"add", 1, [] { elementwise::tl_add(&ctx, zeros(N), some(N), some(N), N); }},
     {"axpy", 1, [] { elementwise::tl_axpy(&ctx, zeros(N), some(N), N, 2); }},
     {"matmul", 1, [] { run_product(false); }},
     {"matmul_turned", 1, [] { run_product(true); }},
@@ -279,7 +281,8 @@ static const sectors_case cases[] = {
      }},
     {"either_or", 1,
      [] { either_or<<<20, 256>>>(zeros<float>(2 * N), some<float>(N), some<float>(N), N); }},
-    {"calls", 1, [] { calls<<<9, 128>>>(zeros<float>(1000), some<float>(1000), some<float>(1000), 1000); }},
+    {"calls", 1,
+     [] { calls<<<9, 128>>>(zeros<float>(1000), some<float>(1000), some<float>(1000), 1000); }},
     {"triangle", 1, [] { triangle<<<3, 64>>>(zeros<float>(150), some<float>(150 * 150), 150); }},
     {"sparse_product", 1, run_sparse},
     {"sum_of_some", 1,

@@ -25,7 +25,7 @@ ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,/corpus -san/corpus -check/corp
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME)-check,$(CXX),$(HOSTCUDA_CHECK)))
 
-# What warps access, counted here as by a GPU's profiler (tools/sectors.py). It is g++ that counts so.
+# What warps access, counted here as by a GPU's profiler (tools/sectors.py): by g++ alone.
 SECTORS := build/hostcuda/gcc-check/sectors
 $(SECTORS): build/hostcuda/gcc-check/tools/sectors.cu.o \
 		$(call hostcuda_check_objects,build/hostcuda/gcc-check)

@@ -48,17 +48,18 @@ hostcuda_defined = $(if $(findstring clang,$(1)),\
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer
 
-# CHECK=1: a student's file calls a hook before each access, in each basic block, and where it enters
-# and leaves a function; the hooks are ours (check/), libtsan is not linked. -O1 overrides what stands
-# before it.
+# CHECK=1: a student's file calls a hook before each access, in each basic block, and where it
+# enters and leaves a function; the hooks are ours (check/), libtsan is not linked. -O1 overrides
+# what stands before it.
 HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
 # (fortified memcpy and memset would put the lines of the C library's header into messages)
 HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
-# (What g++ counts is what stands in the source: no load is kept in a register for a second one, moved
-# out of a loop or into a branch, and no branch is copied or joined, as by nvcc with -G.)
-HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im tree-sink \
-	tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps)
-HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
+# (What g++ counts is what stands in the source, as by nvcc with -G: no load serves twice, or moves
+# out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
+HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
+	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
+	-fno-tree-loop-distribute-patterns -Wno-tsan \
 	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \

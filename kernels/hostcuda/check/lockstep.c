@@ -145,9 +145,14 @@ static void find_components(graph *g, const int *members, int count, int *out) {
     free(way);
 }
 
+static uintptr_t pc_of(const node *n) {
+    unsigned count;
+    return hc_check_sites(&count)[n->site].pc;
+}
+
 /* Nodes of part `outer` that can be reached from node v without leaving that part; each is marked
- * with a new stamp, and `reached` grows by one. Returns how many, and them in `found`. */
-static int reach(graph *g, int v, int outer, int *found) {
+ * with a new stamp, and `reached` grows by one. `found` is room for all of them. */
+static void reach(graph *g, int v, int outer, int *found) {
     int count = 0, stamp = ++g->stamps;
     g->nodes[v].stamp = stamp;
     found[count++] = v;
@@ -160,33 +165,48 @@ static int reach(graph *g, int v, int outer, int *found) {
             found[count++] = g->edges[e].to;
         }
     }
-    return count;
 }
 
-/* Where a loop is left to more than one place, what stands before these ways meet again belongs to
- * the round in which a lane takes it (`if (found) { y[i] = j; break; }`). Adds it to `inner`, the
- * loop's part, and to its members; returns how many members there are then. */
-static int add_ways_out(graph *g, int outer, int inner, int *members, int count) {
-    int *exits = malloc(2 * (size_t)g->node_count * sizeof *exits);
-    int *found = exits + g->node_count, ways = 0, outside = 0, all;
-    if (!exits) abort();
-    int stamp = ++g->stamps;
+/* The places that the members of part `inner` lead to, in `exits`: nodes of part `outer`. Returns
+ * how many; *outside is set if they lead out of that part as well, or out of the function. */
+static int find_exits(graph *g, int outer, int inner, const int *members, int count, int *exits,
+                      bool *outside) {
+    int ways = 0, stamp = ++g->stamps;
     for (int i = 0; i < count; i++) {
-        outside |= g->nodes[members[i]].ends;
+        *outside |= g->nodes[members[i]].ends;
         for (int e = g->nodes[members[i]].edges; e >= 0; e = g->edges[e].next) {
             node *to = &g->nodes[g->edges[e].to];
-            if (to->part != inner && to->part != outer) outside = 1;
+            *outside |= to->part != inner && to->part != outer;
             if (to->part != outer || to->stamp == stamp) continue;
             to->stamp = stamp;
             exits[ways++] = g->edges[e].to;
         }
     }
-    all = ways + outside;
+    return ways;
+}
+
+/* What a lane does on its way out of a loop (`if (found) { y[i] = j; break; }`) belongs to its last
+ * round: the other lanes are still inside. That is what stands before the ways out meet again, and,
+ * for the other ways may not have been taken, what the code holds between the loop's blocks. Adds
+ * it to `inner`, the loop's part, and to its members; returns how many members there are then. */
+static int add_ways_out(graph *g, int outer, int inner, int *members, int count) {
+    int *exits = malloc(2 * (size_t)g->node_count * sizeof *exits), *found = exits + g->node_count;
+    if (!exits) abort();
+    bool outside = false;
+    int ways = find_exits(g, outer, inner, members, count, exits, &outside);
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (int i = 0; i < count; i++) {
+        uintptr_t pc = pc_of(&g->nodes[members[i]]);
+        low = pc < low ? pc : low;
+        high = pc > high ? pc : high;
+    }
     for (int i = 0; i < g->node_count; i++) g->nodes[i].reached = 0;
-    for (int i = 0; i < ways && all > 1; i++) reach(g, exits[i], outer, found);
-    for (int i = 0; i < g->node_count && all > 1; i++) {
-        if (g->nodes[i].reached == 0 || g->nodes[i].reached == all) continue;
-        g->nodes[i].part = inner;
+    for (int i = 0; i < ways; i++) reach(g, exits[i], outer, found);
+    for (int i = 0; i < g->node_count; i++) {
+        node *n = &g->nodes[i];
+        bool between = pc_of(n) > low && pc_of(n) < high;
+        if (n->reached == 0 || (n->reached == ways + outside && !between)) continue;
+        n->part = inner;
         members[count++] = i;
     }
     free(exits);
@@ -225,7 +245,8 @@ static void arrange(graph *g, const int *members, int count) {
     if (!out) abort();
     find_components(g, members, count, out);
     for (int i = 0, size; i < count; i += size) {
-        for (size = 1; i + size < count && g->nodes[out[i + size]].component == out[i]; size++) {}
+        size = 1;
+        while (i + size < count && g->nodes[out[i + size]].component == out[i]) size++;
         bool is_taken = g->nodes[out[i]].part != part; /* by a loop, as a way out of it */
         if (!is_taken) place_component(g, out + i, size);
     }
@@ -242,7 +263,7 @@ static void take_request(lane_set set) {
     uint64_t entry = 0;
     int l;
     request.lanes = 0;
-    FOR_LANES (l, set) {
+    FOR_LANES(l, set) {
         entry = *lanes[l].at++;
         request.at[request.lanes] = hc_log_offset(entry);
         request.lane[request.lanes++] = lanes[l].number;
@@ -276,14 +297,15 @@ static void lead_through_block(const graph *g, lane_set set) {
         }
         uint64_t entry = *lanes[first].at;
         lane_set alike = 0;
-        FOR_LANES (l, busy)
-            if (in_block(&lanes[l]) && hc_log_place(*lanes[l].at ^ entry) == 0)
-                alike |= (lane_set)1 << l;
+        FOR_LANES(l, busy) {
+            bool does_it = in_block(&lanes[l]) && hc_log_place(*lanes[l].at ^ entry) == 0;
+            alike |= (lane_set)does_it << l;
+        }
         if (!hc_log_is_step(entry)) {
             take_request(alike);
             continue;
         }
-        FOR_LANES (l, alike) lanes[l].at++;
+        FOR_LANES(l, alike) lanes[l].at++;
         remember_nodes(g, false);
         lead_through_call(alike);
         remember_nodes(g, true);
@@ -296,11 +318,11 @@ static void lead_through_places(graph *g, int from, int end, lane_set set) {
     for (int at = from; at < end;) {
         int loop_end = g->loop_end[at];
         lane_set here = 0, inside = 0;
-        FOR_LANES (l, set) {
+        FOR_LANES(l, set) {
             here |= (lane_set)(next[l] == at) << l;
             inside |= (lane_set)(next[l] >= at && next[l] < loop_end) << l;
         }
-        FOR_LANES (l, here) lanes[l].at++;
+        FOR_LANES(l, here) lanes[l].at++;
         if (here) lead_through_block(g, here);
         if (inside) /* one round; and again, until no lane is inside */
             lead_through_places(g, at + 1, loop_end, inside);
@@ -313,7 +335,7 @@ static void lead_through_places(graph *g, int from, int end, lane_set set) {
 static void lead_through_call(lane_set set) {
     graph g = {0};
     int l;
-    FOR_LANES (l, set) collect(&g, &lanes[l]);
+    FOR_LANES(l, set) collect(&g, &lanes[l]);
     int *all = malloc(((size_t)g.node_count + 1) * sizeof *all);
     g.loop_end = malloc(((size_t)g.node_count + 1) * sizeof *g.loop_end);
     if (!all || !g.loop_end) abort();
@@ -323,8 +345,7 @@ static void lead_through_call(lane_set set) {
     remember_nodes(&g, true);
     lead_through_block(&g, set);
     lead_through_places(&g, 0, g.places, set);
-    FOR_LANES (l, set)
-        if (lanes[l].at < lanes[l].end) lanes[l].at++; /* STEP_LEAVES */
+    FOR_LANES(l, set) lanes[l].at += lanes[l].at < lanes[l].end; /* STEP_LEAVES */
     remember_nodes(&g, false);
     free(g.nodes), free(g.edges), free(g.loop_end);
 }
@@ -358,7 +379,7 @@ void hc_check_lockstep(hc_lane *of, int count) {
         if (!alike)
             lead_through_call(set);
         else if (hc_log_is_step(*lanes[0].at))
-            FOR_LANES (l, set) lanes[l].at++;
+            FOR_LANES(l, set) lanes[l].at++;
         else
             take_request(set);
     }

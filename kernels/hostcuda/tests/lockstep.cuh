@@ -1,5 +1,5 @@
-// lockstep.cuh: kernels in which the lanes of a warp part and meet again, and access memory in every
-// way that a course shows. What hostcuda counts of them is held against a GPU's counters.
+// lockstep.cuh: kernels in which the lanes of a warp part and meet again, and access memory in
+// every way that a course shows. What hostcuda counts of them is held against a GPU's counters.
 #ifndef HOSTCUDA_LOCKSTEP_CUH
 #define HOSTCUDA_LOCKSTEP_CUH
 
@@ -84,10 +84,17 @@ static __global__ void one_of_four(float *y, const float *a, const float *b, con
     if (i >= n) return;
     float v = 0;
     switch (kind[i]) {
-    case 0: v = a[i]; break;
-    case 1: v = b[i]; break;
-    case 2: v = a[i] * b[i]; break;
-    default: v = a[n - 1 - i];
+    case 0:
+        v = a[i];
+        break;
+    case 1:
+        v = b[i];
+        break;
+    case 2:
+        v = a[i] * b[i];
+        break;
+    default:
+        v = a[n - 1 - i];
     }
     y[i] = v;
 }
