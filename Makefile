@@ -191,7 +191,7 @@ comma := ,
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-SEE_EACH_OTHER := labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
+SEE_EACH_OTHER := tools/% labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
 includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
@@ -353,7 +353,7 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san doubl
 CHECK_SUITES := build/float-check/tests build/double-check/tests
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check)
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS))
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
@@ -369,7 +369,7 @@ test-without-twin: $(TEST_NEEDS)
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check
+		labs-check $(SECTORS)
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)

@@ -114,6 +114,9 @@ typedef struct call_report {
     int64_t counter[CALL_COUNTERS];
 } call_report;
 
+/* If not NULL, gets each request instead of a device: for a test of what the contracts say. */
+extern void (*call_instead)(const call_request *request);
+
 /* Runs one call and judges its manners. The report is complete in every case. */
 void call_run(const call_target *target, const call_request *request, call_report *report);
 

@@ -94,6 +94,8 @@ def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, reco
     for place in sorted(places, key=lambda p: (ORDER[p.lane], p.build, claim.real.index(p.real))):
         record = records[claim.full_name, place]
         shares.append(record.get("worst", 0))
+        if said := record.get("said"):
+            result.setdefault("said", said)
         if record["verdict"] == "pass":
             continue
         (errors if record["verdict"] == "error" else failures).append(record)

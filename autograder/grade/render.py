@@ -73,6 +73,14 @@ class Report(Page):
                 self.again(result)
                 self.put()
 
+    def measured(self) -> None:
+        """What claims tell of what they have measured, whether they hold or not."""
+        told = [r for r in self.document["claims"] if r.get("said")]
+        for result in told:
+            self.paragraph(f"{result['claim']}: ", text.visible(result["said"], 200))
+        if told:
+            self.put()
+
     def state(self, task: str, half: str, cell: dict) -> str:
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
@@ -166,6 +174,7 @@ class Report(Page):
         self.unjudged()
         if self.everything:
             self.passed()
+        self.measured()
         self.table()
         self.since_last_run()
         self.what_next()

@@ -178,6 +178,13 @@ void claim_case(claim *c, const call_target *t, const char *format, ...) {
     if (t) say_where(c, t, used);
 }
 
+void claim_say(claim *c, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(c->said, sizeof c->said, format, arguments);
+    va_end(arguments);
+}
+
 void claim_trait(claim *c, const char *name, bool has) {
     for (int i = 0; i < CLAIM_TRAITS; i++) {
         claim_trait_count *t = &c->trait[i];

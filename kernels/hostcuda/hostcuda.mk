@@ -50,16 +50,22 @@ hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer
 
-# CHECK=1: a student's file calls a hook before each access, and no optimisation takes one away; the
-# hooks are ours (check/), libtsan is not linked. -O1 overrides what stands before it.
+# CHECK=1: a student's file calls a hook before each access, in each basic block, and where it
+# enters and leaves a function; the hooks are ours (check/), libtsan is not linked. -O1 overrides
+# what stands before it.
 HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
 # (fortified memcpy and memset would put the lines of the C library's header into messages)
 HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
-HOSTCUDA_HOOKS_g++ := -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
-	--param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0
+# (What g++ counts is what stands in the source, as by nvcc with -G: no load serves twice, or moves
+# out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
+HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
+	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
+	-fno-tree-loop-distribute-patterns -Wno-tsan \
+	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
-	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile \
-	-tsan-instrument-func-entry-exit=0)
+	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
+	-fsanitize-coverage=bb,no-prune,trace-pc
 # $(1): a C++ compiler by any name
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
 # (... and should fortification be switched on again behind these flags, it calls __memcpy_chk)

@@ -20,7 +20,9 @@ typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
     uint64_t launches, blocks, threads;
     uint64_t loads, stores, atomics;          /* of single threads, global and shared memory */
-    uint64_t global_requests, global_sectors; /* of warps; sectors of 32 bytes */
+    uint64_t global_requests, global_sectors; /* of warps; sectors of 32 bytes; of these ... */
+    uint64_t global_load_requests, global_load_sectors;   /* ... the plain loads */
+    uint64_t global_store_requests, global_store_sectors; /* ... the plain stores */
     uint64_t shared_requests, bank_conflicts; /* of warps; cycles beyond the first of a request */
     uint64_t requests, partial_requests;      /* all; those without all lanes of the warp */
 } hostcuda_kernel_counts;

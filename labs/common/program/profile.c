@@ -86,21 +86,34 @@ static tl_status leave(tl_ctx *ctx, begun b, tl_status status, double numbers, d
         return leave(ctx, call, status, numbers, flops);                                           \
     }
 
-/* ---- what an operation moves and computes at least ---- */
+/* ---- what an operation moves and computes at least ----
+ *
+ * In numbers of tl_real: inputs and outputs once, and twice what is added to, for that is read and
+ * written. Biases, labels and other small arrays are left away. */
 
-/* x, y and w of a convolution once each, and 2 operations per product. */
+static const double index_numbers = sizeof(int32_t) / (double)sizeof(tl_real);
+static const double byte_numbers = 1 / (double)sizeof(tl_real);
+
+/* x, y and w of a convolution, and 2 operations per product. */
+static double conv_x(const tl_conv2d_geom *g) { return (double)tl_conv2d_x_size(g); }
+static double conv_w(const tl_conv2d_geom *g) { return (double)tl_conv2d_w_size(g); }
 static double conv_numbers(const tl_conv2d_geom *g) {
-    return (double)tl_conv2d_x_size(g) + (double)tl_conv2d_y_size(g) + (double)tl_conv2d_w_size(g);
+    return conv_x(g) + (double)tl_conv2d_y_size(g) + conv_w(g);
 }
 static double conv_flops(const tl_conv2d_geom *g) {
     return 2.0 * (double)tl_conv2d_y_size(g) * (double)tl_conv2d_col_rows(g);
 }
-static double col_numbers(int images, const tl_conv2d_geom *g) {
-    double pixels = (double)g->c * g->h * g->w;
-    return images * (pixels + (double)tl_conv2d_col_rows(g) * (double)tl_conv2d_col_cols(g));
+static double pixels(int images, const tl_conv2d_geom *g) {
+    return (double)images * g->c * g->h * g->w;
 }
+static double col_numbers(int images, const tl_conv2d_geom *g) {
+    return images * (double)tl_conv2d_col_rows(g) * (double)tl_conv2d_col_cols(g);
+}
+static double linear_x(const tl_linear_geom *g) { return (double)g->n * g->in; }
+static double linear_y(const tl_linear_geom *g) { return (double)g->n * g->out; }
+static double linear_w(const tl_linear_geom *g) { return (double)g->in * g->out; }
 static double linear_numbers(const tl_linear_geom *g) {
-    return (double)g->n * g->in + (double)g->n * g->out + (double)g->in * g->out;
+    return linear_x(g) + linear_y(g) + linear_w(g);
 }
 static double linear_flops(const tl_linear_geom *g) { return 2.0 * g->n * g->in * g->out; }
 static double product_numbers(const tl_matmul_geom *g) {
@@ -108,14 +121,25 @@ static double product_numbers(const tl_matmul_geom *g) {
 }
 static double product_flops(const tl_matmul_geom *g) { return 2.0 * g->m * g->n * g->k; }
 static double pool_numbers(const tl_pool2d_geom *g) {
-    return (double)tl_pool2d_x_size(g) + 2.0 * (double)tl_pool2d_y_size(g);
+    return (double)tl_pool2d_x_size(g) + (1 + index_numbers) * (double)tl_pool2d_y_size(g);
 }
 static double norm_size(const tl_batchnorm_geom *g) { return (double)g->n * g->c * (double)g->hw; }
 static double block_y(const tl_conv2d_block *g) {
     return (double)tl_conv2d_y_size(&g->conv) / (g->pool ? 4 : 1);
 }
-static double block_numbers(const tl_conv2d_block *g) {
-    return (double)tl_conv2d_x_size(&g->conv) + (double)tl_conv2d_w_size(&g->conv) + block_y(g);
+/* x, w and y, and if there is one a byte for each y. */
+static double block_numbers(const tl_conv2d_block *g, const uint8_t *code) {
+    return conv_x(&g->conv) + conv_w(&g->conv) + block_y(g) * (1 + (code ? byte_numbers : 0));
+}
+/* What a backward pass moves beside that: dw, where w stands there, once more; if dx is wanted, w
+ * and dx, which is added to or just written. */
+static double block_gradients(const tl_conv2d_block *g, const tl_real *dx, bool fresh) {
+    double to_x = dx ? conv_w(&g->conv) + (fresh ? 1 : 2) * conv_x(&g->conv) : 0;
+    return conv_w(&g->conv) + to_x;
+}
+static double linear_gradients(const tl_linear_geom *g, const tl_real *dx, bool fresh) {
+    double to_x = dx ? linear_w(g) + (fresh ? 1 : 2) * linear_x(g) : 0;
+    return linear_w(g) + to_x;
 }
 
 /* ---- the entries: numbers moved, then operations ---- */
@@ -160,9 +184,9 @@ COUNTED(transpose, (tl_ctx * ctx, tl_real *y, const tl_real *x, int r, int c), (
 
 /* tl/conv2d.h */
 COUNTED(im2col, (tl_ctx * ctx, tl_real *col, const tl_real *x, int n, const tl_conv2d_geom *g),
-        (ctx, col, x, n, g), col_numbers(n, g), 0)
+        (ctx, col, x, n, g), pixels(n, g) + col_numbers(n, g), 0)
 COUNTED(col2im, (tl_ctx * ctx, tl_real *dx, const tl_real *col, int n, const tl_conv2d_geom *g),
-        (ctx, dx, col, n, g), col_numbers(n, g), 0)
+        (ctx, dx, col, n, g), 2 * pixels(n, g) + col_numbers(n, g), 0)
 COUNTED(conv2d_fwd,
         (tl_ctx * ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
          const tl_conv2d_geom *g, void *work),
@@ -170,11 +194,11 @@ COUNTED(conv2d_fwd,
 COUNTED(conv2d_bwd_input,
         (tl_ctx * ctx, tl_real *dx, const tl_real *dy, const tl_real *w, const tl_conv2d_geom *g,
          void *work),
-        (ctx, dx, dy, w, g, work), conv_numbers(g), conv_flops(g))
+        (ctx, dx, dy, w, g, work), conv_numbers(g) + conv_x(g), conv_flops(g))
 COUNTED(conv2d_bwd_weight,
         (tl_ctx * ctx, tl_real *dw, const tl_real *dy, const tl_real *x, const tl_conv2d_geom *g,
          void *work),
-        (ctx, dw, dy, x, g, work), conv_numbers(g), conv_flops(g))
+        (ctx, dw, dy, x, g, work), conv_numbers(g) + conv_w(g), conv_flops(g))
 COUNTED(conv2d_bwd_bias, (tl_ctx * ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g),
         (ctx, db, dy, g), (double)tl_conv2d_y_size(g), (double)tl_conv2d_y_size(g))
 
@@ -184,23 +208,23 @@ COUNTED(maxpool2d_fwd,
         (ctx, y, won, x, g), pool_numbers(g), 0)
 COUNTED(maxpool2d_bwd,
         (tl_ctx * ctx, tl_real *dx, const tl_real *dy, const int32_t *won, const tl_pool2d_geom *g),
-        (ctx, dx, dy, won, g), pool_numbers(g), 0)
+        (ctx, dx, dy, won, g), pool_numbers(g) + (double)tl_pool2d_x_size(g), 0)
 COUNTED(linear_fwd,
         (tl_ctx * ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
          const tl_linear_geom *g),
         (ctx, y, x, w, b, g), linear_numbers(g), linear_flops(g))
 COUNTED(linear_bwd_input,
         (tl_ctx * ctx, tl_real *dx, const tl_real *dy, const tl_real *w, const tl_linear_geom *g),
-        (ctx, dx, dy, w, g), linear_numbers(g), linear_flops(g))
+        (ctx, dx, dy, w, g), linear_numbers(g) + linear_x(g), linear_flops(g))
 COUNTED(linear_bwd_weight,
         (tl_ctx * ctx, tl_real *dw, const tl_real *dy, const tl_real *x, const tl_linear_geom *g),
-        (ctx, dw, dy, x, g), linear_numbers(g), linear_flops(g))
+        (ctx, dw, dy, x, g), linear_numbers(g) + linear_w(g), linear_flops(g))
 COUNTED(linear_bwd_bias, (tl_ctx * ctx, tl_real *db, const tl_real *dy, const tl_linear_geom *g),
-        (ctx, db, dy, g), (double)g->n * g->out, (double)g->n * g->out)
+        (ctx, db, dy, g), linear_y(g), linear_y(g))
 COUNTED(relu_fwd, (tl_ctx * ctx, tl_real *y, const tl_real *x, size_t n), (ctx, y, x, n),
         2.0 * (double)n, 0)
 COUNTED(relu_bwd, (tl_ctx * ctx, tl_real *dx, const tl_real *dy, const tl_real *y, size_t n),
-        (ctx, dx, dy, y, n), 3.0 * (double)n, 0)
+        (ctx, dx, dy, y, n), 4.0 * (double)n, 0)
 COUNTED(softmax_xent_fwd,
         (tl_ctx * ctx, tl_real *loss, tl_real *row_loss, tl_real *prob, const tl_real *x,
          const int32_t *label, int r, int c),
@@ -208,12 +232,12 @@ COUNTED(softmax_xent_fwd,
 COUNTED(softmax_xent_bwd,
         (tl_ctx * ctx, tl_real *dx, const tl_real *dloss, const tl_real *prob, const int32_t *label,
          int r, int c),
-        (ctx, dx, dloss, prob, label, r, c), 2.0 * r * c, 2.0 * r * c)
+        (ctx, dx, dloss, prob, label, r, c), 3.0 * r * c, 2.0 * r * c)
 COUNTED(batchnorm_fwd,
         (tl_ctx * ctx, tl_real *y, tl_real *mean, tl_real *inv_std, tl_real *running_mean,
          tl_real *running_var, const tl_real *x, const tl_real *gamma, const tl_real *beta,
          const tl_batchnorm_geom *g),
-        (ctx, y, mean, inv_std, running_mean, running_var, x, gamma, beta, g), 3.0 * norm_size(g),
+        (ctx, y, mean, inv_std, running_mean, running_var, x, gamma, beta, g), 2.0 * norm_size(g),
         5.0 * norm_size(g))
 COUNTED(batchnorm_eval,
         (tl_ctx * ctx, tl_real *y, const tl_real *x, const tl_real *gamma, const tl_real *beta,
@@ -224,7 +248,7 @@ COUNTED(batchnorm_bwd,
         (tl_ctx * ctx, tl_real *dx, tl_real *dgamma, tl_real *dbeta, const tl_real *dy,
          const tl_real *x, const tl_real *gamma, const tl_real *mean, const tl_real *inv_std,
          const tl_batchnorm_geom *g),
-        (ctx, dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, g), 5.0 * norm_size(g),
+        (ctx, dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, g), 4.0 * norm_size(g),
         8.0 * norm_size(g))
 COUNTED(dropout_fwd,
         (tl_ctx * ctx, tl_real *y, const tl_real *x, const tl_step *step, const tl_dropout_geom *g),
@@ -232,13 +256,13 @@ COUNTED(dropout_fwd,
 COUNTED(dropout_bwd,
         (tl_ctx * ctx, tl_real *dx, const tl_real *dy, const tl_step *step,
          const tl_dropout_geom *g),
-        (ctx, dx, dy, step, g), 2.0 * (double)g->n, (double)g->n)
+        (ctx, dx, dy, step, g), 3.0 * (double)g->n, (double)g->n)
 
 /* tl/optim.h, tl/data.h, tl/metrics.h */
 COUNTED(sgd_step,
         (tl_ctx * ctx, tl_real *w, tl_real *v, const tl_real *dw, size_t n, const tl_step *step,
          const tl_sgd_options *o),
-        (ctx, w, v, dw, n, step, o), 5.0 * (double)n, 4.0 * (double)n)
+        (ctx, w, v, dw, n, step, o), (v ? 5.0 : 3.0) * (double)n, 4.0 * (double)n)
 COUNTED(adam_step,
         (tl_ctx * ctx, tl_real *w, tl_real *m1, tl_real *m2, const tl_real *dw, size_t n,
          const tl_step *step, const tl_adam_options *o),
@@ -246,7 +270,7 @@ COUNTED(adam_step,
 COUNTED(batch_load,
         (tl_ctx * ctx, tl_real *x, int32_t *label, const tl_device_split *d, const tl_step *step,
          const tl_batch_geom *g),
-        (ctx, x, label, d, step, g), 1.25 * g->n * d->c * d->h * d->w, 0)
+        (ctx, x, label, d, step, g), (1 + byte_numbers) * g->n * d->c * d->h * d->w, 0)
 COUNTED(metrics_add,
         (tl_ctx * ctx, tl_metric_sums *sums, const tl_real *row_loss, const tl_real *x,
          const int32_t *label, int r, int c),
@@ -256,13 +280,13 @@ COUNTED(metrics_add,
 COUNTED(conv2d_block_fwd,
         (tl_ctx * ctx, tl_real *y, uint8_t *code, const tl_real *x, const tl_real *w,
          const tl_real *b, const tl_conv2d_block *g),
-        (ctx, y, code, x, w, b, g), block_numbers(g), conv_flops(&g->conv))
+        (ctx, y, code, x, w, b, g), block_numbers(g, code), conv_flops(&g->conv))
 COUNTED(conv2d_block_bwd,
         (tl_ctx * ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
          const uint8_t *code, const tl_real *x, const tl_real *w, const tl_conv2d_block *g,
          bool fresh, void *work),
-        (ctx, dx, dw, db, dy, code, x, w, g, fresh, work), (dx ? 2 : 1) * block_numbers(g),
-        (dx ? 2 : 1) * conv_flops(&g->conv))
+        (ctx, dx, dw, db, dy, code, x, w, g, fresh, work),
+        block_numbers(g, code) + block_gradients(g, dx, fresh), (dx ? 2 : 1) * conv_flops(&g->conv))
 COUNTED(linear_block_fwd,
         (tl_ctx * ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
          const tl_linear_geom *g, bool relu, void *work),
@@ -270,7 +294,8 @@ COUNTED(linear_block_fwd,
 COUNTED(linear_block_bwd,
         (tl_ctx * ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy, const tl_real *y,
          const tl_real *x, const tl_real *w, const tl_linear_geom *g, bool fresh),
-        (ctx, dx, dw, db, dy, y, x, w, g, fresh), (dx ? 2 : 1) * linear_numbers(g),
+        (ctx, dx, dw, db, dy, y, x, w, g, fresh),
+        linear_numbers(g) + (y ? linear_y(g) : 0) + linear_gradients(g, dx, fresh),
         (dx ? 2 : 1) * linear_flops(g))
 COUNTED(xent_head_fwd,
         (tl_ctx * ctx, tl_real *loss, tl_real *row_loss, tl_real *prob, tl_metric_sums *sums,
