@@ -16,7 +16,8 @@ die() {
 # ---- what is missing ----------------------------------------------------------------------------
 
 # Which goals need more than compiler and OpenBLAS.
-need_format= need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
+need_format=
+need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
 for goal in ${goals:-train}; do
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
