@@ -96,7 +96,8 @@ endif
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
 # of epochs, and its owner would believe the result.
-KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g)))
+KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g) \
+	$(if $(filter build/%,$g),MINE)))
 UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
 ifneq ($(UNKNOWN),)
 $(error $(shell awk -f tools/nearest.awk '$(UNKNOWN)' 'make $(MAKECMDGOALS)' $(KNOWN)))

@@ -3,8 +3,8 @@
 # line longer than 100 columns? Ends with `N passed, N failed`; exit 0 only if nothing failed.
 #
 # Versions of clang-format break lines of one style in different places, so that one of them judges:
-# 14, Debian 12's. With another one only the columns are judged, and that is said. (Comments are left
-# as they are, ReflowComments: false: what overflows would be pushed into the list below it.)
+# 14, Debian 12's. With another one only the columns are judged, and that is said. (Comments stay as
+# they are, ReflowComments: false: what overflows would be pushed into the list below it.)
 set -uo pipefail
 JUDGE=14
 COLUMNS_MAX=100
@@ -31,8 +31,8 @@ if [ -n "$judge" ]; then
     "$judge" --dry-run -Werror "$@"
     verdict "what clang-format $JUDGE would write otherwise (clang-format -i FILE)" $?
 elif command -v clang-format >/dev/null; then
-    echo "format-check: the style was not judged: here is clang-format $(version clang-format), and" \
-        "only $JUDGE judges (Debian 12's, or 'pip install clang-format==14.0.6')"
+    echo "format-check: the style was not judged: here is clang-format $(version clang-format)," \
+        "and only $JUDGE judges (Debian 12's, or 'pip install clang-format==14.0.6')"
 else
     echo "format-check: no clang-format: run 'make setup format-check'"
     verdict "no clang-format" 1

@@ -201,6 +201,15 @@ def test_make_keeps_own_results_where_the_report_looks(goal):
     assert f"OUT='results/mine/{goal}-b-cpu-seed1'" in said and "RUNGS=none" in said
 
 
+def test_the_command_for_own_programs_that_are_not_built_is_one():
+    """As baseline/programs.py and freshness.py say it."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    command = ["make", "-n", "build/float/mine/train", "MINE=1"]
+    done = subprocess.run(command, cwd=REPORT.parent, env=env, capture_output=True, text=True,
+                          timeout=120)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_part_names_a_step_of_the_measurement():
     """What was said there is said in the part; scores, checks and the ladder have no step."""
     names = [step.name for step in measure.steps_for("cpu", "auto", False)]
