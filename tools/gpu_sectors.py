@@ -101,6 +101,8 @@ def origin(nvcc: str) -> dict:
 
 
 def main(out: str, arch: str = "native") -> int:
+    out = os.path.abspath(out)
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     for needed in (nvcc, "ncu", "nvidia-smi"):
         if not shutil.which(needed):

@@ -120,8 +120,8 @@ def test_a_count_that_is_3_percent_off_is_told(counted):
         "conv3x3_given: 186112 load_sectors, and 180500 on the NVIDIA H200 (-G)"]  # fmt: skip
 
 
-def test_a_launch_too_many_is_refused(machine, counted):
-    cases = [line for line in counted.values()]
+def test_a_launch_too_many_is_refused(counted):
+    cases = list(counted.values())
     launches = [dict.fromkeys(gpu_sectors.METRICS, 1)] * (len(cases) + 2)
     with pytest.raises(SystemExit, match="launch .* kernels, and ncu has seen"):
         gpu_sectors.cut_into_cases(cases, launches)
