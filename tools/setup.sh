@@ -189,6 +189,11 @@ if [ ${#packages[@]} -gt 0 ]; then
     for need in "${lacking[@]}"; do
         about "$need"
         if [ -n "$debian" ] && ! "have_$need" 2>>"$log"; then
+            # (Ubuntu 22.04: its Python 3.10 wants tomli, which shows once it is there)
+            case "$debian ${packages[*]}" in
+            *python3-tomli*python3-tomli*) ;;
+            python3-tomli*) exec "$0" $goals ;;
+            esac
             die "still no $words, though apt-get has installed ${packages[*]}; see $log"
         fi
     done
