@@ -121,8 +121,7 @@ have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 
 # ---- what goals need -----------------------------------------------------------------------------
 
 # needs_of GOAL: what it cannot do without, each a have_ function above. FROM, DRAFT, DATASET and
-# GRADLAB_DATA are the options of that name; with ALONE, that is SAN=1 or CHECK=1, the C suites run
-# alone.
+# GRADLAB_DATA are the options of that name; ALONE: SAN=1 or CHECK=1, the C suites run alone.
 needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
@@ -176,7 +175,7 @@ about() {
         ;;
     python3) words="Python 3" debian=python3 ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
-    legality) words="nvcc or clang++ that works, to say what is not legal CUDA" debian=clang ;;
+    legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
     clang) words="clang++" debian=clang ;;
     curl) words=curl debian="curl ca-certificates" ;;
     fuzzer) words="clang with libFuzzer" debian=clang ;;

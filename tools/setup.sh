@@ -189,6 +189,11 @@ if [ ${#packages[@]} -gt 0 ]; then
     for need in "${lacking[@]}"; do
         about "$need"
         if [ -n "$debian" ] && ! "have_$need" 2>>"$log"; then
+            # (Ubuntu 22.04: its Python 3.10 wants tomli, which shows once it is there)
+            case "$debian ${packages[*]}" in
+            *python3-tomli*python3-tomli*) ;;
+            python3-tomli*) exec "$0" $goals ;;
+            esac
             die "still no $words, though apt-get has installed ${packages[*]}; see $log"
         fi
     done
@@ -207,7 +212,7 @@ seen_torch=
 offered() {
     local pattern=$1 versions
     shift
-    versions=$(pip index versions torch "$@" 2>>"$log") || return 1
+    versions=$(pip --log "$log" index versions torch "$@" 2>>"$log") || return 1
     seen_torch=1
     grep -qE "[ ,]$pattern(,|$)" <<<"$versions"
 }
@@ -249,7 +254,7 @@ if lacks packages; then
     done
     if [ -z "$chosen" ]; then
         [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
-        ! grep -qE 'connection broken|Could not fetch URL' "$log" ||
+        ! grep -qF "Could not fetch URL $cpu_index" "$log" ||
             die "$cpu_index cannot be reached, and where pip gets through there is no CPU build of
        torch $TORCH for $(pythons | tr '\n' ' ')(no network, or a proxy that is not set?); see $log"
         die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"

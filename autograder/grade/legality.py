@@ -44,7 +44,8 @@ def reason(said: subprocess.CompletedProcess) -> str:
         first = said.stdout.strip().splitlines()[0]
         text = "this is not legal CUDA: " + first.replace("error: this is not legal CUDA: ", "")
     else:
-        text = f"{UNSURE}: {said.stderr.strip() or f'legality.sh: status {said.returncode}'}"
+        why = said.stderr.strip().removeprefix("legality.sh: ")
+        text = f"{UNSURE}: {why or f'legality.sh ended with status {said.returncode}'}"
     return " ".join(text.replace(f"{ROOT}/", "").split())
 
 

@@ -129,7 +129,7 @@ HEADER = "echo 'labs/include/tl/cublas.h:5: error: this is not legal CUDA: no cu
 @pytest.mark.parametrize("student, line", [
     (HEADER, "this is not legal CUDA: labs/include/tl/cublas.h:5: no cublas_v2.h"),
     ("echo 'legality.sh: nvcc failed: two\nlines' >&2; exit 2",
-     f"{legality.UNSURE}: legality.sh: nvcc failed: two lines"),
+     f"{legality.UNSURE}: nvcc failed: two lines"),
 ])
 def test_a_reason_outside_of_the_file_is_the_files_where_headers_are_right(
         tmp_path, monkeypatch, student, line):

@@ -21,18 +21,6 @@ TOOLS = ("python*", "pypy*", "nm", "objdump", "objcopy", "addr2line", "curl", "l
          "pdflatex", "xelatex", "clang-format*", "kpsewhich")
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """This checkout without anything built, without .venv and data sets."""
-    folder = tmp_path_factory.mktemp("tree")
-    for path in ROOT.iterdir():
-        if path.name not in ("build", ".venv", ".git", "data"):
-            (folder / path.name).symlink_to(path)
-    (folder / "data").mkdir()
-    (folder / "data/fetch.sh").symlink_to(ROOT / "data/fetch.sh")
-    return folder
-
-
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """Makes this a machine without some programs, and says where its own lie."""
