@@ -116,6 +116,9 @@ inside() { # SUITE ROOT USER COMMAND
         "${pip_folders[@]}" -- "${pip_options[@]}" "MAKEFLAGS=-j$(nproc)" </dev/null
 }
 
+# (a command that was interrupted must not be taken for a step that failed)
+trap 'echo "stopped" >&2; exit 130' INT TERM
+
 # ---- steps ---------------------------------------------------------------------------------------
 
 WARNS='(^|: )warning: '

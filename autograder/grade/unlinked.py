@@ -135,7 +135,7 @@ def twice(text: str, objects: list, labs: Path) -> list:
     """One line per function that two files define."""
     lines, second, own = [], "", {str(o): source_of(o, labs) for o in objects}
     for line in text.splitlines():
-        if match := re.match(r"(?:\S*ld: )?(\S+\.o):", line):
+        if match := re.match(r"(?:\S+: )?(\S+\.o)[:(]", line):  # behind the linker's own name
             second = match[1]
         if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
             first, other = (own.get(o, o) for o in (match[2], second))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import freshness
+import pytest
 import store
 from conftest import BUILD, CODE
 
@@ -139,6 +140,7 @@ def test_a_fresh_line_goes_before_a_later_stale_one(lab):
     assert fresh.pick(lines) is lines[0] and fresh.pick(lines[1:]) is lines[1]
 
 
+@pytest.mark.twin
 def test_the_hash_of_baseline_is_the_one_its_programs_write():
     root = Path(__file__).resolve().parents[2]
     code = "import lines; print(lines.origin('x')['sources'][:8])"

@@ -184,6 +184,7 @@ def test_what_failed_is_refused_and_a_draft_says_why(mine):
     assert f"it could not be measured: {said}" in page
 
 
+@pytest.mark.twin
 def test_baseline_runs_the_same_programs_and_writes_to_the_same_place(mine):
     code = "import os, programs; print(os.path.relpath(programs.RESULTS, programs.ROOT))"
     done = subprocess.run([sys.executable, "-B", "-c", code], cwd=REPORT.parent / "baseline",

@@ -53,6 +53,17 @@ def test_a_function_of_two_files_is_named_with_both(link):
     assert "tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c" in said
 
 
+@pytest.mark.parametrize("says", [
+    "/usr/bin/ld: b/lab2/col2im.o: in function `tl_im2col':\ncol2im.c:(.text+0x0): ",
+    "x86_64-linux-gnu-ld.bfd: b/lab2/col2im.o: in function `tl_im2col':\ncol2im.c:(.text+0x0): ",
+    "ld.bfd: b/lab2/col2im.o(.text+0x0): "], ids=["ld", "another name", "no function"])
+def test_linkers_have_many_names(says):
+    text = f"{says}multiple definition of `tl_im2col'; b/lab2/im2col.o:im2col.c: first defined here"
+    objects = [Path("b/lab2/im2col.o"), Path("b/lab2/col2im.o")]
+    said = unlinked.twice(text, objects, Path("labs"))[0]
+    assert said.startswith("tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c:")
+
+
 @pytest.mark.parametrize("said, stopped", [
     ("gcc: fatal error: Killed signal terminated program cc1\n", True),
     ("cc1plus: out of memory allocating 65536 bytes\n", True),
