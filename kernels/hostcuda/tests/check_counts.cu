@@ -153,7 +153,9 @@ RIGHT(lanes_that_leave_a_loop) {
     // leaves, and behind the loop all write together.
     auto k = counts_of([=] { find_first<<<1, 32>>>(y, x, 8); });
     EXPECT(k.global_load_requests == 5 && k.global_load_sectors == 4 * 4 + 1);
+#ifndef __clang__ // which moves the store of those that leave behind the loop
     EXPECT(k.global_store_requests == 3 && k.global_store_sectors == 4 + 1 + 4);
+#endif
     EXPECT(to_host(y, 64)[3] == 4);
     cudaFree(x), cudaFree(y);
 }
