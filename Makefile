@@ -19,6 +19,17 @@ SHELL := /bin/bash
 
 # ---- what may be given on the command line ------------------------------------------------------
 
+# GIVEN: the names typed on this command line. Their values are taken as they are: make expands what
+# was typed, at the latest for a recipe's environment, and a student may call a folder $(shell …).
+GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+$(foreach v,$(GIVEN),$(eval export override $v := $$(value $v)))
+# Within quotes a shell takes everything as it is, but a recipe ends at the end of its line.
+define line_break
+
+
+endef
+$(foreach v,$(GIVEN),$(if $(findstring $(line_break),$(value $v)),$(error $v= holds a line break)))
+
 REAL ?= float
 ARCH ?= native
 PYTHON ?= .venv/bin/python
@@ -58,6 +69,7 @@ OPTIONS_hostcuda-bench := OUT
 OPTIONS_data := DATASET SEED FROM
 OPTIONS_gpu-suite := OUT STAGES
 OPTIONS_fuzz := SECONDS
+OPTIONS_test-distros := DISTROS STEPS COMPILERS TREES
 OPTIONS_cuda-all := CUDA_REALS
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
@@ -68,21 +80,40 @@ OPTIONS_mutants := LAB T KEEP
 OPTIONS_taskwise := LAB T
 OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
+OPTIONS_submit := LAB OUT
+
+# One word for a shell, whatever is in it.
+quote = '$(subst ','\'',$(1))'
+
+# A goal that does not exist comes first, for its options are none. (What has a slash in it is a
+# file's name.)
+GOALS := $(if $(MAKECMDGOALS),help setup lab1 lab2 lab3 lab4 lab5 $(shell \
+	awk -v names=1 -f tools/help.awk Makefile))
+NO_GOAL := $(firstword $(foreach g,$(MAKECMDGOALS),$(if \
+	$(findstring /,$g),,$(filter-out $(GOALS),$g))))
+ifneq ($(NO_GOAL),)
+$(error $(shell awk -v goals=1 -f tools/nearest.awk $(call quote,$(NO_GOAL)) make $(GOALS)))
+endif
 
 # A misspelt option must never be ignored: `make train EPOCH=3` would train for the default number
-# of epochs, and its owner would believe the result. GIVEN: the names typed on this command line.
-GIVEN := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
-KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g)))
+# of epochs, and its owner would believe the result.
+KNOWN := $(sort $(BUILD_OPTIONS) $(foreach g,$(MAKECMDGOALS),$(OPTIONS_$g) \
+	$(if $(filter build/%,$g),MINE)))
 UNKNOWN := $(firstword $(filter-out $(KNOWN),$(GIVEN)))
 ifneq ($(UNKNOWN),)
 $(error $(shell awk -f tools/nearest.awk '$(UNKNOWN)' 'make $(MAKECMDGOALS)' $(KNOWN)))
+endif
+ifneq ($(and $(filter report report-zh,$(MAKECMDGOALS)),$(FROM)$(filter 1,$(DRAFT))),)
+ifneq ($(filter FULL AGAIN DATASET,$(GIVEN)),)
+$(error FROM= and DRAFT=1 take the results that are there, and measure nothing: leave out \
+	$(filter FULL AGAIN DATASET,$(GIVEN)))
+endif
 endif
 ifeq ($(filter $(REAL),float double),)
 $(error REAL=$(REAL): the storage type is float or double)
 endif
 
 # NAME='value' for those of the named options that were typed; the program sees the value unchanged.
-quote = '$(subst ','\'',$(1))'
 given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
 
 # ---- setup: first and alone, then the other goals in a fresh make -------------------------------
@@ -100,6 +131,19 @@ $(firstword $(AFTER_SETUP)): setup
 $(wordlist 2,$(words $(AFTER_SETUP)),$(AFTER_SETUP)): $(firstword $(AFTER_SETUP)) ; @:
 endif
 else
+
+# What these goals need and this machine lacks, in one line, before a tool says it in its own words.
+ifneq ($(MAKECMDGOALS),)
+LACKING := $(shell PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
+	NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) \
+	FROM=$(call quote,$(FROM)) DRAFT=$(call quote,$(DRAFT)) DATASET=$(call quote,$(DATASET)) \
+	GRADLAB_DATA=$(call quote,$(GRADLAB_DATA)) ALONE=$(call quote,$(SAN)$(CHECK)) \
+	SETUP=$(call quote,$(call given,CC CXX PYTHON NVCC CUBLAS_HOME)) \
+	tools/needs.sh $(MAKECMDGOALS))
+ifneq ($(LACKING),)
+$(error $(LACKING))
+endif
+endif
 
 # ---- sources and modes --------------------------------------------------------------------------
 
@@ -136,6 +180,7 @@ PLUGIN_C := $(wildcard labs/common/cuda/*.c) kernels/rungs_cuda.c $(addprefix la
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.
 PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h)
+SOURCES := $(sort $(LIB_SRC) $(MAIN_SRC) $(HEADERS) $(PLUGIN_SRC))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 optimise = $(if $(findstring -debug,$1),-O0 -g,$(if $(findstring -san,$1),-O1 -g,-O3))
@@ -149,15 +194,15 @@ comma := ,
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-SEE_EACH_OTHER := labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
+SEE_EACH_OTHER := tools/% labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
 includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
 # (JSON=1: stdout holds the result alone)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
-# Writes stdin to $(1), but leaves an equal file (and its time) alone.
-replace = cat >$(1).part; if cmp -s $(1).part $(1); then rm $(1).part; else mv $(1).part $(1); fi
+# Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at once.)
+replace = part=$(1).$$$$; cat >$$part; if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # To optimise suites, and the door that they call through, takes longer than they run. What they run
 # longest is the oracle and the drawing of shapes10: those are quick under sanitizers, too.
@@ -166,12 +211,15 @@ tuned = $(or $(if $(filter autograder/tests/%_test.c,$1),-O0),\
 	$(if $(and $(findstring -O3,$2),$(filter autograder/tests/% autograder/call/%,$1)),-O1),\
 	$(if $(and $(findstring -O1,$2),$(filter $(SUITE_RUNS_LONG),$1)),-O2))
 
-# The recipe of an object: $(1) mode, $(2) more flags. (no-maybe-uninitialized: that TL_TRY leaves
-# with every failure is more than gcc knows, so what only success sets seems unset behind it)
+# That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems
+# unset behind it. (clang does not know the warning, and says so of each file.)
+CC_WARNINGS := $(if $(findstring clang,$(CC_NAME)),,-Wno-maybe-uninitialized)
+
+# The recipe of an object: $(1) mode, $(2) more flags.
 define compile
 @mkdir -p $(@D)
 $(call say,CC,$@)
-$(Q)$(CC) $(call flags,$1) -Wno-maybe-uninitialized $(call tuned,$<,$(call flags,$1)) $2 \
+$(Q)$(CC) $(call flags,$1) $(CC_WARNINGS) $(call tuned,$<,$(call flags,$1)) $2 \
     $(call includes,$<) -MMD -MP -c -o $@ $<
 endef
 
@@ -193,9 +241,9 @@ build/$(1)/objects: always
 	@mkdir -p $$(@D)
 	@printf '%s\n' $$(LIB_SRC) $$(TEST_SRC) $$(PLUGIN_CU) $$(PLUGIN_C) | { $$(call replace,$$@); }
 
-build/$(1)/build_info.c: build/$(1)/flags $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC) always
-	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(LIB_SRC) $$(MAIN_SRC) $$(HEADERS) $$(PLUGIN_SRC)) | { $$(call replace,$$@); }
+build/$(1)/build_info.c: build/$(1)/flags $$(SOURCES) always
+	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< $$(SOURCES) \
+	    | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
 		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
@@ -217,7 +265,8 @@ include labs/common/cuda/cuda.mk
 include kernels/hostcuda/device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
-	report-zh report-test test test-all prototypes cuda-all gpu-suite clean format-check fuzz python-ready
+	report-zh report-test test test-all test-without-twin test-distros prototypes cuda-all \
+	gpu-suite clean format-check fuzz
 .SECONDARY:
 always:
 
@@ -230,9 +279,11 @@ help:
 ##@ first
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
+# (141: who reads no further, as `| head`, has seen enough)
 doctor: ## what was found, what is missing, what that costs, and the command that mends it
 	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
-	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh
+	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh || \
+	    [ $$? = 141 ]
 
 include labs/labs.mk
 include labs/mine.mk
@@ -265,29 +316,32 @@ endif
 ##@ compare with PyTorch
 # The twin reads batch order, draws and initial weights from the plan that our trainer writes.
 baseline: ## train the PyTorch twin with the options of `make train`
-baseline: build/$(MODE)/$(MINE_DIR)train python-ready
+baseline: build/$(MODE)/$(MINE_DIR)train
 	@mkdir -p build/plans; plan=$$(mktemp -d build/plans/XXXXXX); trap 'rm -rf "$$plan"' EXIT; \
 	$< PLAN_ONLY=1 PLAN="$$plan" $(call given,$(RUN_OPTIONS)) $(RUNGS_OF_MINE); \
 	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
 	    $(call given,$(filter-out MINE,$(OPTIONS_baseline))) $(OUT_OF_MINE)
 
-parity: $(BOTH_PROGRAMS) python-ready ## compare with the twin step by step: NET=…
+parity: $(BOTH_PROGRAMS) ## compare with the twin step by step: NET=…
 	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
 
 # (of MINE=1 the programs learn by their environment, as everything typed here)
 bench-step: ## time training steps, ours and PyTorch's alternating: NET=… MINE=1
-bench-step: build/float/$(MINE_DIR)train python-ready
+bench-step: build/float/$(MINE_DIR)train
 	@$(PYTHON) baseline/bench_step.py $(call given,$(filter-out MINE,$(OPTIONS_bench-step)))
 
 bench-ops: ## time convolution and linear layers, likewise
-bench-ops: build/float/$(MINE_DIR)bench_ops python-ready
+bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
 
-# The report's programs; without FROM= what is missing is measured first.
-report report-zh: $(addprefix build/float/$(MINE_DIR),train predict bench_ops)
-report report-zh: $(if $(FROM),,python-ready)
-	@$(if $(FROM),,$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET DRAFT))
-	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh)
+# What is missing is measured first. FROM= and DRAFT=1 take what is there: that needs no programs,
+# and no torch.
+MEASURED := $(if $(FROM)$(filter 1,$(DRAFT)),,$(addprefix build/float/$(MINE_DIR),train predict \
+	bench_ops))
+report report-zh: $(MEASURED)
+	@$(if $(MEASURED),$(PYTHON) report/measure.py $(call given,FULL AGAIN DATASET))
+	@$(PYTHON) report/build.py $(call given,FROM DRAFT OUT) $(if $(filter %-zh,$@),LANG=zh) \
+	    CODE=$$(tools/build_info.sh code $(if $(MINE),$(MINE_SOURCES),$(SOURCES)))
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
@@ -301,26 +355,35 @@ SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/tests,build/float$(SUFFIX)/tests \
 ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
 CHECK_SUITES := build/float-check/tests build/double-check/tests
 
+TEST_NEEDS := $(SUITES) $(CORPUS) \
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS))
+TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
+
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(SUITES) $(CORPUS) $(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check) \
-		python-ready
-	@$(PYTHON) tools/run_tests.py $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals \
-	    $(CORPUS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
+test: $(TEST_NEEDS)
+	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
-test-all: ## everything: also sanitised, hostcuda's corpus with gcc and clang, and the whole parity
+# (of test-distros: a Debian may bring a Python for which there is no PyTorch)
+test-without-twin: $(TEST_NEEDS)
+	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest-without-twin)
+
+# Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
+test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check python-ready
+		labs-check $(SECTORS)
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
+	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
+
+test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
+	@tools/test_distros.sh
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
-format-check: ## every C file is as clang-format would write it
-	@command -v clang-format >/dev/null || \
-	    { echo "no clang-format: apt-get install clang-format"; exit 1; }
-	@clang-format --dry-run -Werror $(sort $(filter-out %.def,$(C_FILES)))
+format-check: ## every C file is as clang-format 14 would write it
+	@tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
 include kernels/hostcuda/goals.mk
 
@@ -344,10 +407,5 @@ fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60
 
 clean: ## remove build/
 	rm -rf build
-
-python-ready:
-	@PYTHON=$(call quote,$(PYTHON)); . tools/probe.sh; have_packages "$$PYTHON" || \
-	    { echo "$$PYTHON lacks torch $$TORCH, numpy, pytest or pytest-xdist:" \
-	        "run 'make setup test'" >&2; exit 1; }
 
 endif

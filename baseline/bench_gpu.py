@@ -102,7 +102,7 @@ class Rival:
             self.loss = torch.compile(self.loss, mode=way.mode)
         self.replay = self.step
         with computing_in(way.precision):
-            for _ in range(3):  # what compiling and tuning take is not the step's
+            for _ in range(3):  # what compiling, tuning and cuDNN's search take is not the step's
                 self.step()
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
@@ -244,7 +244,7 @@ def main(arguments):
     out = options.pop("OUT", os.path.join(lines.ROOT, "results", "local", "bench_gpu.jsonl"))
     lines.refuse_rest(options)
     lines.pick_device("cuda")
-    lines.use_fp32_only()
+    lines.use_quickest_fp32()
     common = lines.origin(PROGRAM) | {
         "dataset": "random", "device": "cuda", "gpu": torch.cuda.get_device_name(),
         "threads": lines.cores(), "seed": 1, "command": "make gpu-suite OUT=dir STAGES=steps",

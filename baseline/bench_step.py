@@ -167,7 +167,7 @@ def show(net, batch, fields):
 
 def main(arguments):
     options, repeat, device = checked(arguments)
-    lines.use_fp32_only()
+    lines.use_quickest_fp32()
     busy = lines.busy_share()
     if (busy or 0) > _BUSY:
         print(f"note: other programs take {100 * busy:.0f} % of the processor; "

@@ -89,6 +89,17 @@ def use_fp32_only():
     torch.backends.cudnn.allow_tf32 = False
 
 
+def use_quickest_fp32():
+    """For every program that times PyTorch: float32, and of cuDNN's algorithms the quickest.
+
+    cuDNN tries them at the first call of a new shape, so that all shapes must have been run before
+    a clock is started or a graph captured. Which one wins may differ from run to run, and with it
+    the last bits: what is compared bit by bit or step by step (parity.py) does without.
+    """
+    use_fp32_only()
+    torch.backends.cudnn.benchmark = True
+
+
 def pick_device(name):
     """torch.device of DEVICE=auto|cpu|cuda; auto means a GPU if there is one."""
     if name == "auto":
@@ -132,6 +143,7 @@ def origin(program):
         "program": program,
         "framework": "pytorch",
         "torch": torch.__version__,
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
         "machine": _machine(),
     }
 

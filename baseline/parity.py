@@ -305,7 +305,8 @@ def main(arguments):
     threads = lines.take_number(dict(options), "THREADS", 0, 0) or lines.cores()
     torch.set_num_threads(threads)
     lines.use_fp32_only()
-    torch.backends.cudnn.deterministic = True  # a disagreement must be there again when looked for
+    # a disagreement must be there again when looked for
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     options.setdefault("DEVICE", "cpu")
 
     code = 0

@@ -42,14 +42,20 @@ class EpochPlan:
 
     def first(self, steps):
         """The same epoch, planned for its first `steps` steps only."""
-        images = steps * self.batch
+        return self._part(slice(steps * self.batch), slice(steps))
+
+    def last(self):
+        """The same epoch, planned for its last step only, whose batch may be smaller."""
+        return self._part(slice((self.steps - 1) * self.batch, None), slice(self.steps - 1, None))
+
+    def _part(self, images, steps):
         return replace(
             self,
-            order=self.order[:images],
-            crop=None if self.crop is None else self.crop[:images],
-            flip=None if self.flip is None else self.flip[:images],
-            lr=self.lr[:steps],
-            keep=[mask[:steps] for mask in self.keep],
+            order=self.order[images],
+            crop=None if self.crop is None else self.crop[images],
+            flip=None if self.flip is None else self.flip[images],
+            lr=self.lr[steps],
+            keep=[mask[steps] for mask in self.keep],
         )
 
 

@@ -69,7 +69,7 @@ def main(arguments):
     train.check_repeated(options, plan)
     lines.refuse_rest(options)
     torch.set_num_threads(threads)
-    lines.use_fp32_only()
+    lines.use_quickest_fp32()
     o = plan.options
     model = twin.Twin(plan, device, torch.float32, "nchw", own_draws=True)
     rows, wall = profile(model, steps, device)

@@ -134,7 +134,7 @@ find_archive() { # NAME BYTES SHA256: leaves it in $parts
         return
     fi
     [ -f "$parts/$name" ] && sum_is "$parts/$name" "$sum" && return
-    command -v curl >/dev/null || die "no curl: apt-get install curl, or FROM=path of an archive"
+    command -v curl >/dev/null || die "no curl: run make setup data, or say FROM=path of an archive"
     for round in 1 2; do # the second one for what a bad mirror of the first has spoilt
         while read -r address; do
             download "$address" "$parts/$name.partial" "$bytes" "$sum" || continue

@@ -3,7 +3,7 @@
 #
 #   build/check/<compiler>/<mode>/<solution|labs>/lab2/im2col.o; of .cu files im2col.cu.o
 
-ifneq ($(filter labs-check test test-all,$(MAKECMDGOALS)),)
+ifneq ($(filter labs-check test test-all test-without-twin,$(MAKECMDGOALS)),)
 CHECK_CC := $(foreach c,gcc clang,$(if $(shell command -v $c),$c))
 CHECK_CXX := $(if $(filter gcc,$(CHECK_CC)),g++) $(if $(filter clang,$(CHECK_CC)),clang++)
 CHECK_FILES := $(LAB_FILES:%=solution/%) $(LAB_FILES:%=labs/%)
@@ -17,15 +17,13 @@ build/check/$(1)/$(2)/%.o: %.c build/$(2)/flags labs/check.mk
 	    -c -o $$@ $$<
 endef
 
-# (a skeleton may leave a helper of the solution, or a constant, without use)
 define check_hostcuda_rule
 build/check/$(1)/$(2)/%.cu.o: %.cu $$(HOSTCUDA_REWRITE) $$(HOSTCUDA_HEADERS) labs/check.mk
 	@mkdir -p $$(@D)
 	$$(call say,CHECK,$$@)
 	$$(Q)$$(HOSTCUDA_REWRITE) -Ilabs/include -d $$(@:.o=.hc.d) -o $$(@:.o=.hc.cpp) $$<
-	$$(Q)$(1) $$(HOSTCUDA_CXXFLAGS) $$(call hostcuda_flags,$(2)) -O1 -Werror \
-	    -Wno-unknown-warning-option -Wno-unused-function -Wno-unused-const-variable \
-	    -Ilabs/include -MMD -MP -c -o $$@ $$(@:.o=.hc.cpp)
+	$$(Q)$(1) $$(HOSTCUDA_CXXFLAGS) $$(call hostcuda_defined,$(1)) $$(call hostcuda_flags,$(2)) \
+	    -O1 -Werror -Ilabs/include -MMD -MP -c -o $$@ $$(@:.o=.hc.cpp)
 endef
 
 # (nvcc takes seconds a file: the skeletons alone, for one GPU; make cuda-all compiles the solution)

@@ -16,13 +16,20 @@
 # that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
 # reference's C instead.
 
-LABS ?= $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+ifeq ($(origin LABS),undefined)
+LABS := $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+endif
 LAB_GOALS := lab0 lab1 lab2 lab3 lab4 lab5
 
 # ---- which lab, whose files ----------------------------------------------------------------------
 
 # lab2/im2col.c …: the files that a student writes, as the generator wrote them last
-LAB_FILES := $(patsubst labs/%,%,$(shell awk '{ print $$2 }' autograder/grade/skeletons.sha256))
+LAB_LIST := autograder/grade/skeletons.sha256
+LAB_FILES := $(patsubst labs/%,%,$(if $(wildcard $(LAB_LIST)),$(shell \
+	awk '{ print $$2 }' $(LAB_LIST))))
+ifeq ($(LAB_FILES)$(filter skeletons setup doctor clean help,$(or $(MAKECMDGOALS),help)),)
+$(error $(LAB_LIST) is missing, which says what a student writes: get a clean copy)
+endif
 # (grading needs no more than a bare Python; $(shell) does not see what the Makefile exports)
 LAB_PYTHON := env PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=build/python \
 	$(or $(wildcard $(PYTHON)),python3)
@@ -42,25 +49,30 @@ endif
 ifeq ($(filter lab$(LAB_N),$(LAB_GOALS)),)
 $(error LAB=$(LAB_N): there is no such lab; it is one of 0 1 2 3 4 5)
 endif
-# SUBMISSION=folder: of whatever lies there, the files of this lab alone, over this clean copy
-ifneq ($(SUBMISSION),)
+# SUBMISSION=folder: of whatever lies there, the files of this lab alone, over this clean copy.
+# submission.py refuses where there is no sandbox: what others wrote runs nowhere else.
+LAB_OFFICIAL := $(if $(filter SUBMISSION,$(GIVEN))$(value SUBMISSION),yes)
+ifneq ($(LAB_OFFICIAL),)
 ifneq ($(filter LABS MINE,$(GIVEN)),)
 $(error SUBMISSION= says whose files are graded: without LABS= and MINE=)
 endif
-LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py $(call quote,$(SUBMISSION)) $(LAB_N))
+ifneq ($(SAN)$(filter cuda,$(subst $(comma), ,$(DEVICES))),)
+$(error SUBMISSION= is graded on cpu and hostcuda: without SAN= and DEVICES=cuda, for which there is \
+no sandbox)
+endif
+override LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py \
+	$(call quote,$(value SUBMISSION)) $(LAB_N))
 ifneq ($(.SHELLSTATUS),0)
 $(error nothing was graded)
 endif
 endif
-ifneq ($(words $(LABS)),1)
-$(error LABS=$(LABS): the path of a folder without spaces)
+# (the path becomes part of rules and commands)
+ifneq ($(words $(value LABS))$(shell printf %s $(call quote,$(value LABS)) | \
+	tr -d 'A-Za-z0-9_./+@\200-\377-'),1)
+$(error LABS=$(value LABS): it takes a plain name of a folder: letters, digits and _ - . / + @)
 endif
 ifeq ($(wildcard $(LABS)/lab$(LAB_N)/.),)
 $(error LABS=$(LABS): there is no folder lab$(LAB_N) in it)
-endif
-ifeq ($(HAVE_CXX),)
-$(error lab $(LAB_N): its CUDA half runs here through a C++ compiler, and there is none: \
-run make setup lab$(LAB_N))
 endif
 
 # "float/all double/only-im2col …": what this run of grade needs, by its list of claims
@@ -87,23 +99,19 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
-# What an object is made of; a file that the student has deleted is looked for each time.
-lab_source = $(or $(wildcard $(LABS)/$1),always)
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
 lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
-# $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are shown, and kept for `why`; without
-# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
-# tell, whatever an #include names.
+# $(1) lab2/im2col.c, $(2) a compiler's command. Its messages are kept, for `why` and for said.py;
+# without an object, go on. What submission.py has refused is not shown to a compiler, which would
+# read, and tell, whatever an #include names.
 lab_compile = $(if $(wildcard $(LABS)/$1.refused),{ cat $(LABS)/$1.refused >$@.err; false; },$(if \
-	$(wildcard $(LABS)/$1),( $(lab_limits) $2 ) 2>$@.err,{ echo '$(LABS)/$1: this file is missing \
-	(make restore puts its skeleton back)' >$@.err; false; })) || rm -f $@; [ ! -s $@.err ] || \
-	cat $@.err >&2
+	$(wildcard $(LABS)/$1),( $(lab_limits) $2 ) 2>$@.err,{ : >$@.err; false; })) || rm -f $@
 # (a shell of its own for mkdir costs as much as a tenth of a short file)
 lab_folder = [ -d $(@D) ] || mkdir -p $(@D);
 
 # $(1) mode, $(2) lab2/im2col.c
 define lab_c_object
-$(call lab_place,$(1))/$(2:.c=.o): $(call lab_source,$(2)) build/$(1)/flags
+$(call lab_place,$(1))/$(2:.c=.o): $(LABS)/$(2) build/$(1)/flags
 	$$(call say,CC,$$@)
 	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),$$(CC) $$(call flags,$(1)) \
 	    $$(call lab_optimise,$(1)) $$(lab_lines) -Ilabs/include -MMD -MP -c -o $$@ $$<)
@@ -112,7 +120,7 @@ endef
 
 # The same for hostcuda. gcc reads hostcuda's headers precompiled: half of the time of a short file.
 define lab_hostcuda_object
-$(call lab_place,$(1))/$(2).hostcuda.o: $(call lab_source,$(2)) $$(HOSTCUDA_REWRITE) \
+$(call lab_place,$(1))/$(2).hostcuda.o: $(LABS)/$(2) $$(HOSTCUDA_REWRITE) \
 		$(call lab_headers,$(1))
 	$$(call say,CUCC,$$@)
 	$$(Q)$$(lab_folder) $$(call lab_compile,$(2),{ $$(HOSTCUDA_REWRITE) -Ilabs/include \
@@ -150,7 +158,7 @@ build/$(1)/lab/%.cu.o: %.cu $$(HOSTCUDA_REWRITE) $(call lab_headers,$(1))
 endef
 
 define lab_cuda_object
-$(call lab_place,$(1))/$(2).cuda.o: $(call lab_source,$(2)) build/$(1)/cuda-flags
+$(call lab_place,$(1))/$(2).cuda.o: $(LABS)/$(2) build/$(1)/cuda-flags
 	@mkdir -p $$(@D)
 	$$(call say,NVCC,$$@)
 	$$(Q)$$(call lab_compile,$(2),$$(CUDA_COMPILER) $$(call cuda_flags,$(1)) \
@@ -227,7 +235,7 @@ $(3)/libtl_cuda.so: $(call lab_objects,$(1),.cu,.cu.cuda.o,build/$(1),.cu.o,$(4)
 endef
 
 # With nvcc, cuBLAS and a GPU the real device is graded, too; the checkers are hostcuda's alone.
-LAB_DEVICES := hostcuda $(if $(and $(CUDA),$(wildcard /dev/nvidia0)),cuda)
+LAB_DEVICES := hostcuda $(if $(LAB_OFFICIAL),,$(if $(and $(CUDA),$(wildcard /dev/nvidia0)),cuda))
 lab_devices = $(if $(findstring -check,$1),hostcuda,$(LAB_DEVICES))
 
 # ---- what this make has to build: a run is <mode>/<variant> --------------------------------------
@@ -242,6 +250,8 @@ lab_run_own = $(call lab_own,$(LAB_N),$(notdir $1))
 lab_run_folder = $(call lab_variant,$(call lab_mode_of,$1),$(LAB_N),$(notdir $1))
 LAB_OWN := $(sort $(foreach r,$(LAB_RUNS),$(call lab_run_own,$r)))
 
+# (a file that the student has deleted or renamed is no reason to stop: it is looked for each time)
+$(foreach f,$(LAB_OWN),$(eval $(LABS)/$f: $(if $(wildcard $(LABS)/$f),,always)))
 $(foreach m,$(LAB_HOST_MODES),$(foreach f,$(filter %.c,$(LAB_OWN)),\
     $(eval $(call lab_c_object,$m,$f))))
 $(foreach m,$(LAB_MODES),$(eval $(call lab_hostcuda_headers,$m))$(eval $(call lab_given_cuda,$m))\
@@ -255,6 +265,15 @@ LAB_BUILT := $(foreach r,$(LAB_RUNS),$(addprefix $(call lab_run_folder,$r)/,work
 # `why` of each thing that could not be linked
 LAB_WHYS := $(foreach r,$(LAB_RUNS),$(addprefix $(call lab_run_folder,$r)/,why \
 	$(addprefix why-,$(call lab_devices,$r))))
+
+# What compilers said of each of the student's files, in all builds of it; in float first.
+lab_in_order = $(filter float%,$1) $(filter-out float%,$1)
+LAB_SAID := $(foreach f,$(LAB_OWN),$(addsuffix .err,$(if $(filter %.c,$f),\
+	$(foreach m,$(call lab_in_order,$(LAB_HOST_MODES)),$(call lab_place,$m)/$(f:.c=.o)),\
+	$(foreach m,$(call lab_in_order,$(LAB_MODES)),$(patsubst %,$(call \
+	    lab_place,$m)/$f.%.o,$(call lab_devices,$m))))))
+lab_say_once = if [ -n "$$(cat /dev/null $(LAB_SAID) 2>/dev/null)" ]; then \
+	$(LAB_PYTHON) autograder/grade/said.py $(LAB_SAID); fi
 
 # ---- the grader ----------------------------------------------------------------------------------
 
@@ -292,11 +311,12 @@ GRADERS := $(LAB_HOST_MODES:%=build/%/lab$(LAB_N)/grader)
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore
+.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
 	@echo $(@:lab%=%) >build/lab
+	@$(lab_say_once)
 	@why=$$(cat $(LAB_WHYS) 2>/dev/null | sort -u || true); \
 	    if [ -n "$$why" ]; then printf '%s\n' "$$why" >&2; exit 1; fi
 	@echo '$@ is built. Now: make grade'
@@ -306,13 +326,16 @@ $(LAB_GOALS): $(LAB_BUILT) $(GRADERS)
 LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) \
 	WORKER='$(call lab_variant,{mode},$(LAB_N),{variant})/worker'
 
-# Where one file cannot be linked, the others are graded one by one: it costs its own points alone.
+# Where one file cannot be built, the others are graded one by one: it costs its own points alone.
+# (two lines: one that names MAKE is run even by make -n)
+lab_not_whole = [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) 2>/dev/null)" ]
 grade: ## grade the lab built last: LAB=N T=task MIN=n TASKWISE=1 SEED=s …
 grade: $(LAB_BUILT) $(GRADERS)
 	$(if $(LAB)$(LAB_ASKED),,@echo 'lab $(LAB_N), the one built last' >&2)
-	@if [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) 2>/dev/null)" ]; then \
-	    echo 'not all files can be linked: each task is graded by itself' >&2; \
-	    exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi; \
+	@if $(lab_not_whole); then \
+	    echo 'not all files can be built: each task is graded by itself' >&2; \
+	    exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi
+	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
 	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
 	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V)
 
@@ -327,11 +350,15 @@ grade-cost: ## the maintainer's: CPU seconds of one submission, step by step: LA
 
 grader-soak: ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
 grader-soak: $(LAB_BUILT) $(GRADERS)
+	@$(lab_say_once)
 	@$(LAB_PYTHON) autograder/grade/soak.py $(LAB_PROGRAMS) $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
-skeletons: ## labs/ from the markers in solution/; never overwrites a file with work in it
+skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
 	@$(LAB_PYTHON) autograder/grade/skeletons.py write
 	@$(LAB_PYTHON) autograder/grade/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
-	@$(LAB_PYTHON) autograder/grade/skeletons.py restore '$(LAB)' '$(T)'
+	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))
+
+submit: ## pack your files of a lab to hand them in, with a receipt: LAB=N OUT=file.zip
+	@$(LAB_PYTHON) autograder/grade/submit.py $(call given,LAB OUT)

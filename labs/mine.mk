@@ -7,9 +7,21 @@ ifneq ($(MINE),)
 ifneq ($(filter RUNGS,$(GIVEN)),)
 $(error MINE=1: your own files have no quicker kernels beside them: leave out RUNGS)
 endif
+# (grading goes on without a file: it costs its own points alone)
+MINE_GONE := $(if $(filter $(LAB_GOALS) grade,$(MAKECMDGOALS)),,$(firstword \
+	$(filter-out $(wildcard labs/lab*/*),$(LAB_FILES:%=labs/%))))
+ifneq ($(MINE_GONE),)
+$(error MINE=1: $(shell $(LAB_PYTHON) autograder/grade/unlinked.py gone $(MINE_GONE)))
+endif
+MINE_UNLISTED := $(firstword $(filter-out $(LAB_FILES:%=solution/%),\
+	$(wildcard solution/lab*/*.c solution/lab*/*.cu)))
+ifneq ($(MINE_UNLISTED),)
+$(error MINE=1: $(LAB_LIST) lacks the line of $(MINE_UNLISTED:solution/%=labs/%): get a clean copy)
+endif
 NOT_MINE := $(LAB_FILES:%=solution/%) kernels/%
 MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES)))
 MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
+MINE_SOURCES := $(sort $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) $(WORKER_PLUGIN_C))
 # $(1) mode, $(2) sources; a student's C is compiled apart from what grading makes of it
 mine_object = $(patsubst %.c,build/$1/mine/%.o,$(filter labs/lab%,$2)) \
 	$(patsubst %.c,build/$1/%.o,$(filter-out labs/lab%,$2))
@@ -21,11 +33,10 @@ build/$(1)/mine/%.o: %.c build/$(1)/flags
 build/$(1)/mine/build_info.o: build/$(1)/mine/build_info.c build/$(1)/flags
 	$$(call compile,$(1))
 
-build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) \
-		$(WORKER_PLUGIN_C) always
+build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SOURCES) always
 	@mkdir -p $$(@D)
 	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $$(sort $$(filter-out $$< always,$$^)) | { $$(call replace,$$@); }
+	    $(MINE_SOURCES) | { $$(call replace,$$@); }
 
 $(PROGRAMS:%=build/$(1)/mine/%): build/$(1)/mine/%: build/$(1)/labs/common/program/main_%.o \
 		$(call mine_object,$(1),$(MINE_SRC)) build/$(1)/mine/build_info.o \

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Fills and builds the report: every number in it comes from results.
 
-  report/build.py [LANG=en|zh] [FROM="folder or file …"] [DRAFT=1] [OUT=file.pdf]
+  report/build.py [LANG=en|zh] [FROM="folder or file …"] [DRAFT=1] [OUT=file.pdf] [CODE=digits]
 
 Parts whose results are missing or stale stop it, with the command that mends each; DRAFT=1 builds
-all the same and marks them. What is optional (lab scores, a GPU) leaves a marked gap. Equal results
-give an equal PDF, bit for bit.
+all the same and marks them. What is optional (lab scores, a GPU) leaves a marked gap. Results that
+FROM= brings may be of older code: that is said beside them. Equal results give an equal PDF, bit
+for bit. CODE is what `sources` of programs built now would begin with (make knows).
 """
 
 import calendar
@@ -54,7 +55,8 @@ class Report:
 
 
 def parse(arguments):
-    options = {"LANG": "en", "FROM": "", "DRAFT": "", "OUT": "", "BUILD": ""}
+    options = {"LANG": "en", "FROM": "", "DRAFT": "", "OUT": "", "BUILD": "",
+               "CODE": ""}  # fmt: skip
     for word in arguments:
         name, equals, value = word.partition("=")
         if not equals or name not in options:
@@ -166,12 +168,23 @@ class Filler:
                 title = f"{self.report.t(part.title)}, {item.id}"
                 self.refused.append((title, mark, catalogue.mend(item.lines)))
             make = self._table if isinstance(item, parts.Table) else self._plot
-            text.append(make(item, mark))
+            text.append(make(item, mark, self._note(item)))
             if item.lines:
                 self.used.append(item)
         self.write(f"{self._name(part, lane)}.tex", "\n".join(text))
 
-    def _table(self, table, mark):
+    def _note(self, item):
+        """What a reader must know of its lines, below a table or plot."""
+        t, notes = self.report.t, [item.note]
+        commits = self.report.fresh.outlived(item.lines)
+        if commits:
+            notes.append(t("Measured at commit {commits}; the code has changed since.",
+                           commits=", ".join(commits)))  # fmt: skip
+        if item.timed and any(parts.unsearched(line) for line in item.lines):
+            notes.append(t("PyTorch ran without cudnn.benchmark: it can be quicker."))
+        return " ".join(note for note in notes if note)
+
+    def _table(self, table, mark, note):
         rows = [row if row is None else [_cell(c) for c in row] for row in table.rows]
         for row in table.rows:
             if row is not None:
@@ -180,17 +193,17 @@ class Filler:
         return self.render(
             "table.tex.j2", id=latex.Tex(table.id), caption=table.caption,
             columns=latex.Tex(table.columns), header=table.header, groups=table.groups,
-            rules=rules, rows=rows, note=table.note, mark=mark,
+            rules=rules, rows=rows, note=note, mark=mark,
         )  # fmt: skip
 
-    def _plot(self, plot, mark):
+    def _plot(self, plot, mark, note):
         import style
 
         name = f"{plot.id}.pdf"
         style.save(plot.draw, plot.size, self.folder / name)
         return self.render(
             "plot.tex.j2", id=latex.Tex(plot.id), caption=plot.caption, file=latex.Tex(name),
-            width=plot.width, mark=mark,
+            width=plot.width, note=note, mark=mark,
         )  # fmt: skip
 
     def _write_values(self):
@@ -321,10 +334,10 @@ def main(arguments):
         print(f"note: {note}")
     if not results.lines and not failures(ROOT):
         raise ReportError(
-            f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM measures "
-            "the short ones, or give FROM=folder"
+            f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM and DRAFT "
+            "measures the short ones, or give FROM=folder"
         )
-    report = Report(results, freshness.Freshness(ROOT), lang)
+    report = Report(results, freshness.Freshness(ROOT, options["CODE"]), lang)
     foreign = latex.foreign("".join(names["authors"]) + names["title"] + names["course"])
     xelatex = lang == "zh" or bool(foreign and shutil.which("xelatex"))
     _use_style(lang)
@@ -360,5 +373,8 @@ if __name__ == "__main__":
         main(sys.argv[1:])
     except ReportError as error:
         sys.exit(f"report: {error}")
+    except KeyboardInterrupt:
+        print("report: stopped by Ctrl-C", file=sys.stderr)
+        sys.exit(130)
     except ModuleNotFoundError as error:
         sys.exit(f"report: {sys.executable} lacks {error.name}; run: make setup report")

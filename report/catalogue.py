@@ -1,6 +1,7 @@
 """The parts of the report, in its order, and where each result came from."""
 
 import about
+import freshness
 import operators
 import parts
 import pictures
@@ -42,7 +43,7 @@ class Origins:
         for line in lines:
             if line["kind"] == "epoch":
                 continue  # its run line says the same
-            commit = str(line.get("commit") or "unknown")[:10] + ("+" if line.get("dirty") else "")
+            commit = freshness.commit_of(line)
             ours = (line.get("ours_run") or {}).get("sources")
             sources = line["sources"] + (f" / {ours}" if ours else "")
             machine, threads = line.hardware, str(line.get("threads") or "")

@@ -3,6 +3,9 @@
 `sources` of a result is 16 hexadecimal digits: 8 over the source files, 8 over compiler, flags and
 libraries. On this machine both must be as they are now; of another machine the first 8 are
 compared, for its compiler is another one, and rightly so.
+
+Published results, brought by FROM=, keep the commit that they were measured at: where the code has
+changed since they are used all the same, and the report says so beside them.
 """
 
 import hashlib
@@ -10,6 +13,15 @@ from pathlib import Path
 
 import store
 from whose import owner
+
+
+# where the commands of this repository put what they measure, and what is brought for them to use
+MEASURED = ("results/local", "results/mine")
+
+
+def commit_of(line):
+    """Short, with a + where the tree had changes of its own."""
+    return str(line.get("commit") or "unknown")[:10] + ("+" if line.get("dirty") else "")
 
 
 def twin_code(root):
@@ -21,22 +33,40 @@ def twin_code(root):
     return digest.hexdigest()[:8]
 
 
+def published(line):
+    """Whether a line was brought by FROM=, and is not of this machine's own measurements. In a
+    student's report the reference's results have no place, published or not."""
+    own = any(Path(line.path).is_relative_to(place) for place in MEASURED)
+    return not own and not owner().mine
+
+
 class Freshness:
-    def __init__(self, root):
-        self.ours = store.built_sources(root)
+    """`code` is the first half of `sources` as it would be now, so that nothing need be built.
+    Programs that lie here must be of this code to be compared with."""
+
+    def __init__(self, root, code=""):
+        built = store.built_sources(root)
+        self.ours = built if built and built.startswith(code) else code or None
         self.twin = twin_code(root)
 
     def fault(self, line):
-        """Why a line must not be used, in words; empty if it may be. A comparison is made by two
-        programs, and names the other's run in `ours_run`."""
-        if line.get("ours_run"):
-            fault = self._ours(line, line["ours_run"])
-        elif line.ours:
+        """Why a line must not be used, in words; empty if it may be."""
+        compared = line.get("ours") or line.get("times")
+        if compared and not line.ours and not line.get("ours_run"):
+            return "it does not say which build of ours was timed"
+        return "" if published(line) else self._changed(line)
+
+    def outlived(self, lines):
+        """Commits of the published lines among these whose code has changed since."""
+        old = [line for line in lines if published(line) and self._changed(line)]
+        return sorted({commit_of(line) for line in old})
+
+    def _changed(self, line):
+        """What is not as it was when a line was measured. A comparison is made by two programs, and
+        names the other's run in `ours_run`."""
+        if line.ours:
             return self._ours(line, line)
-        elif line.get("ours") or line.get("times"):
-            fault = "it does not say which build of ours was timed"
-        else:
-            fault = ""
+        fault = self._ours(line, line["ours_run"]) if line.get("ours_run") else ""
         return fault or ("" if line["sources"][:8] == self.twin else "other code of baseline/")
 
     def _ours(self, line, fields):
@@ -48,15 +78,19 @@ class Freshness:
             return "other code of labs/, solution/ or kernels/"
         folder = Path(line.path)
         here = folder.is_relative_to(owner().results) and not folder.is_relative_to(owner().brought)
-        if here and fields.get("real", "float") == "float" and sources != self.ours:
+        float_here = here and fields.get("real", "float") == "float"
+        if float_here and sources[:len(self.ours)] != self.ours:
             return "built with another compiler, other flags or libraries than now"
         return ""
 
     def pick(self, lines):
-        """Of lines that measured the same: the latest one that may be used, else the latest."""
-        if not lines:
-            return None
-        return max(lines, key=lambda line: (not self.fault(line), line["time"]))
+        """Of lines that measured the same: the latest one that may be used, if there is one of this
+        code, else the latest."""
+
+        def rank(line):
+            return not self.fault(line), not self.outlived([line]), line["time"]
+
+        return max(lines, key=rank, default=None)
 
     def faults(self, lines):
         """What is wrong with a table or plot made of these lines; [] if nothing is."""

@@ -24,6 +24,7 @@ class Table:
     lines: list  # store.Line of every result used
     groups: list = field(default_factory=list)  # headings above the header: (text, columns)
     note: str = ""
+    timed: bool = True  # it shows times
 
 
 @dataclass
@@ -34,6 +35,8 @@ class Plot:
     lines: list
     size: tuple = (5.6, 3.0)  # inches
     width: float = 0.9  # of the line
+    note: str = ""
+    timed: bool = True
 
 
 @dataclass
@@ -48,6 +51,16 @@ class Part:
     lanes: tuple = ("cpu", "gpu")
     optional: bool = False
     step: str = None
+
+
+# lines of PyTorch's times
+_TIMES = ("run", "bench_step", "bench_gpu", "bench_op", "profile")
+
+
+def unsearched(line):
+    """Whether PyTorch was timed on a GPU without leave to search for its quickest algorithms."""
+    timed = line["kind"] in _TIMES and not line.ours
+    return timed and line.lane == "gpu" and not line.get("cudnn_benchmark")
 
 
 def groups_rules(groups):

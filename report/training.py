@@ -11,7 +11,8 @@ LANES = {"cpu": "CPU", "gpu": "GPU"}
 def chosen_runs(report, net, lane):
     """{"ours": {seed: run}, "twin": …} of the one recipe with the most seeds on both sides.
 
-    Somebody who tried other options has runs of other recipes too; they do not mix.
+    Somebody who tried other options has runs of other recipes too; they do not mix. A recipe of
+    which a run of ours may be used goes before those of other code.
     """
     recipes = {}
     for run in report.results.runs:
@@ -28,8 +29,10 @@ def chosen_runs(report, net, lane):
         )
 
     def rank(sides):
+        starts = [run.start for runs in sides["ours"].values() for run in runs]
+        usable = any(not report.fresh.fault(start) for start in starts)
         both = set(sides["ours"]) & set(sides["twin"])
-        return len(both), len(sides["ours"]) + len(sides["twin"]), newest(sides)
+        return usable, len(both), len(sides["ours"]) + len(sides["twin"]), newest(sides)
 
     best = max(recipes.values(), key=rank)
     chosen = {}
@@ -46,6 +49,12 @@ def mend_training(report, lane, net=None):
     if lane == "gpu":
         return owner().make_on_gpu('"build accuracy"')
     return "; ".join(owner().make(f"{g} NET={net} DEVICE=cpu") for g in ("train", "baseline"))
+
+
+def data_of(run):
+    """The data set, and how much of it where that is not all."""
+    limit = run.options.get("limit")
+    return run.start["dataset"] + (f" (LIMIT={limit})" if limit else "")
 
 
 def all_lines(sides):
@@ -86,7 +95,7 @@ def final(report, lane):
         if not sides["ours"]:
             continue
         lines += all_lines(sides)
-        start = next(iter(sides["ours"].values())).start
+        dataset = data_of(next(iter(sides["ours"].values())))
         rows.append(None)
         for side in ("ours", "twin"):
             runs = sides[side]
@@ -105,7 +114,7 @@ def final(report, lane):
                 report.set(f"{net}.{lane}.{side}.{name}", value)
             who = report.t("ours") if side == "ours" else "PyTorch"
             epochs = units.count(next(iter(runs.values())).planned)
-            rows.append([net if side == "ours" else "", start["dataset"] if side == "ours" else "",
+            rows.append([net if side == "ours" else "", dataset if side == "ours" else "",
                          who, epochs if side == "ours" else "", units.count(len(runs)),
                          *cells.values()])  # fmt: skip
         if sides["twin"]:
@@ -155,7 +164,7 @@ def epochs(report, lane):
         tables.append(Table(
             f"epochs-{net}-{lane}",
             t("Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.", net=net,
-              dataset=next(iter(sides["ours"].values())).start["dataset"], lane=LANES[lane],
+              dataset=data_of(next(iter(sides["ours"].values()))), lane=LANES[lane],
               seeds=seeds_text(sides)),
             "r" + "rrrr" * 2, [t("epoch"), *head, *head], rows, all_lines(sides),
             groups=[("", 1), (t("ours"), 4), ("PyTorch", 4)],
@@ -196,7 +205,7 @@ def curves(report, lane):
             report.t("Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the "
                      "mean, the band goes from the smallest to the largest of seeds {seeds}.",
                      net=net, lane=LANES[lane], seeds=seeds_text(sides)),
-            draw, all_lines(sides), size=(6.3, 2.6), width=1.0,
+            draw, all_lines(sides), size=(6.3, 2.6), width=1.0, timed=False,
         ))  # fmt: skip
     if not plots:
         raise Missing(report.t("no finished training run"), mend_training(report, lane))

@@ -42,6 +42,8 @@ ZH = {
     "Loss and accuracy": "损失与准确率",
     "Machine and software": "机器与软件",
     "Machine and software, as the programs reported them.": "程序所报告的机器与软件。",
+    "Measured at commit {commits}; the code has changed since.":
+        "测量于提交 {commits}；此后代码已有改动。",
     "Misclassified images": "分类错误的图像",
     "Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.":
         "网络 {net} 在 {dataset} 上逐轮的结果（{lane}）：种子 {seeds} 的平均值"
@@ -56,6 +58,8 @@ ZH = {
     "Other programs took {busy} % of the processor when this was measured: take the ratios with "
     "care.":
         "测量时其他程序占用了处理器的 {busy} %，比值仅供参考。",
+    "PyTorch ran without cudnn.benchmark: it can be quicker.":
+        "此处 PyTorch 未启用 cudnn.benchmark，还可以更快。",
     "PyTorch, by its own profiler": "PyTorch,由其自带的分析器测得",
     "Roofline": "屋顶线",
     "Roofline, {lane}: what each operation of a training step reaches, under the measured "

@@ -13,28 +13,32 @@ lacks() {
     printf '           %-12s mend:  %s\n' "" "$4"
 }
 
+with= # what the setup that mends it is to be told
+[ "$CC" = gcc ] || with=" CC=$CC"
+
 echo "to build and train"
 if have_compiler; then
     has compiler "$("$CC" --version | head -1)"
     if have_openmp; then
         has OpenMP "$(nproc) cores"
     else
-        lacks OpenMP "$CC does not link -fopenmp" "nothing builds" "make setup train"
+        lacks OpenMP "$CC does not link -fopenmp" "nothing builds" "make setup train$with"
     fi
     if have_openblas; then
         has OpenBLAS "$(basename "$(readlink -f "$("$CC" -print-file-name=libopenblas.so)")")"
     else
-        lacks OpenBLAS "no cblas.h or libopenblas" "nothing builds" "make setup train"
+        lacks OpenBLAS "no cblas.h or libopenblas" "nothing builds" "make setup train$with"
     fi
 else
-    lacks compiler "'$CC' builds no program" "nothing builds" "make setup train"
+    lacks compiler "'$CC' builds no program" "nothing builds" "make setup train$with"
 fi
 
-echo "to test and compare with PyTorch"
+echo "labs, tests, and to compare with PyTorch"
 if have_criterion; then
     has Criterion "$(readlink -f "$("$CC" -print-file-name=libcriterion.so)" | xargs basename)"
 else
-    lacks Criterion "no criterion/criterion.h or libcriterion" "make test" "make setup test"
+    lacks Criterion "no criterion/criterion.h or libcriterion" \
+        "the labs (make lab0 …, make grade) and make test" "make setup lab1$with"
 fi
 if have_fuzzer; then
     has libFuzzer "$("$FUZZ_CC" --version | head -1)"
@@ -42,7 +46,7 @@ else
     lacks libFuzzer "'$FUZZ_CC' links no -fsanitize=fuzzer" "make fuzz; make test fuzzes nothing" \
         "make setup test"
 fi
-if have_packages "$PYTHON"; then
+if have_packages; then
     has Python "$(python_version "$PYTHON") with torch $(torch_version "$PYTHON") ($PYTHON)"
 else
     lacks Python "$PYTHON lacks some of torch $TORCH, numpy, pytest" \
@@ -50,7 +54,7 @@ else
 fi
 
 echo "to build the report"
-if have_latex && have_plotting "$PYTHON"; then
+if have_latex && have_plotting; then
     has LaTeX "$(pdflatex --version | head -1), matplotlib, jinja2"
 else
     lacks LaTeX "no LaTeX with its packages, or $PYTHON lacks matplotlib or jinja2" "make report" \
@@ -62,18 +66,30 @@ if have_cxx; then
     has hostcuda "$($CXX --version | head -1)"
 else
     lacks hostcuda "'$CXX' builds no C++17 program" "DEVICE=hostcuda is not built" \
-        "make setup train"
+        "make setup train$with"
 fi
 
 echo "to grade what others hand in"
 grading=$(command -v "$PYTHON" || command -v python3)
 if [ -z "$grading" ]; then
-    lacks Python "neither $PYTHON nor python3" "make grade" "make setup lab1"
+    lacks Python "neither $PYTHON nor python3" "make grade" "make setup lab1$with"
+elif ! have_grading; then
+    lacks Python "$grading is older than 3.11 and has no tomli" "make grade" "make setup lab1$with"
 elif walls=$("$grading" autograder/grade/sandbox.py 2>&1); then
     has walls "$walls"
 else
-    lacks walls "$walls" "make grade SUBMISSION= runs a submission as a process of yours" \
+    lacks walls "$walls" "make grade SUBMISSION= grades nobody else's work" \
         "install bubblewrap, and allow unprivileged user namespaces"
+fi
+
+if why=$(have_legality 2>&1); then
+    has legality "nvcc or clang++ says what is not legal CUDA"
+else
+    lacks legality "$(head -1 <<<"$why")" "make grade" "make setup grade"
+fi
+if ! have_shm; then
+    lacks /dev/shm "cannot be written, and Criterion needs it" "make grade, make test" \
+        "as root: mount -t tmpfs none /dev/shm (of a container: --tmpfs /dev/shm)"
 fi
 
 echo "CUDA (DEVICE=cuda; everything else works without)"

@@ -6,6 +6,7 @@
 #   suites     every suite on the device, plain path and rungs, float and double
 #   sanitizer  the kernels under compute-sanitizer's memcheck and initcheck
 #   races      and under its synccheck and racecheck                     (sanitizer.jsonl)
+#   sectors    what Nsight Compute counts of the kernels of tools/sectors.cu (sectors.jsonl)
 #   bits       net a again, without a graph, and resumed: the same bits  (bits.jsonl)
 #   parity     single steps against PyTorch, TF32 off                    (parity.jsonl)
 #   steps      training steps against PyTorch's best, batch 64           (steps.jsonl)
@@ -24,7 +25,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races bits parity steps steps-512 ops profile predict"
+stages="build suites sanitizer races sectors bits parity steps steps-512 ops profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1
@@ -139,6 +140,7 @@ for name in "$@"; do
         ;;
     sanitizer) stage sanitizer sanitizer memcheck initcheck ;;
     races) stage races sanitizer synccheck racecheck ;;
+    sectors) LINES_SHOWN=45 stage sectors "$PYTHON" tools/gpu_sectors.py "$out/sectors.jsonl" ;;
     bits) stage bits same_bits ;;
     parity) LINES_SHOWN=30 stage parity parity ;;
     steps) LINES_SHOWN=30 stage steps steps 64 ;;

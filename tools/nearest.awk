@@ -1,4 +1,5 @@
-# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one nearest to it.
+# nearest.awk UNKNOWN COMMAND KNOWN...: names an unknown option and the known one nearest to it;
+# with -v goals=1 a goal of make.
 
 function min(a, b) { return a < b ? a : b }
 
@@ -20,12 +21,18 @@ function distance(a, b,    i, j, row, diagonal, above) {
 BEGIN {
     best = 1000
     for (k = 3; k < ARGC; k++) {
-        d = distance(toupper(ARGV[1]), ARGV[k])
+        d = distance(goals ? ARGV[1] : toupper(ARGV[1]), ARGV[k])
         if (d < best) { best = d; nearest = ARGV[k] }
+    }
+    near = best <= 2 || best < length(ARGV[1]) / 2
+    if (goals) {
+        printf "there is no goal %s; ", ARGV[1]
+        print near ? "the nearest is " nearest : "make alone lists them all"
+        exit
     }
     sub(/ $/, "", ARGV[2])
     printf "%s: unknown option %s", ARGV[2], ARGV[1]
-    if (best <= 2 || best < length(ARGV[1]) / 2) {
+    if (near) {
         printf "; the nearest that it takes is %s\n", nearest
     } else {
         printf "; it takes"

@@ -1,6 +1,7 @@
-# probe.sh: what this machine has; sourced by setup.sh and doctor.sh. Everything is found by using
-# it (a test program, an import), never by asking a package manager, so that a compiler module, a
-# hand-built OpenBLAS or somebody's own Python counts as well as a package does.
+# probe.sh: what this machine has, and what goals need; sourced by setup.sh, doctor.sh and needs.sh.
+# Everything is found by using it (a test program, an import), never by asking a package manager, so
+# that a compiler module, a hand-built OpenBLAS or somebody's own Python counts as well as a package
+# does.
 
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
@@ -22,10 +23,11 @@ links() {
 
 have_compiler() { links '#include <stdio.h>
 int main(void) { return puts("") < 0; }'; }
-# hostcuda compiles .cu files with it; the check needs the standard headers, not only the compiler.
+# hostcuda compiles .cu files with it: every one of them begins with this header, which takes the
+# standard headers of C++, and a C library that has not given its names to something else.
 have_cxx() {
-    printf '#include <tuple>\nint main() { return std::get<0>(std::tuple(0)); }\n' |
-        $CXX -std=c++17 -x c++ -o /dev/null - >/dev/null 2>&1
+    printf '#include <hostcuda/hostcuda.h>\nint main() { return 0; }\n' |
+        $CXX -std=c++17 -Ikernels/hostcuda/include -x c++ -o /dev/null - >/dev/null 2>&1
 }
 have_openmp() { links '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }
@@ -57,20 +59,38 @@ has_torch() {
     esac
 }
 
-# What grading runs on: the Makefile takes $PYTHON if it is there, else this one.
-have_grading_python() { python3 -c 'import tomllib' 2>/dev/null; }
-have_cuda_syntax() { command -v clang++ >/dev/null || command -v nvcc >/dev/null; }
+# What grading runs on: the Makefile takes $PYTHON if it is there, else python3. (Python 3.10 reads
+# the list of claims by tomli.)
+have_grading() {
+    local python
+    python=$(command -v "$PYTHON" || command -v python3) || return 1
+    "$python" -c 'import tomllib' 2>/dev/null || "$python" -c 'import tomli' 2>/dev/null
+}
+have_binutils() { command -v nm objcopy objdump addr2line | wc -l | grep -qx 4; }
+# Criterion lays its memory there.
+have_shm() { (: >"/dev/shm/gradlab-$$") 2>/dev/null && rm -f "/dev/shm/gradlab-$$"; }
 
-# have_packages PYTHON: the pinned torch, numpy and pytest with xdist are there.
+# What says which .cu file is CUDA: an nvcc or a clang++ that judges a header with everything. Why
+# none does is printed to stderr.
+have_legality() {
+    local dir rc=0
+    dir=$(mktemp -d)
+    echo '#include "tl/cublas.h"' >"$dir/probe.cu"
+    HOSTCUDA_LEGALITY=quick kernels/hostcuda/legality.sh -Ilabs/include "$dir/probe.cu" >&2 || rc=1
+    rm -rf "$dir"
+    return $rc
+}
+
+# The pinned torch, numpy and pytest with xdist are there.
 have_packages() {
-    has_torch "$1" || return 1
-    "$1" -c 'from importlib.util import find_spec as f; import sys
+    has_torch "$PYTHON" || return 1
+    "$PYTHON" -c 'from importlib.util import find_spec as f; import sys
 sys.exit(not all(map(f, ("numpy", "pytest", "xdist"))))' 2>/dev/null
 }
 
-# have_plotting PYTHON: what the report's scripts import.
+# What the report's scripts import.
 have_plotting() {
-    "$1" -c 'from importlib.util import find_spec as f; import sys
+    "$PYTHON" -c 'from importlib.util import find_spec as f; import sys
 sys.exit(not all(map(f, ("matplotlib", "jinja2"))))' 2>/dev/null
 }
 
@@ -86,5 +106,93 @@ have_chinese() {
         ls /usr/share/fonts/*/droid/DroidSansFallbackFull.ttf >/dev/null 2>&1
 }
 
+have_curl() { command -v curl >/dev/null; }
+have_python3() { command -v python3 >/dev/null; }
+have_clang_format() { command -v clang-format >/dev/null; }
+have_clang() { command -v "${CLANGXX:-clang++}" >/dev/null; }
+have_nvcc() {
+    [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
+}
+have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
+
 # A GPU that a CUDA build of torch could use.
 have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 2>&1; }
+
+# ---- what goals need -----------------------------------------------------------------------------
+
+# needs_of GOAL: what it cannot do without, each a have_ function above. FROM, DRAFT, DATASET and
+# GRADLAB_DATA are the options of that name; ALONE: SAN=1 or CHECK=1, the C suites run alone.
+needs_of() {
+    local build="compiler openmp openblas" labs="cxx criterion grading binutils"
+    case $1 in
+    train | predict) echo $build ;;
+    lab[0-5]) echo $build $labs ;;
+    grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
+        echo $build $labs legality shm
+        ;;
+    restore | skeletons) echo grading ;;
+    data)
+        if [ "${DATASET:-}" = shapes10 ]; then
+            echo $build
+        elif [ -z "${FROM:-}" ] && [ ! -d "${GRADLAB_DATA:-data}/${DATASET:-cifar10}" ]; then
+            echo curl
+        fi
+        ;;
+    baseline | parity | bench-step | bench-ops) echo $build packages ;;
+    report | report-zh)
+        if [ -z "${FROM:-}${DRAFT:-}" ]; then echo $build packages; fi
+        echo plotting latex
+        if [ "$1" = report-zh ]; then echo chinese; fi
+        ;;
+    report-test) echo packages plotting latex ;;
+    test | test-all)
+        echo $build $labs shm packages
+        if [ -z "${ALONE:-}" ]; then echo legality plotting latex curl; fi
+        ;;
+    hostcuda-test) echo $build cxx ;;
+    hostcuda-bench) echo $build cxx grading ;;
+    hostcuda-legality) echo cxx clang ;;
+    fuzz) echo fuzzer python3 ;;
+    format-check) echo clang_format ;;
+    cuda-all) echo $build nvcc cublas ;;
+    esac
+}
+
+# about NEED: sets `words`, what it is, and `debian`, the packages that hold it; the latter are none
+# where setup.sh goes another way, or none at all.
+about() {
+    local gcc=gcc cxx=g++ openmp=gcc
+    case $CC in *clang*) gcc=clang cxx="clang g++" openmp="clang libomp-dev" ;; esac
+    case $1 in
+    compiler) words="C compiler with its headers" debian="$gcc libc6-dev" ;;
+    openmp) words="OpenMP for $CC" debian=$openmp ;;
+    openblas) words="OpenBLAS with its headers" debian=libopenblas-dev ;;
+    cxx) words="C++17 compiler, for CUDA C on the CPU" debian=$cxx ;;
+    criterion) words="Criterion 2.4 with its headers" debian=libcriterion-dev ;;
+    grading)
+        words="Python 3.11 or newer" debian=python3
+        if have_python3; then debian=python3-tomli; fi
+        ;;
+    python3) words="Python 3" debian=python3 ;;
+    binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
+    legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
+    clang) words="clang++" debian=clang ;;
+    curl) words=curl debian="curl ca-certificates" ;;
+    fuzzer) words="clang with libFuzzer" debian=clang ;;
+    clang_format) words=clang-format debian=clang-format ;;
+    latex)
+        words="LaTeX with latexmk, booktabs and Latin Modern, and poppler's tools"
+        debian="latexmk texlive-latex-base texlive-latex-recommended texlive-pictures lmodern \
+            poppler-utils"
+        ;;
+    chinese)
+        words="xelatex with ctex, and the font Droid Sans Fallback"
+        debian="texlive-xetex texlive-lang-chinese fonts-droid-fallback"
+        ;;
+    packages) words="torch $TORCH, numpy, pytest and pytest-xdist in $PYTHON" debian= ;;
+    plotting) words="matplotlib and jinja2 in $PYTHON" debian= ;;
+    cublas) words="cuBLAS for the nvcc that is here" debian= ;;
+    nvcc) words="nvcc, which is NVIDIA's to install (its CUDA toolkit)" debian= ;;
+    shm) words="/dev/shm to write to, which Criterion needs" debian= ;;
+    esac
+}

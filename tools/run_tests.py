@@ -7,8 +7,10 @@
     refusals                      what hostcuda's rewriter must refuse
     legality                      what is not CUDA is refused, every .cu file is judged legal
     pytest                        the twin's tests, those of the graders' tools and of the report
+    pytest-without-twin           without the twin's, which need PyTorch
     parity, parity-all            the twin compared with the trainer
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
+    distros                       README's commands on bare Debians (test_distros.sh), some hours
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
 run that was skipped, and wherever CRITERION_ALWAYS_SUCCEED is set. So the names that `--list` gives
@@ -31,8 +33,9 @@ DEVICE_SUITES = ("lab", "fused")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
-                  "report": os.cpu_count()}
+                  "report": os.cpu_count(), "tools/tests": 2 * os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
+DISTROS_LIMIT_S = 12 * 3600
 PARITY_SHORT = ["STEPS=5", "BATCH=16", "LIMIT=640"]
 FAILURES = []  # said again at the end: minutes of output may stand behind one
 
@@ -52,13 +55,13 @@ def environment(log: Path) -> dict:
     return env
 
 
-def run(command: list, **options) -> int:
-    """Exit status, or 124 after LIMIT_S; the whole process group is gone when this returns."""
+def run(command: list, limit: int = LIMIT_S, **options) -> int:
+    """Exit status, or 124 after `limit` seconds; the whole process group is gone then."""
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:
-            return process.wait(LIMIT_S)
+            return process.wait(limit)
         except subprocess.TimeoutExpired:
-            fail(f"{command[0]}: still running after {LIMIT_S} s")
+            fail(f"{command[0]}: still running after {limit} s")
             return 124
         finally:
             try:
@@ -152,17 +155,17 @@ def counted(job: str, command: list, pattern: str) -> tuple:
     return passed, total - passed
 
 
-def pytest() -> tuple:
+def pytest(folders: dict, *options: str) -> tuple:
     """Each folder in a process of its own: two of them have a conftest.py."""
-    counts = [pytest_folder(*f) for f in PYTEST_FOLDERS.items()]
+    counts = [pytest_folder(*f, *options) for f in folders.items()]
     return sum(c[0] for c in counts), sum(c[1] for c in counts)
 
 
-def pytest_folder(folder: str, processes: int) -> tuple:
+def pytest_folder(folder: str, processes: int, *options: str) -> tuple:
     report = Path("build/pytest.xml")
     report.unlink(missing_ok=True)
     status = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                  "-n", str(processes), f"--junitxml={report}", folder])
+                  "-n", str(processes), f"--junitxml={report}", *options, folder])
     if not report.exists():
         return 0, 1
     passed = failed = 0
@@ -193,6 +196,17 @@ def fuzz(seconds: int) -> tuple:
     return passed, max(failed, 1) if status != 0 or passed == 0 else failed
 
 
+def distros() -> tuple:
+    """What it says is shown as it comes: hours may lie between two lines."""
+    Path("build").mkdir(exist_ok=True)
+    status = run(["bash", "-o", "pipefail", "-c", "tools/test_distros.sh | tee build/distros.txt"],
+                 DISTROS_LIMIT_S)
+    counts = re.search(r"^(\d+) passed, (\d+) failed$", Path("build/distros.txt").read_text(),
+                       re.MULTILINE)
+    passed, failed = (int(counts[1]), int(counts[2])) if counts else (0, 1)
+    return passed, max(failed, 1) if status != 0 else failed
+
+
 def parity(options: list) -> tuple:
     """One verdict per net and precision, counted from the table that parity.py prints."""
     nets = ["a", "b", "c"]
@@ -219,7 +233,12 @@ def main(jobs: list) -> int:
         start, said = time.monotonic(), len(FAILURES)
         print(f"== {job}")
         if job == "pytest":
-            passed, failed = pytest()
+            passed, failed = pytest(PYTEST_FOLDERS)
+        elif job == "pytest-without-twin":
+            others = {f: n for f, n in PYTEST_FOLDERS.items() if f != "baseline"}
+            passed, failed = pytest(others, "-m", "not twin")
+        elif job == "distros":
+            passed, failed = distros()
         elif job in ("parity", "parity-all"):
             passed, failed = parity(PARITY_SHORT if job == "parity" else [])
         elif job in ("fuzz", "fuzz-all"):

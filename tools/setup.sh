@@ -15,48 +15,39 @@ die() {
 
 # ---- what is missing ----------------------------------------------------------------------------
 
-# Which goals need more than compiler and OpenBLAS.
-need_tests= need_fuzzer= need_labs= need_python= need_cuda= need_report= need_chinese= need_curl=
-for goal in ${goals:-train}; do
+needs=() need_cuda=
+for goal in ${goals:-train lab1 grade}; do
+    read -ra of_goal <<<"$(needs_of "$goal" | tr '\n' ' ')"
+    case $goal in
+    train | predict | baseline | parity | bench-* | report*) of_goal+=(cxx) ;; # DEVICE=hostcuda
+    test | test-all) of_goal+=(fuzzer python3) ;;                              # and are without
+    esac
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
     esac
-    case $goal in
-    test | test-all)
-        need_tests=1 need_fuzzer=1 need_labs=1 need_python=1 need_report=1 need_curl=1
-        ;;
-    lab[0-5] | grade | grader-soak | mutants | restore | skeletons | labs-check)
-        need_labs=1 need_tests=1 ;;
-    fuzz) need_fuzzer=1 ;;
-    data) need_curl=1 ;;
-    baseline | parity | bench-step | bench-ops) need_python=1 ;;
-    report | report-test) need_python=1 need_report=1 ;;
-    report-zh) need_python=1 need_report=1 need_chinese=1 ;;
-    esac
+    for need in "${of_goal[@]}"; do
+        case " ${needs[*]} " in *" $need "*) ;; *) needs+=("$need") ;; esac
+    done
 done
 
-packages=() words=()
+lacking=() packages=() list_of_words=
 missing() { # missing "DEBIAN PACKAGES" WORDS-FOR-OTHER-SYSTEMS
     local package
     for package in $1; do
         case " ${packages[*]} " in *" $package "*) ;; *) packages+=("$package") ;; esac
     done
-    words+=("$2")
+    list_of_words+="${list_of_words:+, }$2"
 }
-
-case $CC in
-*clang*) compiler_packages="clang libc6-dev libomp-dev" compiler_cxx="clang g++" ;;
-*) compiler_packages="gcc libc6-dev" compiler_cxx=g++ ;;
-esac
-if ! have_compiler || ! have_openmp; then
-    missing "$compiler_packages" "a C compiler with OpenMP"
-fi
-have_cxx || missing "${compiler_cxx}" "a C++17 compiler for CUDA C on the CPU (hostcuda)"
-have_openblas || missing libopenblas-dev "OpenBLAS with its headers"
-if [ -n "$need_tests" ] && ! have_criterion; then
-    missing libcriterion-dev "Criterion 2.4 with its headers"
-fi
+nvcc_waits= # for its host compiler, until then it judges nothing
+for need in "${needs[@]}"; do
+    if "have_$need" 2>/dev/null; then continue; fi
+    if [ "$need" = legality ] && have_nvcc && ! have_cxx; then nvcc_waits=1 && continue; fi
+    lacking+=("$need")
+    about "$need"
+    [ -z "$debian" ] || missing "$debian" "$words"
+done
+lacks() { case " ${lacking[*]} " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 # The package with libFuzzer's runtime, which has clang's version in its name; false if it has no
 # such name here. The version is that of the clang that is here, or else of the one that apt-get
@@ -73,30 +64,7 @@ fuzzer_runtime() {
     [ -n "$version" ] && apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1 &&
         echo "libclang-rt-$version-dev"
 }
-lacks_fuzzer=
-if [ -n "$need_fuzzer" ] && ! have_fuzzer; then
-    lacks_fuzzer=1
-    missing "clang $(fuzzer_runtime || true)" "clang with libFuzzer"
-fi
-if [ -n "$need_fuzzer" ]; then # which writes the files to start from
-    command -v python3 >/dev/null || missing python3 "Python 3"
-fi
-
-# Grading needs no packages of Python's, and a compiler that knows what CUDA forbids.
-if [ -n "$need_labs" ]; then
-    have_grading_python || missing python3 "Python 3.11 or newer"
-    have_cuda_syntax || missing clang "nvcc or clang++, to say what is not legal CUDA"
-fi
-if [ -n "$need_curl" ] && ! command -v curl >/dev/null; then missing curl curl; fi
-
-if [ -n "$need_report" ] && ! have_latex; then
-    missing "latexmk texlive-latex-base texlive-latex-recommended texlive-pictures lmodern \
-        poppler-utils" "LaTeX with latexmk, booktabs and Latin Modern, and poppler's tools"
-fi
-if [ -n "$need_chinese" ] && ! have_chinese; then
-    missing "texlive-xetex texlive-lang-chinese fonts-droid-fallback" \
-        "xelatex with ctex, and the font Droid Sans Fallback"
-fi
+if lacks fuzzer; then missing "$(fuzzer_runtime || true)" "its runtime"; fi
 
 # The Pythons that can make the virtual environment; false if there is none. Debian ships venv
 # without ensurepip, so both are asked for.
@@ -110,9 +78,7 @@ pythons() {
     done
     [ -n "$found" ]
 }
-need_packages=
-if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
-    need_packages=1
+if lacks packages; then
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
         die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, pytest-xdist; to fill it:
@@ -120,9 +86,7 @@ if [ -n "$need_python" ] && ! have_packages "$PYTHON"; then
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
 
-need_plotting=
-if [ -n "$need_report" ] && ! have_plotting "$PYTHON"; then
-    need_plotting=1
+if lacks plotting; then
     [ "$PYTHON" = .venv/bin/python ] ||
         die "PYTHON=$PYTHON lacks matplotlib or jinja2; it is yours to fill:
        $PYTHON -m pip install -r report/requirements.txt"
@@ -144,54 +108,70 @@ if [ -n "$need_cuda" ] && lacks_cublas; then
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
 
-if [ ${#packages[@]} = 0 ] && [ -z "$need_packages$need_plotting$need_cublas" ]; then
-    echo "setup: everything that '${goals:-train}' needs is here"
+if [ ${#packages[@]} = 0 ] && ! lacks packages && ! lacks plotting && [ -z "$need_cublas" ]; then
+    echo "setup: everything that is needed for ${goals:-labs and training} is here"
     exit 0
 fi
 
 # ---- the plan -----------------------------------------------------------------------------------
 
-mkdir -p build
-: >"$log"
+(mkdir -p build && : >"$log") 2>/dev/null ||
+    die "$PWD/build cannot be written (read-only, or full?): copy gradlab to a folder of your own \
+(cp -r), and type it there"
 run_logged() { "$@" >>"$log" 2>&1; }
+# why GUESS: what the log knows of a failure, else what it most likely was.
+why() { if grep -qi 'no space left' "$log"; then echo "the disk is full"; else echo "$1"; fi; }
+no_room() { # no_room MB FOLDER
+    free=$(df -Pm "$2" 2>/dev/null | awk 'NR == 2 { print $4 }')
+    [ "${free:-$1}" -lt "$1" ]
+}
 
 if [ ${#packages[@]} -gt 0 ]; then
     if ! command -v apt-get >/dev/null; then
-        printf -v list '%s, ' "${words[@]}"
-        die "this is neither Debian nor Ubuntu: please install ${list%, }, then run it again
+        die "this is neither Debian nor Ubuntu: please install $list_of_words; then run it again
        (Debian calls them: ${packages[*]})"
     fi
     as_root=(env DEBIAN_FRONTEND=noninteractive)
     if [ "$(id -u)" != 0 ]; then
+        sudo="sudo " who="run this"
+        if ! command -v sudo >/dev/null; then sudo= who="have root run this"; fi
         sudo -n true 2>/dev/null ||
-            die "needs root once; run this, then the same make command again:
-       sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages[*]}"
+            die "packages are root's to install; $who, then type the same make again:
+       ${sudo}apt-get update && ${sudo}apt-get install -y --no-install-recommends ${packages[*]}"
         as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
     fi
     apt() { run_logged "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
-    if [ -n "$lacks_fuzzer" ] && ! fuzzer_runtime >/dev/null; then
+    if lacks fuzzer && ! fuzzer_runtime >/dev/null; then
         echo "setup: reading the lists of packages"
         apt update || die "apt-get cannot read its lists (no network?); see $log"
-        missing "$(fuzzer_runtime || true)" "libFuzzer"
+        missing "$(fuzzer_runtime || true)" "its runtime"
     fi
-    no_apt="apt-get cannot fetch ${packages[*]} (no network, or no package source?); see $log"
+    no_apt() {
+        die "apt-get cannot fetch ${packages[*]} ($(why "no network, or no source?")); see $log"
+    }
     install=(install -y --no-install-recommends "${packages[@]}")
     # With --print-uris apt-get only lists what it would fetch: 'uri' file bytes hash. A machine
     # that has never seen a package list cannot say, and gets its lists first.
     would_fetch() { apt-get -qq --print-uris "${install[@]}" 2>>"$log"; }
     if ! uris=$(would_fetch); then
         echo "setup: reading the lists of packages"
-        apt update || die "$no_apt"
-        uris=$(would_fetch) || die "$no_apt"
+        apt update || no_apt
+        uris=$(would_fetch) || no_apt
     fi
     size=$(awk '{ bytes += $3 } END { printf "%d files, %.1f MB", NR, bytes / 1e6 }' <<<"$uris")
     echo "setup: packages: ${packages[*]} (with what they need: $size to fetch)"
+    if lacks legality; then
+        echo "setup: of that clang, about 60 MB, is here for one thing, as there is no nvcc that" \
+            "works: to say what is not legal CUDA"
+    fi
 fi
-if [ -n "$need_packages" ]; then
-    if have_gpu; then size="with CUDA, about 3 GB"; else size="CPU build, about 250 MB"; fi
+if lacks packages; then
+    size="CPU build, about 250 MB to fetch, 900 MB on the disk"
+    if have_gpu; then size="with CUDA, about 3 GB to fetch, more on the disk"; fi
     echo "setup: .venv: torch $TORCH ($size), numpy, pytest"
+    if no_room 1200 .; then die "$free MB are free in $PWD: too little for .venv"; fi
 fi
-if [ -n "$need_plotting" ]; then echo "setup: .venv: matplotlib and jinja2 (about 25 MB)"; fi
+if lacks plotting; then echo "setup: .venv: matplotlib and jinja2 (about 25 MB)"; fi
 if [ -n "$need_cublas" ]; then
     echo "setup: .venv: nvidia-cublas $CUBLAS (about 420 MB), for the nvcc that is here without it"
 fi
@@ -205,11 +185,19 @@ fi
 if [ ${#packages[@]} -gt 0 ]; then
     echo "setup: installing packages"
     # Old package lists name files that the mirror no longer has: refresh and try once more.
-    apt "${install[@]}" || { apt update && apt "${install[@]}"; } || die "$no_apt"
-    have_compiler && have_openmp || die "$CC still builds no OpenMP program; see $log"
-    have_openblas || die "$CC still does not find OpenBLAS; see $log"
-    [ -z "$need_fuzzer" ] || have_fuzzer || die "$FUZZ_CC still has no libFuzzer; see $log"
-    [ -z "$need_tests" ] || have_criterion || die "$CC still does not find Criterion; see $log"
+    apt "${install[@]}" || { apt update && apt "${install[@]}"; } || no_apt
+    for need in "${lacking[@]}"; do
+        about "$need"
+        if [ -n "$debian" ] && ! "have_$need" 2>>"$log"; then
+            # (Ubuntu 22.04: its Python 3.10 wants tomli, which shows once it is there)
+            case "$debian ${packages[*]}" in
+            *python3-tomli*python3-tomli*) ;;
+            python3-tomli*) exec "$0" $goals ;;
+            esac
+            die "still no $words, though apt-get has installed ${packages[*]}; see $log"
+        fi
+    done
+    if [ -n "$nvcc_waits" ] && ! have_legality 2>>"$log"; then exec "$0" $goals; fi
 fi
 
 # ---- torch into .venv ---------------------------------------------------------------------------
@@ -224,7 +212,7 @@ seen_torch=
 offered() {
     local pattern=$1 versions
     shift
-    versions=$(pip index versions torch "$@" 2>>"$log") || return 1
+    versions=$(pip --log "$log" index versions torch "$@" 2>>"$log") || return 1
     seen_torch=1
     grep -qE "[ ,]$pattern(,|$)" <<<"$versions"
 }
@@ -248,7 +236,7 @@ choose_torch() {
     fi
 }
 
-if [ -n "$need_packages" ]; then
+if lacks packages; then
     chosen=
     for python in .venv/bin/python $(pythons); do
         if [ "$python" = .venv/bin/python ]; then
@@ -266,21 +254,24 @@ if [ -n "$need_packages" ]; then
     done
     if [ -z "$chosen" ]; then
         [ -n "$seen_torch" ] || die "pip reaches no package index (no network?); see $log"
+        ! grep -qF "Could not fetch URL $cpu_index" "$log" ||
+            die "$cpu_index cannot be reached, and where pip gets through there is no CPU build of
+       torch $TORCH for $(pythons | tr '\n' ' ')(no network, or a proxy that is not set?); see $log"
         die "no torch $TORCH for $(pythons | tr '\n' ' ')in any index; see $log"
     fi
     echo "setup: filling .venv, Python $(python_version .venv/bin/python), with ${torch[0]}"
     fill "${torch[@]}" -r "$REQUIREMENTS" ||
-        die "pip could not install ${torch[0]} (no network?); see $log"
-    have_packages .venv/bin/python ||
+        die "pip could not install ${torch[0]} ($(why "no network?")); see $log"
+    have_packages ||
         die ".venv still lacks torch $TORCH, numpy, pytest or pytest-xdist; see $log"
 fi
 
 # ---- matplotlib and jinja2 into .venv -----------------------------------------------------------
 
-if [ -n "$need_plotting" ]; then
+if lacks plotting; then
     echo "setup: filling .venv with matplotlib and jinja2"
     fill -r report/requirements.txt ||
-        die "pip could not install matplotlib and jinja2 (no network?); see $log"
+        die "pip could not install matplotlib and jinja2 ($(why "no network?")); see $log"
 fi
 
 # ---- cuBLAS into .venv --------------------------------------------------------------------------
@@ -293,6 +284,6 @@ if [ -n "$need_cublas" ] && lacks_cublas; then
     done
     echo "setup: filling .venv with nvidia-cublas $CUBLAS"
     fill --no-deps "nvidia-cublas==$CUBLAS" ||
-        die "pip could not install nvidia-cublas==$CUBLAS (no network?); see $log"
+        die "pip could not install nvidia-cublas==$CUBLAS ($(why "no network?")); see $log"
     [ -n "$(tools/find_cuda.sh)" ] || die "nvcc still has no cuBLAS; see $log and make doctor"
 fi

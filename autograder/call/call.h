@@ -51,6 +51,9 @@ typedef struct call_target {
     /* Where the device can: the operation is recorded as part of a step and then run. What does not
      * belong into a step fails: waiting, copying to the host, allocating. */
     bool recorded;
+    /* hostcuda: after a call that went well the same is done again once for each of its launches,
+     * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
+    bool launches_fail;
 } call_target;
 
 typedef enum call_type { CALL_REAL, CALL_INT32, CALL_BYTES } call_type;
@@ -117,8 +120,12 @@ typedef struct call_report {
 /* Runs one call and judges its manners. The report is complete in every case. */
 void call_run(const call_target *target, const call_request *request, call_report *report);
 
-/* The name of an operation as in tl/ops.def. */
+/* The name of an operation as in tl/ops.def; NULL for a number that is none. */
 const char *call_op_name(call_op op);
+
+/* An operation of the table that came to its end in this process, on a device that counts launches,
+ * and never launched anything: what it returned was not computed there. NULL: none. */
+const char *call_idle_op(void);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says
  * what is known only now: blocks still handed out; in kind and fault, how the process ended. */

@@ -70,6 +70,12 @@ static void read_counters(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
     if (counts && w->op == CALL_conv3x3) read_traffic(counts, counter);
 }
 
+/* Arms the device's n-th launch from now on to fail; 0: none. */
+static void fail_launch(const call_wire *w, int n) {
+    const hostcuda_counts *counts = find_counts(w->target.device);
+    if (counts && w->failing_launch > 0) counts->fail_launch((uint64_t)n);
+}
+
 /* The operation, at once or recorded and then launched. */
 static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *arguments,
                          bool recorded) {
@@ -91,6 +97,8 @@ static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *argum
 /* The operation on device copies of the frames. `block` receives what was allocated, for the caller
  * to give back, also after a failure. */
 static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFERS]) {
+    TL_NEED((unsigned)w->op < CALL_OPS && call_rows[w->op].run, TL_EINVAL,
+            "there is no operation %d", (int)w->op);
     call_arguments arguments = {.bytes = w->arguments,
                                 .integer = w->arguments,
                                 .integers = w->argument_bytes / sizeof(int64_t)};
@@ -115,9 +123,11 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     int64_t before[CALL_COUNTERS] = {0};
     read_counters(w, before);
     w->reached = true;
+    fail_launch(w, w->failing_launch);
     tl_status status = run_row(row, &view, &arguments, w->target.recorded);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
+    fail_launch(w, 0);
     /* frames come back after a failure too: fences are judged then as well */
     TL_TRY(ctx->ops->sync(ctx));
     read_counters(w, w->counter);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "labs/common/block.h"
+
 /* Fetches operands that are variables; -1 is "none" where the operation allows it. */
 #define VARIABLE(name, operand)                                                                    \
     tl_var *name = NULL;                                                                           \
@@ -178,12 +180,26 @@ static tl_status append(graph_machine *m, tl_module *module) {
     return tl_module_append(m->net, module);
 }
 
-static tl_status net_nest(graph_machine *m, const int64_t *o) {
-    (void)o;
+/* The net so far as the first child of what `make` makes. */
+static tl_status enclose(graph_machine *m, tl_status (*make)(tl_module **, tl_ctx *)) {
     tl_module *inner = m->net;
     m->net = NULL;
-    TL_TRY(tl_module_sequential(&m->net, m->ctx));
+    tl_status status = make(&m->net, m->ctx);
+    if (status != TL_OK) {
+        tl_module_free(inner);
+        return status;
+    }
     return inner ? tl_module_append(m->net, inner) : TL_OK;
+}
+
+static tl_status net_nest(graph_machine *m, const int64_t *o) {
+    (void)o;
+    return enclose(m, tl_module_sequential);
+}
+
+static tl_status net_block(graph_machine *m, const int64_t *o) {
+    (void)o;
+    return enclose(m, tl_module_block);
 }
 
 static tl_status net_conv2d(graph_machine *m, const int64_t *o) {
@@ -272,13 +288,19 @@ static tl_status visit(void *user, const char *name, tl_var *param, tl_tensor *b
     return TL_OK;
 }
 
+static tl_status found(const walk *w) {
+    TL_NEED(w->param || w->buffer, TL_EINVAL,
+            "tl_module_visit showed %lld parameters and buffers of the net, and no number %lld",
+            (long long)w->seen, (long long)w->want);
+    return TL_OK;
+}
+
 /* The net keeps what it owns: the machine must not free it, nor RESET forget it. */
 static tl_status net_parameter(graph_machine *m, const int64_t *o) {
     walk w = {.want = o[0]};
     TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");
     TL_TRY(tl_module_visit(m->net, visit, &w));
-    TL_NEED(w.param || w.buffer, TL_EINVAL, "the net has %lld parameters and buffers, wanted %lld",
-            (long long)w.seen, (long long)o[0]);
+    TL_TRY(found(&w));
     if (o[1]) TL_TRY(graph_load(m, w.param ? w.param->value : w.buffer));
     return graph_push(m, (graph_variable){.var = w.param, .buffer = w.buffer, .of_net = true});
 }
@@ -296,8 +318,7 @@ static tl_status net_name(graph_machine *m, const int64_t *o) {
     walk w = {.want = o[0]};
     TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");
     TL_TRY(tl_module_visit(m->net, visit, &w));
-    TL_NEED(w.param || w.buffer, TL_EINVAL, "the net has %lld parameters and buffers, wanted %lld",
-            (long long)w.seen, (long long)o[0]);
+    TL_TRY(found(&w));
     for (int i = 0; i < GRAPH_NAME; i++) TL_TRY(graph_put(m, (unsigned char)w.name[i]));
     return TL_OK;
 }
@@ -330,6 +351,7 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_NET_COUNT] = {0, net_count},
     [GRAPH_NET_NAME] = {1, net_name},
     [GRAPH_NET_NEST] = {0, net_nest},
+    [GRAPH_NET_BLOCK] = {0, net_block},
 };
 
 graph_row graph_op_row(int64_t code) { return rows[code]; }

@@ -17,7 +17,7 @@ typedef struct call_arguments {
 
 typedef tl_status (*call_run_fn)(tl_ctx *ctx, call_arguments *a);
 
-/* One row per operation. */
+/* One row per operation (call_test.c). */
 typedef struct call_row {
     const char *name;
     call_run_fn run;

@@ -14,7 +14,9 @@ typedef struct machine {
     tl_trainer tr;
     tl_layer layer[TRAIN_LAYERS + 1];
     int64_t steps, images, stop; /* that on_step was told of; it fails when so many are done */
-    size_t at;                   /* next integer */
+    int64_t recorded;            /* passes of evaluation that left a node */
+    tl_status (*forward)(tl_module *, tl_tape *, tl_var **, tl_var *, bool); /* the net's own */
+    size_t at;                                                               /* next integer */
     tl_real *in, *out;
     size_t in_count, in_used, out_count, out_used;
 } machine;
@@ -77,6 +79,15 @@ static tl_status on_step(tl_trainer *tr, int images, void *user) {
     return m->steps == m->stop ? TL_FAIL(TL_EINVAL, "%s", stopped) : TL_OK;
 }
 
+static machine *running; /* for watched_forward: a module has no place for a pointer of ours */
+
+/* The net's forward, which also sees whether the tape takes down what nobody will go back over. */
+static tl_status watched_forward(tl_module *net, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    TL_TRY(running->forward(net, t, y, x, training));
+    running->recorded += !training && (*y)->node;
+    return TL_OK;
+}
+
 /* In the order that tl/train.h asks for; release undoes as much of it as was done. */
 static tl_status build(machine *m) {
     const double *number = m->number;
@@ -106,6 +117,8 @@ static tl_status build(machine *m) {
     TL_TRY(tl_net_build(&tr->net, m->ctx, &spec, tr->seed));
     TL_TRY(tl_params_new(&tr->params, tr->net));
     TL_TRY(tl_optimizer_init(&tr->optimizer, tr->params));
+    m->forward = tr->net->forward;
+    tr->net->forward = watched_forward;
     return tl_trainer_init(tr);
 }
 
@@ -187,6 +200,8 @@ static tl_status run_next(machine *m) {
         return interrupt(m, o);
     case TRAIN_READ_MEMORY:
         return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).live_bytes);
+    case TRAIN_READ_RECORDED:
+        return put(m, (double)m->recorded);
     case TRAIN_READ_CALLS:
         TL_TRY(put(m, (double)m->steps));
         return put(m, (double)m->images);
@@ -209,6 +224,7 @@ static tl_status run(machine *m) {
 
 tl_status call_train_row(tl_ctx *ctx, call_arguments *a) {
     machine m = {.ctx = ctx, .a = a};
+    running = &m;
     memcpy(m.number, a->bytes, sizeof m.number);
     a->integer += TRAIN_NUMBERS; /* where the program begins */
     a->integers -= TRAIN_NUMBERS;

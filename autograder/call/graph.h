@@ -56,6 +56,7 @@ enum call_graph_code {
     GRAPH_NET_COUNT,       /* two elements: parameters and buffers visited, parameters among them */
     GRAPH_NET_NAME,        /* index: the name of the index-th, as GRAPH_NAME character codes */
     GRAPH_NET_NEST,        /* the net so far becomes the first child of a new sequential */
+    GRAPH_NET_BLOCK,       /* the same, of a block: a sequential with another forward function */
     GRAPH_CODES
 };
 

@@ -42,7 +42,8 @@ enum call_train_code {
     TRAIN_GRAPH,         /* from here on captured steps are replayed, where the device can */
     TRAIN_INTERRUPT,     /* n: an epoch that on_step ends after n steps; an error if it goes on */
     TRAIN_READ_CALLS,    /* gives how often on_step was called, and for how many images in all */
-    TRAIN_READ_MEMORY    /* gives how many bytes of device memory are out */
+    TRAIN_READ_MEMORY,   /* gives how many bytes of device memory are out */
+    TRAIN_READ_RECORDED  /* gives how many forward passes outside of training left a node */
 };
 
 #endif

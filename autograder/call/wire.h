@@ -13,6 +13,7 @@ enum { CALL_FENCE = 256 };
 typedef struct call_wire {
     /* there */
     call_target target;
+    int failing_launch; /* the number of the launch that fails, from 1 on; 0: none */
     call_op op;
     const void *arguments;
     size_t argument_bytes;

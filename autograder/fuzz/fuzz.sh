@@ -20,8 +20,7 @@ python3 autograder/fuzz/seeds.py "$build/seeds" || exit 2
 
 echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$build/probe.c"
 if ! "$compiler" "${flags[@]}" -o "$build/probe" "$build/probe.c" 2>"$build/probe.log"; then
-    echo "fuzz: nothing was fuzzed, for $compiler has no libFuzzer here: apt-get install clang" \
-        "libclang-rt-14-dev (14: your release's)" >&2
+    echo "fuzz: nothing was fuzzed, for $compiler has no libFuzzer here: run make setup fuzz" >&2
     exit 3
 fi
 

@@ -10,7 +10,6 @@ import words
 HALF_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
-FILE_KINDS = ("gate", "build")  # said once for the file, not for each claim
 OUTPUT_LINES = 12
 TRACE_LINES = 8
 MAP_LINES, MAP_COLUMNS = 12, 40
@@ -193,7 +192,7 @@ class Page:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
         self.field("means", words.kind_advice(result["kind"]))
         self.field("perhaps", result.get("belief", ""), "bold")
-        if result["kind"] not in FILE_KINDS:
+        if result["kind"] not in words.OF_A_FILE:
             self.field("hint", result["hint"])
             self.again(result)
 

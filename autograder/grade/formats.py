@@ -84,7 +84,7 @@ def first_failures(document: dict) -> list:
     groups = {}
     for result in document["claims"]:
         if result["verdict"] == "fail" and result["kind"] not in (
-                *failure.FILE_KINDS, "not_implemented"):
+                *words.OF_A_FILE, "not_implemented"):
             groups.setdefault((result["task"], result["half"]), []).append(result)
     return [(group[0], len(group) - 1) for group in groups.values()]
 

@@ -10,6 +10,7 @@ compiler (legality.py).
 
 import fnmatch
 import functools
+import itertools
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -21,18 +22,24 @@ import machine
 import skeletons
 import tokens
 from table import tomllib
-from tokens import IDENTIFIER, ODD, STRING
+from tokens import HEADER, IDENTIFIER, NUMBER, ODD, PUNCTUATOR, STRING
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).resolve().parent
+MOST = 100  # findings of one file; nobody reads more
 MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san")
+
+
+@functools.cache
+def allow_lists() -> dict:
+    return tomllib.loads((FOLDER / "allow.toml").read_text(encoding="utf-8"))
 
 
 class Rules:
     """What one file may use: the lists for every file of its half and those of its task."""
 
     def __init__(self, lab: int, path: Path):
-        lists = tomllib.loads((FOLDER / "allow.toml").read_text(encoding="utf-8"))
+        lists = allow_lists()
         half = "cuda" if path.suffix == ".cu" else "c"
         own = lists.get(f"lab{lab}", {}).get(path.stem, {}).get(half, {})
         every = lists["every"][half]
@@ -48,53 +55,77 @@ class Rules:
 def directive_findings(line: list, rules: Rules) -> list:
     """(line, text) for one preprocessor line."""
     word, rest = line[0], line[1:]
-    spelled = " ".join(t.text for t in rest)
     if word.text not in names.DIRECTIVES:
-        if word.text == "#":  # an empty directive
+        if line == [word] and word.text == "#":  # an empty directive
             return []
         return [(word.line, f"#{word.text}: this directive has no use in a lab")]
     if word.text == "include":
-        return include_findings(word.line, "".join(t.text for t in rest), rules)
+        return include_findings(word.line, rest, rules)
+    spelled = " ".join(t.text for t in rest)
     if word.text == "pragma" and not any(re.fullmatch(p, spelled) for p in names.PRAGMAS):
         return [(word.line, f"#pragma {spelled}: only omp, unroll and diagnostic pragmas are "
                             "allowed")]
-    if word.text in ("define", "undef") and rest:
-        name = rest[0].text
-        if (name in names.KEYWORDS | names.BUILTIN_VARIABLES
-                or name.startswith(("tl_", "TL_", "_"))):
-            return [(word.line, f"#{word.text} {name}: this name is not yours to change")]
-    if any(t.text == "##" for t in rest):
-        return [(word.line, "## makes names out of pieces, which nobody can read: write them out")]
+    if word.text in ("define", "undef"):
+        return macro_findings(word, rest, rules)
     return []
 
 
-def include_findings(line: int, what: str, rules: Rules) -> list:
+def macro_findings(word: tokens.Token, rest: list, rules: Rules) -> list:
+    """#define and #undef: what this gate reads must mean the same to a compiler. So no name that
+    it lets pass may be given another meaning, no name come out of pieces, and no macro close a
+    parenthesis that it has not opened."""
+    fixed = names.KEYWORDS | names.BUILTIN_VARIABLES | names.ATTRIBUTES | set(rules.members)
+    texts = [t.text for t in rest]
+    name = texts[0] if texts else ""
+    parameters = []
+    if texts[1:2] == ["("] and rest[1].at == rest[0].at + len(name) and ")" in texts:
+        parameters = texts[1:texts.index(")")]
+    taken = [t for t in [name, *parameters] if t in fixed]
+    if taken or name.startswith(("tl_", "TL_", "_")):
+        shown = taken[0] if taken else name
+        return [(word.line, f"#{word.text} {shown}: this name is not yours to change")]
+    if "##" in texts:
+        return [(word.line, "## makes names out of pieces, which nobody can read: write them out")]
+    depths = list(itertools.accumulate({"(": 1, ")": -1}.get(text, 0) for text in texts))
+    if depths and (depths[-1] or min(depths) < 0):
+        return [(word.line, f"#define {name}: each parenthesis in a macro needs its partner there")]
+    return []
+
+
+def include_findings(line: int, rest: list, rules: Rules) -> list:
+    what = "".join(t.text for t in rest)
+    if [t.kind for t in rest] != [HEADER]:
+        return [(line, f"#include {what}: name the header itself, and nothing behind it")]
     if match := re.fullmatch(r'"tl/(\w+\.h)"', what):
         if not (ROOT / "labs/include/tl" / match[1]).exists():
             return [(line, f"#include {what}: there is no such header in labs/include")]
         return []
     if (match := re.fullmatch(r"<([\w./]+)>", what)) and match[1] in rules.headers:
         return []
-    if re.fullmatch(r'"[^"]*"|<[^>]*>', what):
-        return [(line, f"#include {what}: this task includes headers of tl/ and of the C library "
-                       "alone; what you need of your own goes into this file")]
-    return [(line, f"#include {what}: name the header itself")]
+    return [(line, f"#include {what}: this task includes headers of tl/ and of the C library "
+                   "alone; what you need of your own goes into this file")]
 
 
 def attribute_findings(found: list, at: int) -> list:
-    """After __attribute__: only attributes that change neither code nor checks."""
-    depth, text = 0, []
-    for token in found[at + 1:]:
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if (token.kind == IDENTIFIER and depth == 2
-                and token.text.strip("_") not in names.ATTRIBUTES):
-            text.append(token.text)
-        if depth <= 0:
+    """After __attribute__: its list as it stands, ((a, b(…))), and only attributes that change
+    neither code nor checks. (Where a macro could bring the list, it could bring a section's name,
+    which compilers write into assembly as it is.)"""
+    texts = [t.text for t in found[at + 1:at + 1 + names.LONGEST_ATTRIBUTE]]
+    depth = 0
+    for n, text in enumerate(texts):
+        token = found[at + 1 + n]
+        if n < 2 and text != "(" or depth == 1 and n > 1 and text != ")":
             break
-    if text:
-        return [(found[at].line, f"__attribute__(({text[0]})): attributes that change what the "
-                                 "compiler makes of your code are not allowed")]
-    return []
+        depth += {"(": 1, ")": -1}.get(text, 0)
+        if depth == 0:
+            return []
+        if token.kind == IDENTIFIER and depth == 2 and text not in names.ATTRIBUTES:
+            return [(found[at].line, f"__attribute__(({text})): attributes that change what the "
+                                     "compiler makes of your code are not allowed")]
+        if token.kind not in (IDENTIFIER, PUNCTUATOR, NUMBER) or text == "__attribute__":
+            break
+    return [(found[at].line, "__attribute__: write its list right behind it, as in "
+                             "__attribute__((unused))")]
 
 
 def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str:
@@ -120,17 +151,17 @@ def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str
 def token_findings(found: list, rules: Rules) -> list:
     out = []
     for at, token in enumerate(found):
-        after = [t.text for t in found[at + 1:at + 3]] + ["", ""]
-        before = found[at - 1].text if at else ""
         if token.kind == ODD:
             out.append((token.line, token.text))
         elif token.kind == STRING and "hostcuda" in token.text.lower():
             out.append((token.line, f"{token.text} {names.DETECTS}"))
-        elif token.text == "[" and after[0] == "[":
+        elif token.text == "[" and found[at + 1:at + 2] and found[at + 1].text == "[":
             out.append((token.line, "[[…]]: attributes are not allowed"))
         elif token.text == "__attribute__":
             out += attribute_findings(found, at)
         elif token.kind == IDENTIFIER:
+            before = found[at - 1].text if at else ""
+            after = [t.text for t in found[at + 1:at + 3]] + ["", ""]
             if why := identifier_finding(token.text, before, after, rules):
                 out.append((token.line, why))
     return out
@@ -207,17 +238,18 @@ def exports(lab: int, name: str) -> set:
 def file_findings(lab: int, path: Path, objects: list) -> list:
     """[(line, text)] of one file, in order of lines; `objects`: the symbols of each."""
     rules = Rules(lab, path)
-    found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"))
+    found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"),
+                          "c++" if path.suffix == ".cu" else "c")
     plain, inside = tokens.directives(found)
     out = token_findings(plain, rules)
     for line in inside:
         out += directive_findings(line, rules)
-        if line[0].text not in ("include", "error"):
-            out += token_findings(line[1:], rules)
+        # (the first word behind #pragma has been judged with it)
+        out += token_findings(line[2:] if line[0].text == "pragma" else line[1:], rules)
     identifiers = [t for t in found if t.kind == IDENTIFIER]
     for symbols in objects:
         out += symbol_findings(symbols, identifiers, rules, exports(lab, path.name))
-    return sorted(set(out))
+    return sorted(set(out))[:MOST]
 
 
 def findings(lab: int, folder: str) -> list:

@@ -7,10 +7,13 @@ HEADERS = {"assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdbool.h
            "cmath", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "cuda_runtime.h",
            "math_constants.h"}
 DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif",
-              "pragma", "error"}
+              "pragma"}
 PRAGMAS = (r"omp .*", r"once", r"unroll( .*)?", r"GCC unroll .*", r"(GCC|clang) diagnostic .*",
            r"nv_(diag|exec)\w* .*")
 ATTRIBUTES = {"unused", "aligned", "fallthrough"}
+LONGEST_ATTRIBUTE = 40  # tokens of its list
+# [[gnu::section("…")]], whatever macros the brackets come from.
+NAMESPACES = {"gnu", "clang"}
 
 # Names that begin as a compiler's own do, and that a student may write; families of them below.
 RESERVED = {
@@ -66,6 +69,8 @@ def why_not(name: str) -> str:
     """Why a name may stand nowhere, or an empty string."""
     if name in ASM:
         return f"{name}: assembly is not allowed; write it in C"
+    if name in NAMESPACES:
+        return f"{name}: a compiler's own attributes are not allowed"
     if name in ("_Pragma", "__pragma"):
         return f"{name}: write #pragma on a line of its own"
     if name in LOADERS:

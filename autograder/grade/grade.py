@@ -16,12 +16,15 @@ from pathlib import Path
 import document
 import formats
 import gate
+import given as tree
 import judge
 import machine
 import render
 import runs
+import skeletons
 import table
 import text
+from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
@@ -65,14 +68,22 @@ def wanted(lab: table.Lab, pattern: str) -> list:
     return found
 
 
-def choose_lanes(given: str, programs: runs.Programs) -> list:
-    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU."""
-    if given:
-        lanes = given.split(",")
+def others_wrote(given: dict) -> bool:
+    """A submission is judged in a sandbox or not at all; one's own code needs none."""
+    return given["LABS"].startswith(SUBMISSIONS)
+
+
+def choose_lanes(given: dict, programs: runs.Programs) -> list:
+    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
+    code is one's own."""
+    if asked := given["DEVICES"]:
+        lanes = asked.split(",")
         for lane in lanes:
             if lane not in LANES:
-                raise Usage(f"DEVICES={given}: expected some of {','.join(LANES)}")
+                raise Usage(f"DEVICES={asked}: expected some of {','.join(LANES)}")
         return [lane for lane in LANES if lane in lanes]
+    if others_wrote(given):
+        return [lane for lane in LANES if lane != "cuda"]
     any_worker = programs.worker_of(runs.Place("all", "cuda", table.REALS[0]))
     gpu = machine.has_gpu() and (any_worker.parent / "libtl_cuda.so").exists()
     return [lane for lane in LANES if lane != "cuda" or gpu]
@@ -84,15 +95,6 @@ def out_folder(given: dict) -> Path:
     # another folder's grades are no history of the student's own
     other = "" if given["LABS"] == "labs" else given["LABS"].strip("/").replace("/", "-")
     return Path("build/grade", other, f"lab{given['LAB']}")
-
-
-def say(lines: list, stream=None) -> None:
-    """Whatever the terminal's encoding, a character that it lacks is shown as an escape."""
-    stream = stream or sys.stdout
-    data = "\n".join(lines) + "\n"
-    encoding = stream.encoding or "ascii"
-    stream.write(data.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
 
 
 def show(result: dict, changes: list, given: dict, last: str) -> None:
@@ -131,9 +133,10 @@ def run(runner: runs.Runner, lab: table.Lab, places: dict, labs: str) -> tuple:
 
 def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
+    tree.check(lab)
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
     programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    lanes = choose_lanes(given["DEVICES"], programs)
+    lanes = choose_lanes(given, programs)
     claims = wanted(lab, given["T"])
     places = runs.plan(claims, lanes, bool(given["TASKWISE"]))
     if given["LIST"]:
@@ -147,13 +150,14 @@ def grade(given: dict) -> int:
     runner = runs.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
     try:
         open_because = runner.build_walls(places)
-        if open_because and given["LABS"].startswith(SUBMISSIONS):  # (their own code needs none)
-            say([f"grade: the submission runs as a process without walls: {open_because}"],
-                sys.stderr)
+        if open_because and others_wrote(given):
+            raise runs.CannotGrade("a submission is graded in a sandbox alone, for others wrote "
+                                   f"it: {open_because}")
         outcome, findings = run(runner, lab, places, given["LABS"])
     finally:
         runner.close()
 
+    findings = judge.of_whole_files(lab, places, outcome.records, findings)
     results = judge.judge(lab, places, outcome.records, findings, bool(given["TASKWISE"]))
     graders = {programs.grader_of(p) for p in places}
     asked = " ".join(f"{name}={given[name]}" for name in ("T", "DEVICES") if given[name])
@@ -179,7 +183,7 @@ def grade(given: dict) -> int:
 def main(arguments: list) -> int:
     try:
         return grade(options(arguments))
-    except (Usage, table.TableError, runs.CannotGrade) as error:
+    except (Usage, table.TableError, runs.CannotGrade, skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 
 import table
+import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
-BY_FILE = ("gate", "build")  # kinds that concern a whole file, not one claim
-SPOKEN = {"not_implemented", *BY_FILE}  # a state of their own, if all of a file is so
+SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all of a file is so
 PRODUCT = re.compile(r"\bk = (\d+)")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -70,6 +70,18 @@ def gate_of(findings: list, task: table.Task, half: str) -> list:
             or (task.name == "whole" and Path(file).suffix == table.SUFFIX[half])]
 
 
+def of_whole_files(lab: table.Lab, places: dict, records: dict, findings: list) -> list:
+    """The findings without those about a file that does not compile anywhere: it has no points
+    either way, and what is wrong with it its compiler has said."""
+    kinds = {}
+    for place, claims in places.items():
+        for claim in claims:
+            name = lab.task(claim.task).file(table.HALF_OF[place.lane])
+            record = records[claim.full_name, place]
+            kinds.setdefault(name, set()).add(record.get("kind", "pass"))
+    return [found for found in findings if kinds.get(Path(found[0]).name) != {"compile"}]
+
+
 def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, records: dict,
                findings: list) -> dict:
     result = {"claim": claim.short_name, "task": claim.task, "half": half,
@@ -82,6 +94,8 @@ def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, reco
     for place in sorted(places, key=lambda p: (ORDER[p.lane], p.build, claim.real.index(p.real))):
         record = records[claim.full_name, place]
         shares.append(record.get("worst", 0))
+        if said := record.get("said"):
+            result.setdefault("said", said)
         if record["verdict"] == "pass":
             continue
         (errors if record["verdict"] == "error" else failures).append(record)
@@ -100,7 +114,7 @@ def mark_waiting(lab: table.Lab, results: list) -> None:
     their own file is not written."""
     failed = {(r["task"], r["half"]) for r in results if r["verdict"] == "fail"}
     for result in results:
-        if result["verdict"] != "fail" or result["kind"] in BY_FILE:
+        if result["verdict"] != "fail" or result["kind"] in words.OF_A_FILE:
             continue
         if (result["task"] != "whole" and result["kind"] == "not_implemented"
                 and names_own_file(result["failures"][0], result["task"])):
@@ -131,7 +145,7 @@ def judge(lab: table.Lab, places: dict, records: dict, findings: list, taskwise:
                 results.append(judge_half(lab, claim, half, where, records, findings))
     by_name = {c.short_name: c for c in lab.claims}
     for result in results:
-        if result["verdict"] == "fail" and result["kind"] not in BY_FILE:
+        if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
             result |= {"diagnosis": name, "belief": lab.diagnoses.get(name, "")}
     if not taskwise:

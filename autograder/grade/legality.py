@@ -7,8 +7,8 @@ build/legality, because asking takes as long as running the claims.
 import hashlib
 import os
 import re
-import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from runs import CannotGrade
@@ -16,30 +16,60 @@ from runs import CannotGrade
 ROOT = Path(__file__).resolve().parents[2]
 LEGALITY = ROOT / "kernels/hostcuda/legality.sh"
 CACHE = Path("build/legality")
+UNSURE = "whether this is CUDA could not be judged"
 
 
 def key() -> bytes:
     """Of everything but the file itself that decides whether it is legal."""
     hashed = hashlib.sha256()
-    for path in sorted([LEGALITY, *ROOT.glob("kernels/hostcuda/legality/*"),
+    for path in sorted([LEGALITY, *ROOT.glob("kernels/hostcuda/legality/**/*.*"),
                         *ROOT.glob("kernels/hostcuda/include/**/*.h"),
                         *ROOT.glob("labs/include/tl/*.h")]):
         hashed.update(path.read_bytes())
     return hashed.digest()
 
 
+def judge(path: Path) -> subprocess.CompletedProcess:
+    """legality.sh on one file, by clang where there is one: it is quicker, and knows all that labs
+    need."""
+    return subprocess.run([LEGALITY, f"-I{ROOT / 'labs/include'}", path], text=True,
+                          capture_output=True, errors="replace", stdin=subprocess.DEVNULL,
+                          env=os.environ | {"HOSTCUDA_LEGALITY": "quick",
+                                            "HOSTCUDA_LEGALITY_CACHE": str(CACHE)})
+
+
+def reason(said: subprocess.CompletedProcess) -> str:
+    """On one line what it had to say first, wherever that stands."""
+    if said.stdout.strip():
+        first = said.stdout.strip().splitlines()[0]
+        text = "this is not legal CUDA: " + first.replace("error: this is not legal CUDA: ", "")
+    else:
+        why = said.stderr.strip().removeprefix("legality.sh: ")
+        text = f"{UNSURE}: {why or f'legality.sh ended with status {said.returncode}'}"
+    return " ".join(text.replace(f"{ROOT}/", "").split())
+
+
 def ask(path: Path) -> str:
     """What the compiler says, with \\0 for the file's name: an equal one may lie elsewhere."""
-    # clang is quicker, and knows all that labs need
-    quick = {"HOSTCUDA_LEGALITY": "clang"} if shutil.which("clang++") else {}
-    said = subprocess.run([LEGALITY, f"-I{ROOT / 'labs/include'}", path], text=True,
-                          capture_output=True, errors="replace",
-                          env=os.environ | quick | {"HOSTCUDA_LEGALITY_CACHE": str(CACHE)})
+    said = judge(path)
     text = said.stdout.replace(f"{path}:", "\0:")
-    if said.returncode not in (0, 1) or (said.returncode == 1 and not read(text)):
-        reason = said.stderr.strip() or f"{LEGALITY} ended with status {said.returncode}"
-        raise CannotGrade(reason.splitlines()[0])
-    return text
+    if said.returncode == 0 or (said.returncode == 1 and read(text)):
+        return text
+    # The reason stands in a header, or nowhere. Where the given headers by themselves are no CUDA
+    # either, this machine cannot judge; else it is something of this file's.
+    if said_of_headers := judge_headers():
+        raise CannotGrade(f"nothing was graded (make doctor says more): {said_of_headers}")
+    return f"\0:1: error: {reason(said)}\n"
+
+
+def judge_headers() -> str:
+    """Why a file that includes all headers of the labs is not judged legal, or nothing."""
+    headers = sorted(path.name for path in (ROOT / "labs/include/tl").glob("*.h"))
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
+        path = Path(folder, "given.cu")
+        path.write_text("".join(f'#include "tl/{name}"\n' for name in headers))
+        said = judge(path)
+    return reason(said) if said.returncode else ""
 
 
 def read(text: str) -> list:
@@ -49,12 +79,17 @@ def read(text: str) -> list:
 
 
 def findings(path: Path, key: bytes) -> list:
-    """[(file, line, text)] of what is not legal; judged once for equal files."""
+    """[(file, line, text)] of what is not legal; judged once for equal files. A file that
+    submission.py has refused is shown to no compiler."""
+    if Path(f"{path}.refused").exists():
+        return []
     told = CACHE / f"{hashlib.sha256(key + path.read_bytes()).hexdigest()[:32]}.txt"
     if told.exists():
         text = told.read_text(errors="replace")
     else:
         text = ask(path)
+        if UNSURE in text:  # once more the next time
+            return [(str(path), line, said) for line, said in read(text)]
         CACHE.mkdir(parents=True, exist_ok=True)
         part = told.with_suffix(f".{os.getpid()}-{path.name}")
         part.write_text(text)

@@ -105,7 +105,7 @@ def clean(mutant: Mutant, lab: int) -> None:
 def judge(mutant: Mutant, document: dict) -> dict:
     """What became of it: points lost, and what the first message said."""
     failed = [c for c in document["claims"] if c["verdict"] == "fail"]
-    if any(c["kind"] == "build" for c in failed):
+    if any(c["kind"] in words.NOT_BUILT for c in failed):
         raise MutantError(f"{mutant.name}: does not build: {failed[0]['failures'][0]['text']}")
     said = (failed[0].get("diagnosis") or failed[0]["kind"]) if failed else ""
     return {"name": mutant.name, "killed": bool(failed), "said": said, "right": said ==

@@ -6,8 +6,9 @@ full.
 """
 
 import text
+import unlinked
 import words
-from failure import FILE_KINDS, HALF_NAMES, Page, points
+from failure import HALF_NAMES, Page, points
 
 
 class Report(Page):
@@ -18,15 +19,18 @@ class Report(Page):
         self.changes = changes
 
     def files(self) -> None:
-        """What is wrong with whole files: they do not link, or use what is not allowed."""
-        whys = dict.fromkeys(c["failures"][0]["text"] for c in self.document["claims"]
-                             if c["verdict"] == "fail" and c["kind"] == "build")
+        """What is wrong with whole files: what a build lacks, or uses and must not use."""
+        whys = dict.fromkeys(line for c in self.document["claims"]
+                             if c["verdict"] == "fail" and c["kind"] in words.NOT_BUILT
+                             for line in text.visible_lines(c["failures"][0]["text"], 20))
+        kinds = dict.fromkeys(map(unlinked.kind_of, whys))
         for why in whys:
-            for line in text.visible_lines(why, 20):
-                for part in text.wrap(line, self.width, "does not link: ", "    "):
-                    self.put(self.paint("red", part))
+            label = "does not link: " * (unlinked.kind_of(why) == "build")
+            for part in text.wrap(why, self.width, label, "    "):
+                self.put(self.paint("red", part))
+        for advice in filter(None, map(words.kind_advice, kinds)):
+            self.paragraph("", advice)
         if whys:
-            self.paragraph("", words.kind_advice("build"))
             self.put()
         for finding in self.document["gate"]:
             line = f"{finding['file']}:{finding['line']}: {finding['text']}"
@@ -41,7 +45,7 @@ class Report(Page):
         written yet has its line in the table."""
         groups = {}
         for result in self.document["claims"]:
-            if result["verdict"] == "fail" and result["kind"] not in FILE_KINDS:
+            if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
                 groups.setdefault((result["task"], result["half"]), []).append(result)
         for group in groups.values():
             written = [r for r in group if r["kind"] != "not_implemented"]
@@ -69,6 +73,14 @@ class Report(Page):
                 self.again(result)
                 self.put()
 
+    def measured(self) -> None:
+        """What claims tell of what they have measured, whether they hold or not."""
+        told = [r for r in self.document["claims"] if r.get("said")]
+        for result in told:
+            self.paragraph(f"{result['claim']}: ", text.visible(result["said"], 200))
+        if told:
+            self.put()
+
     def state(self, task: str, half: str, cell: dict) -> str:
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
@@ -77,7 +89,8 @@ class Report(Page):
             mine = [r for r in self.document["claims"] if (r["task"], r["half"]) == (task, half)]
             causes = dict.fromkeys(c for r in mine for c in r.get("waits_for", ()))
             return f"waiting for {', '.join(causes)}, up to {points(cell['waiting'])}"
-        if cell["state"] in FILE_KINDS:
+        if cell["state"] in words.OF_A_FILE:
+            file = cell["file"] or "one of its files"
             return f"{file}: {words.kind_title(cell['state'])}"
         if cell["state"] == "unjudged":
             return f"{file}: not judged, run again"
@@ -130,6 +143,10 @@ class Report(Page):
             action = "look at how the tasks work together"
         elif best["kind"] == "gate":
             action = f"take out of {file} what is not allowed"
+        elif best["kind"] == "compile":
+            action = f"mend {file}, so that it compiles"
+        elif best["kind"] == "missing":
+            action = f"put {file} back in its place"
         elif best["kind"] == "build":
             action = "write what is missing, so that the lab links"
         elif best["begun"]:
@@ -157,6 +174,7 @@ class Report(Page):
         self.unjudged()
         if self.everything:
             self.passed()
+        self.measured()
         self.table()
         self.since_last_run()
         self.what_next()

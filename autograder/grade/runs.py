@@ -20,6 +20,7 @@ import claims as claim_lines
 import machine
 import sandbox
 import table
+import unlinked
 
 # One run, for a grader that hangs: each call and claim has its own, shorter deadline in CPU time.
 LIMIT_S, CLAIM_LIMIT_S = 900, 60
@@ -239,8 +240,8 @@ class Runner:
         for place, why in unbuilt.items():
             for claim in places[place]:
                 outcome.records[claim.full_name, place] = {
-                    "verdict": "fail", "kind": "build", "text": why, "device": place.lane,
-                    "real": place.real, "seed": self.seed}
+                    "verdict": "fail", "kind": unlinked.kind_of(why), "text": why,
+                    "device": place.lane, "real": place.real, "seed": self.seed}
         places = {place: claims for place, claims in places.items() if place not in unbuilt}
         side_by_side = min(len(places), machine.cores()) or 1
         jobs = max(1, machine.cores() // side_by_side)

@@ -3,7 +3,8 @@
 Inside there are the system's libraries, the worker's own folder, both read-only, and an empty /tmp:
 no repository with its solution, no network, no other process. The grader starts a worker by the
 script that is written here (GRADLAB_SANDBOX). On a GPU its driver needs more than that, and a
-sanitizer looks around: there the worker is a process of its own and no more.
+sanitizer looks around: there the worker is a process of its own and no more. What others wrote is
+judged within walls or not at all (submission.py, grade.py).
 """
 
 import re
@@ -72,10 +73,15 @@ def write(script: Path, programs: list) -> str:
     return f"bubblewrap does not work here: {reason}"
 
 
+def lacking() -> str:
+    """Why this machine can build no walls, or an empty string."""
+    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
+        return write(Path(folder, "sandbox"), [])
+
+
 def main() -> int:
     """For `make doctor`: whether this machine has walls, else why not."""
-    with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
-        reason = write(Path(folder, "sandbox"), [])
+    reason = lacking()
     print(reason or "bubblewrap")
     return 1 if reason else 0
 

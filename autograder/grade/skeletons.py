@@ -72,6 +72,8 @@ def read_manifest(root: Path) -> dict:
 
 def own_files(root: Path, lab: int) -> list:
     """im2col.c, im2col.cu …: the names of what a student writes in a lab, as written last."""
+    if not (root / MANIFEST).exists():
+        raise Refused(f"{MANIFEST} is missing, which says what a student writes: get a clean copy")
     return sorted(p.name for p in map(Path, read_manifest(root)) if p.parent.name == f"lab{lab}")
 
 
@@ -119,6 +121,9 @@ def of_task(root: Path, lab: str, task: str) -> dict:
     """The skeletons of one task; Refused names what there is instead."""
     made = skeletons(root)
     mine = {name: data for name, data in made.items() if Path(name).parent.name == f"lab{lab}"}
+    if not mine and any(Path(name).parent.name == f"lab{lab}" for name in read_manifest(root)):
+        raise Refused(f"neither solution/lab{lab} nor {HANDOUT}/lab{lab} is here, so there is no "
+                      "skeleton to put back: get a clean copy")
     if not mine:
         labs = ", ".join(f"LAB={n}" for n in sorted({lab_of(Path(name)) for name in made}))
         raise Refused(f"LAB={lab}: there is no such lab: {labs}")

@@ -102,7 +102,7 @@ def soak(given: dict) -> int:
     worker = given["WORKER"] or (f"build/{{mode}}/from/{given['LABS']}/lab{lab.number}/{{variant}}/"
                                  "worker")
     programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    lanes = grade.choose_lanes(given["DEVICES"], programs)
+    lanes = grade.choose_lanes(given, programs)
     places = runs.plan(lab.claims, lanes, False)
     ready(lab, programs, places)
     seeds = range(int(given["FIRST"]), int(given["FIRST"]) + int(given["SEEDS"]))

@@ -15,11 +15,13 @@ import sys
 from pathlib import Path
 
 import gate
+import sandbox
 import skeletons
+import text
 from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST = 1 << 20  # bytes of one file
+LARGEST = 1 << 18  # bytes of one file, 25 times what the longest of the solution has
 KINDS = {"a folder": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK,
          "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode)}
 
@@ -43,7 +45,7 @@ def unfit(source: Path, straight: Path) -> str:
     for kind, is_kind in KINDS.items():
         if is_kind(mode):
             return kind
-    return "" if source.stat().st_size <= LARGEST else f"larger than {LARGEST >> 20} MiB"
+    return "" if source.stat().st_size <= LARGEST else f"larger than {LARGEST >> 10} KiB"
 
 
 def refuse(lab: int, copy: Path) -> None:
@@ -52,9 +54,9 @@ def refuse(lab: int, copy: Path) -> None:
     found = gate.file_findings(lab, copy, []) if copy.exists() else []
     note.unlink(missing_ok=True)
     if found:
-        line, text = found[0]
-        note.write_text(f"{os.path.relpath(copy, ROOT)}:{line}: not compiled: {text}\n",
-                        encoding="utf-8", errors="surrogateescape")
+        line, said = found[0]
+        note.write_text(f"{os.path.relpath(copy, ROOT)}:{line}: not compiled: "
+                        f"{text.visible(said)}\n", encoding="utf-8")
 
 
 def take(folder: Path, lab: int, to: Path) -> list:
@@ -80,17 +82,25 @@ def take(folder: Path, lab: int, to: Path) -> list:
     return said
 
 
+def copy_of(folder: Path) -> Path:
+    """Where its files go, from the root: a name that neither make nor a shell takes for more."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
+    path = str(folder.resolve()).encode("utf-8", "surrogateescape")
+    return Path("build/submissions", f"{name}-{hashlib.sha256(path).hexdigest()[:8]}")
+
+
 def main(arguments: list) -> int:
     try:
+        if not arguments[0]:
+            raise Refused("SUBMISSION= names no folder")
+        if reason := sandbox.lacking():
+            raise Refused(f"SUBMISSION= is graded in a sandbox alone, for others wrote it: {reason}")
         folder, lab = Path(arguments[0]), int(arguments[1])
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
-        path = str(folder.resolve()).encode("utf-8", "surrogateescape")
-        key = hashlib.sha256(path).hexdigest()[:8]
-        to = Path("build/submissions", f"{name}-{key}")
+        to = copy_of(folder)
         for line in take(folder, lab, ROOT / to):
-            print(line, file=sys.stderr)
+            print(text.visible(line), file=sys.stderr)
     except (Refused, OSError) as error:
-        print(f"grade: {error}", file=sys.stderr)
+        print(f"grade: {text.visible(str(error))}", file=sys.stderr)
         return 2
     print(to)
     return 0

@@ -83,6 +83,15 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
     return [*lines, line] if not empty or not lines else lines
 
 
+def say(lines: list, stream=None) -> None:
+    """Whatever the terminal's encoding, a character that it lacks is shown as an escape."""
+    stream = stream or sys.stdout
+    data = "\n".join(lines) + "\n"
+    encoding = stream.encoding or "ascii"
+    stream.write(data.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
 class Paint:
     """Colours, or nothing: without a terminal, with NO_COLOR, or on a dumb one."""
 

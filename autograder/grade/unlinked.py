@@ -1,14 +1,19 @@
 """unlinked.py ERRORS LABS OBJECT...: why a student's code could not be linked, in words.
+unlinked.py gone FILE: what to do about a file that is missing.
 
 ERRORS is what the linker wrote, LABS the folder of the student's files. A linker speaks of symbols
-and object files; a student has functions, files and labs.
+and object files; a student has functions, files and labs. What is no student's fault (a given file
+that is missing, a full disk) ends with status 2: nothing may be graded.
 """
 
+import difflib
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import skeletons
+from said import ALSO_KNOWN_AS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,33 +38,83 @@ STOPPED = re.compile(r"\S*(cc1|gcc|g\+\+|clang|nvcc)\S*: .*"
                      "(Killed|out of memory|memory exhausted|limit exceeded)")
 
 
+# what no student has caused, in the words of compilers and linkers
+MACHINES = re.compile("No space left on device|Disk quota exceeded|Read-only file system|"
+                      "cannot find -l")
+
+
+def kind_of(line: str) -> str:
+    """What kind of failure (words.py) a line of main() speaks of."""
+    if re.match(r"\S+ does not compile: ", line):
+        return "compile"
+    return "missing" if re.match(r"\S+ is missing\b", line) else "build"
+
+
+def gone(source: Path) -> str:
+    """That a file is missing, what may have become of it, and the command that mends it."""
+    lab = source.parent.name[3:]
+    own = skeletons.own_files(ROOT, int(lab))
+    others = {p.name.lower(): p for p in source.parent.glob("*") if p.name not in own}
+    ways = []
+    # im2col.C, "im2col (1).c" and the like
+    for name in difflib.get_close_matches(source.name, others, 1, 0.7):
+        ways.append(f"mv {shlex.quote(str(others[name]))} {source} gives that file its name")
+    if source.parent.parent == Path("labs"):
+        ways.append(f"make restore LAB={lab} T={source.stem} puts its skeleton back")
+    return f"{source} is missing" + ": " * bool(ways) + ", or ".join(ways)
+
+
 def not_compiled(objects: list, labs: Path) -> list:
     """One line per file of which there is no object."""
     lines = []
     for obj in objects:
         if obj.exists():
             continue
+        source = source_of(obj, labs)
         said = Path(f"{obj}.err").read_text(errors="replace").splitlines()
+        blame_the_machine(line for line in said if ": error: " not in line)  # (nor an #error)
         errors = [line for line in said if re.search(r"\b(error|Error)\b", line)]
-        first = (errors or said or [""])[0]
+        first = (errors or said or ["the compiler does not say why"])[0]
         if any(map(STOPPED.match, said)):
             first = ("the compiler was stopped: for this file it took more than 30 s, 8 GB or 1 GB "
                      "of output; is there a macro or a template that grows without end?")
-        if "is missing" not in first:
-            first = f"{source_of(obj, labs)} does not compile: {first}"
-        lines.append(first.strip())
+        if not said and not source.exists():
+            lines.append(gone(source))
+        elif ": not compiled: " in first:  # by submission.py
+            lines.append(first)
+        else:
+            lines.append(f"{source} does not compile: {in_short(first, source)}")
     return lines
+
+
+def in_short(error: str, source: Path) -> str:
+    """A compiler's line, which is shown in full elsewhere: "line 3: expected ';'". """
+    match = re.match(rf"{re.escape(str(source))}[:(](\d+)\S* *(?:fatal )?error:? *(.*)", error)
+    return ALSO_KNOWN_AS.sub("", f"line {match[1]}: {match[2]}" if match else error).strip()
+
+
+def blame_the_machine(lines) -> None:
+    for line in lines:
+        if MACHINES.search(line):
+            raise skeletons.Refused(f"nothing can be built here: {line.strip()}")
+
+
+def is_given(obj: Path) -> bool:
+    """Whether an object is made of a given file; a student's lie in labs/labN/."""
+    return not re.fullmatch(r"lab\d", obj.parent.name) or obj.parent.parent.name == "solution"
 
 
 def missing(text: str, objects: list, labs: Path) -> list:
     """One line per function that somebody calls and nobody defines."""
     kind = ".cu" if any(".cu." in o.name for o in objects) else ".c"
-    callers, function = {}, ""
+    callers, given, function, obj = {}, {}, "", ""
     for line in text.splitlines():
-        if match := re.search(r": in function `([^']+)':", line):
-            function = match[1]
-        elif match := re.search(r"undefined reference to `(.+)'", line):
+        if match := re.search(r"(?:^|ld: )(\S+\.o):(?: in function `([^']+)':)?", line):
+            obj, function = match[1], match[2] or ""
+        if match := re.search(r"undefined reference to `(.+)'", line):
             callers.setdefault(match[1], function)
+            if obj and is_given(Path(obj)):
+                given[match[1]] = obj
     lines, exported = [], owners()
     for name, caller in callers.items():
         homes = [h for h in exported.get(name, []) if Path(h).suffix == kind]
@@ -68,6 +123,9 @@ def missing(text: str, objects: list, labs: Path) -> list:
             lines.append(f"{labs / lab / home.name} does not define {name}, which lab {lab[3:]} "
                          "asks for: put the function back, without `static` and under this very "
                          "name")
+        elif name in given:
+            raise skeletons.Refused(f"{name}, which {given[name]} needs, is defined nowhere: a "
+                                    "given file is missing or changed; get a clean copy")
         else:
             lines.append(f"{name}{f' is called by {caller}' * bool(caller)}, and defined nowhere")
     return lines
@@ -77,7 +135,7 @@ def twice(text: str, objects: list, labs: Path) -> list:
     """One line per function that two files define."""
     lines, second, own = [], "", {str(o): source_of(o, labs) for o in objects}
     for line in text.splitlines():
-        if match := re.match(r"(?:\S*ld: )?(\S+\.o):", line):
+        if match := re.match(r"(?:\S+: )?(\S+\.o)[:(]", line):  # behind the linker's own name
             second = match[1]
         if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
             first, other = (own.get(o, o) for o in (match[2], second))
@@ -87,12 +145,20 @@ def twice(text: str, objects: list, labs: Path) -> list:
 
 
 def main(arguments: list) -> int:
+    if arguments[0] == "gone":
+        print(gone(Path(arguments[1])))
+        return 0
     errors, labs = Path(arguments[0]), Path(arguments[1])
     objects = [Path(o) for o in arguments[2:]]
     text = errors.read_text(errors="replace")
-    lines = not_compiled(objects, labs)
-    if not lines:
-        lines = missing(text, objects, labs) + twice(text, objects, labs)
+    try:
+        blame_the_machine(text.splitlines())
+        lines = not_compiled(objects, labs)
+        if not lines:
+            lines = missing(text, objects, labs) + twice(text, objects, labs)
+    except skeletons.Refused as error:
+        print(f"grade: {error}", file=sys.stderr)
+        return 2
     if not lines:  # nothing that a student's file is known to cause: the linker's own words
         lines = [line for line in text.splitlines() if line.strip()][:5]
     print("\n".join(dict.fromkeys(lines)) or "the linker failed without a word")

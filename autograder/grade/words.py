@@ -87,6 +87,8 @@ KINDS = {
     "launches": ("too many launches", "The number of kernel launches grows with the number of "
                  "images. One launch can cover them all: let the image be part of what a thread "
                  "finds out about itself."),
+    "no_launch": ("no kernel launched", "No kernel was launched, or none that could have done "
+                  "the work: a task in CUDA is done by the device, not by the host."),
     "host_copy": ("copies to the host", "Something is copied between host and device in the middle "
                   "of the work: the host waits for the device each time."),
     "synchronise": ("waits for the device", "The host waits for the device in the middle of the "
@@ -101,6 +103,9 @@ KINDS = {
     "flood": ("endless output", "The code prints without end."),
     "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
               "the header declares has to be there, if only with TL_NOT_IMPLEMENTED()."),
+    "compile": ("does not compile", "Begin with the first error: what follows it may well come from "
+                "it."),
+    "missing": ("missing", ""),
     "gate": ("not allowed in this task", "The source uses something that the task does not allow; "
              "as long as it is there, this file has no points."),
     "machine": ("not judged", "The machine got in the way; that is not your fault. Run it again."),
@@ -109,6 +114,10 @@ KINDS = {
     "blind": ("not judged", "The claim could not tell right from wrong with this seed: that is a "
               "fault of the grader, not yours."),
 }
+
+# Kinds that concern a whole file, and are said once for it, not for each claim.
+NOT_BUILT = ("compile", "missing", "build")
+OF_A_FILE = ("gate", *NOT_BUILT)
 
 PATTERNS = {
     "everything": "every element is wrong",

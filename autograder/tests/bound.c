@@ -6,7 +6,11 @@
 #include <stdio.h>
 
 /* GRANTED also keeps the reference below half the bound where there are only two or three terms. */
-enum { EXACT_TERMS = 256, FLOAT_TERMS = 1024, GRANTED = 3 };
+#define BOUND(name, value) name = value,
+enum {
+#include "autograder/bound.def"
+};
+#undef BOUND
 
 static double gamma_of(double terms, double unit) { return terms * unit / (1 - terms * unit); }
 
@@ -19,7 +23,7 @@ double bound_double(size_t terms) { return gamma_of((double)terms + GRANTED, DBL
 double bound_factor(size_t terms) {
     cr_assert(bound_judges(terms), "%zu terms are too many for a float claim", terms);
     double unit = TL_REAL_ROUNDOFF, n = (double)terms;
-    double own = terms <= EXACT_TERMS ? gamma_of(n + GRANTED, unit) : 6 * sqrt(n) * unit;
+    double own = terms <= EXACT_TERMS ? gamma_of(n + GRANTED, unit) : ROOT * sqrt(n) * unit;
     return own + bound_double(terms);
 }
 

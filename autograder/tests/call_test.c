@@ -1,6 +1,7 @@
 /* call_test.c: the call interface itself: it must notice what it is there to notice. */
 #include "autograder/call/call_arguments.h"
 #include "autograder/call/call_ops.h"
+#include "autograder/call/call_row.h"
 #include "expect.h"
 
 #include <string.h>
@@ -81,9 +82,34 @@ CLAIM(call, an_addition_behind_the_end_is_noticed) {
     expect_fault(c, &r, "4 elements behind the end of y");
 }
 
+/* Names come from the list that numbers the operations; a row in another's place has another name.
+ */
 CLAIM(call, every_operation_has_a_row) {
-    for (int op = 0; op < CALL_OPS; op++)
-        expect_true(c, call_op_name((call_op)op) != NULL, "operation %d has no row", op);
+    for (int op = 0; op < CALL_OPS; op++) {
+        const char *name = call_op_name((call_op)op);
+        const call_row *row = &call_rows[op];
+        expect_true(c, name && *name, "operation %d has no name", op);
+        expect_true(c, row->name && row->run, "%s has no row in call_table.c", name);
+        expect_true(c, strcmp(row->name, name) == 0, "the row of %s is that of %s", name,
+                    row->name);
+    }
+}
+
+CLAIM(call, a_number_that_is_no_operation_is_refused) {
+    static const int bad[] = {-1, CALL_OPS, 1 << 20};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        call_report r;
+        tl_real y[1] = {0};
+        claim_case(c, cpu, "operation %d", bad[i]);
+        call_run(cpu,
+                 &(const call_request){.op = (call_op)bad[i],
+                                       .buffer = {{"y", CALL_REAL, CALL_INOUT, 1, y}},
+                                       .buffers = 1},
+                 &r);
+        expect_status(c, &r, TL_EINVAL);
+        expect_true(c, !r.reached, "operation %d was called", bad[i]);
+        expect_true(c, !call_op_name((call_op)bad[i]), "operation %d has a name", bad[i]);
+    }
 }
 
 CLAIM(call, a_device_that_is_not_there_is_an_error_in_words) {

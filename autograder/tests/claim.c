@@ -178,6 +178,13 @@ void claim_case(claim *c, const call_target *t, const char *format, ...) {
     if (t) say_where(c, t, used);
 }
 
+void claim_say(claim *c, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(c->said, sizeof c->said, format, arguments);
+    va_end(arguments);
+}
+
 void claim_trait(claim *c, const char *name, bool has) {
     for (int i = 0; i < CLAIM_TRAITS; i++) {
         claim_trait_count *t = &c->trait[i];
@@ -210,10 +217,19 @@ void claim_note(claim *c, double ratio) {
 
 /* ---- end ---- */
 
-/* What shows only when all is over: memory still out, a warning of a checker. */
+/* The right numbers, from the host. */
+static void no_launch(const claim *c, finding *f, const char *op) {
+    finding_begin(f, c, "no_launch");
+    snprintf(f->call, sizeof f->call, "every call of %s", op);
+    snprintf(f->text, sizeof f->text,
+             "no call of %s launched a kernel: the work is not done on the device", op);
+}
+
+/* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */
 static void judge_end(claim *c) {
     call_report r;
     finding f;
+    const char *idle = c->copies ? NULL : call_idle_op();
     call_close(&r);
     snprintf(c->call, sizeof c->call, "(after the last call)");
     finding_begin(&f, c, r.kind[0] ? r.kind : "leak");
@@ -222,6 +238,8 @@ static void judge_end(claim *c) {
     else if (r.live_blocks)
         snprintf(f.text, sizeof f.text, "%zu blocks of device memory were still out at the end",
                  r.live_blocks);
+    else if (idle)
+        no_launch(c, &f, idle);
     else
         return;
     claim_take(c, &f, true);

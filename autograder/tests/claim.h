@@ -38,6 +38,7 @@ typedef struct claim {
     char bound[200];           /* where its bound comes from, in words */
     double worst;              /* largest err/bound so far */
     char worst_call[512];      /* and where */
+    char said[200];            /* claim_say */
     int compared;              /* results looked at */
     int coarse, sharp;         /* coarse results tried, and those that broke their bound */
     void **block;              /* memory of the claim's arrays */
@@ -51,6 +52,7 @@ typedef struct claim {
     double failed_at, began;   /* when: seconds */
     claim_trait_count trait[CLAIM_TRAITS];
     int64_t counter[CALL_COUNTERS]; /* of the latest call */
+    bool copies;                    /* copies may do all of it: it need not launch anything */
 } claim;
 
 #define CLAIM(suite, test)                                                                         \
@@ -68,6 +70,8 @@ void claim_end(claim *c);
 /* Says what is called next, for messages: operation, target and shapes. */
 __attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_target *t,
                                                       const char *format, ...);
+/* A line about what was measured, told with the verdict whatever that is. The last one stays. */
+__attribute__((format(printf, 2, 3))) void claim_say(claim *c, const char *format, ...);
 /* Says of the case just begun whether it has a property that failures may have in common; the names
  * are those of the patterns in a verdict. */
 void claim_trait(claim *c, const char *name, bool has);

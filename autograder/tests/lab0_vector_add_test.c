@@ -1,6 +1,7 @@
 /* lab0_vector_add_test.c: the sum of two vectors. One rounding: compared exactly. */
 #include "autograder/call/call_ops.h"
 #include "expect.h"
+#include "launches.h"
 
 static const int sizes[] = {7, 1, 255, 256, 257, 1000, 70001};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -27,9 +28,10 @@ CLAIM(lab0_vector_add, every_element_is_added) {
 
 CLAIM(lab0_vector_add, the_result_may_be_an_operand) {
     FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
         tl_real *a = draw_reals(c, 1000), *b = draw_reals(c, 1000);
         claim_case(c, t, "vector_add of [1000], y is a");
-        expect_sum(c, t, a, a, b, 1000);
+        expect_sum(c, &failing, a, a, b, 1000);
         claim_case(c, t, "vector_add of [1000], y is b");
         expect_sum(c, t, b, a, b, 1000);
     }

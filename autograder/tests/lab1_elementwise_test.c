@@ -2,6 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "bound.h"
 #include "expect.h"
+#include "launches.h"
 
 /* Around a vector register, one element, what is not round, and enough for several threads. */
 static const int sizes[] = {7, 1, 8, 9, 31, 257, 4099, 70001};
@@ -26,12 +27,13 @@ CLAIM(lab1_elementwise, fill_sets_every_element) {
     call_report r;
     FOR_TARGETS (t)
         FOR_SIZES (n) {
+            call_target failing = launches_failing(t);
             double value = draw_uniform(c, -3, 3);
             tl_real *y = reals(c, n);
             double *want = doubles(c, n);
             for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
             elementwise_case(c, t, "fill", n);
-            call_fill(t, &r, y, n, value);
+            call_fill(&failing, &r, y, n, value);
             expect_ok(c, &r);
             expect_equal(c, "y", y, want, SHAPE((int)n));
         }
@@ -137,11 +139,12 @@ static void expect_in_place(claim *c, const call_target *t, const char *name, of
                             shared which, bool adds) {
     enum { N = 37 };
     call_report r;
+    call_target failing = launches_failing(t);
     tl_real *a = draw_reals(c, N), *b = which == ALL_ARE_ONE ? a : draw_reals(c, N);
     tl_real *one = copy_reals(c, which == Y_IS_B ? b : a, N);
     tl_real *y = adds ? copy_reals(c, one, N) : reals(c, N);
     claim_case(c, t, "%s %s", name, shared_name[which]);
-    call(t, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
+    call(&failing, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
     expect_ok(c, &r);
     call(t, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
     expect_ok(c, &r);

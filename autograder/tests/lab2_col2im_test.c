@@ -81,10 +81,11 @@ CLAIM(lab2_col2im, col2im_is_the_adjoint_of_im2col) {
 
 CLAIM(lab2_col2im, launches_do_not_grow_with_the_batch) {
     FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
         launches seen = launches_none();
         for (int images = 2; images <= 9; images += 7) {
             tl_conv2d_geom g = columns_with_images(c, images);
-            expect_pixels(c, t, &g, true);
+            expect_pixels(c, &failing, &g, true);
             expect_launches(c, &seen);
         }
     }

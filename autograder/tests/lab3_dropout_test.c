@@ -3,6 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
+#include "launches.h"
 
 static const struct {
     size_t n;
@@ -63,6 +64,7 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
     call_report r;
     FOR_TARGETS (t)
         for (int i = 0; i < CASES; i++) {
+            call_target failing = launches_failing(t);
             drop_data d = draw_case(c, t, "dropout_bwd", i);
             size_t n = d.g.n;
             tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n),
@@ -77,7 +79,7 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
                 scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
             }
             double *bound = bound_of(c, scale, n, 3);
-            call_dropout_bwd(t, &r, dx, dy, &d.step, &d.g);
+            call_dropout_bwd(&failing, &r, dx, dy, &d.step, &d.g);
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
             expect_sharp(c, rough, want, bound, n);
@@ -86,6 +88,7 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
 
 CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
     call_report r;
+    c->copies = true;
     FOR_TARGETS (t) {
         const tl_dropout_geom g = {.n = 333, .p = 0, .layer = 1};
         const tl_step step = {.seed = draw_bits(c), .index = 9};
@@ -101,6 +104,7 @@ CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
 CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
     FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
         drop_data d = draw_case(c, t, "dropout_fwd of infinities", 2);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);
@@ -108,7 +112,7 @@ CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
             x[k] = (tl_real)INFINITY;
             want[k] = d.keep[k] ? (double)INFINITY : 0;
         }
-        call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
+        call_dropout_fwd(&failing, &r, y, x, &d.step, &d.g);
         expect_ok(c, &r);
         expect_equal(c, "y", y, want, SHAPE((int)d.g.n));
     }

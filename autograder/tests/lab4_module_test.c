@@ -67,8 +67,8 @@ CLAIM(lab4_module, parameters_and_buffers_come_in_order_of_construction) {
     }
 }
 
-/* The names that checkpoints are read by; a sequential inside of another one does not count. */
-CLAIM(lab4_module, names_say_index_kind_and_part) {
+/* The names of a net whose first three layers stand in a sequential, or a block, of their own. */
+static void expect_names(claim *c, const call_target *t, int enclosed, const char *what) {
     static const char *const want[] = {"0.conv2d.weight",
                                        "0.conv2d.bias",
                                        "1.batchnorm2d.weight",
@@ -78,24 +78,34 @@ CLAIM(lab4_module, names_say_index_kind_and_part) {
                                        "4.linear.weight",
                                        "4.linear.bias"};
     enum { NAMES = sizeof want / sizeof *want };
-    FOR_TARGETS (t) {
-        graph g = graph_new(c, 40, 10);
-        DO(&g, GRAPH_NET_CONV2D, 1, 2, 3, 3, 1, 1, 0, 0, 1, 1);
-        DO(&g, GRAPH_NET_BATCHNORM2D, 2);
-        graph_emit(&g, NULL, GRAPH_NET_RELU, 0, NULL);
-        graph_emit(&g, NULL, GRAPH_NET_NEST, 0, NULL);
-        graph_emit(&g, NULL, GRAPH_NET_FLATTEN, 0, NULL);
-        DO(&g, GRAPH_NET_LINEAR, 5, 3);
-        for (int i = 0; i < NAMES; i++) DO(&g, GRAPH_NET_NAME, i);
-        g.out_count = NAMES * GRAPH_NAME;
-        call_report r;
-        graph_run(&g, t, &r, "names of conv, batchnorm, ReLU, flatten, linear");
-        expect_ok(c, &r);
-        for (int i = 0; i < NAMES; i++) {
-            char got[GRAPH_NAME + 1] = "";
-            for (int k = 0; k < GRAPH_NAME; k++) got[k] = (char)g.out[i * GRAPH_NAME + k];
-            expect_true(c, strcmp(got, want[i]) == 0, "name %d is \"%s\", not \"%s\"", i, got,
-                        want[i]);
-        }
+    graph g = graph_new(c, 40, 10);
+    DO(&g, GRAPH_NET_CONV2D, 1, 2, 3, 3, 1, 1, 0, 0, 1, 1);
+    DO(&g, GRAPH_NET_BATCHNORM2D, 2);
+    graph_emit(&g, NULL, GRAPH_NET_RELU, 0, NULL);
+    graph_emit(&g, NULL, enclosed, 0, NULL);
+    graph_emit(&g, NULL, GRAPH_NET_FLATTEN, 0, NULL);
+    DO(&g, GRAPH_NET_LINEAR, 5, 3);
+    for (int i = 0; i < NAMES; i++) DO(&g, GRAPH_NET_NAME, i);
+    g.out_count = NAMES * GRAPH_NAME;
+    call_report r;
+    graph_run(&g, t, &r, what);
+    expect_ok(c, &r);
+    for (int i = 0; i < NAMES; i++) {
+        char got[GRAPH_NAME + 1] = "";
+        for (int k = 0; k < GRAPH_NAME; k++) got[k] = (char)g.out[i * GRAPH_NAME + k];
+        expect_true(c, strcmp(got, want[i]) == 0, "name %d is \"%s\", not \"%s\"", i, got, want[i]);
     }
+}
+
+/* The names that checkpoints are read by; a sequential inside of another one does not count. */
+CLAIM(lab4_module, names_say_index_kind_and_part) {
+    FOR_TARGETS (t)
+        expect_names(c, t, GRAPH_NET_NEST, "names of conv, batchnorm, ReLU, flatten, linear");
+}
+
+/* As the trainer's nets are built: a sequential is one whatever its forward function. */
+CLAIM(lab4_module, a_block_is_visited_like_a_sequential) {
+    FOR_TARGETS (t)
+        expect_names(c, t, GRAPH_NET_BLOCK,
+                     "names of a block of conv, batchnorm, ReLU, then flatten, linear");
 }

@@ -6,6 +6,7 @@
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
+#include "launches.h"
 #include "verdict.h"
 
 #include <stdio.h>
@@ -39,22 +40,40 @@ static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_
     expect_sharp(c, rough, want, bound, ys);
 }
 
+/* Sectors that nobody gets around: x and w are read, and y is written. */
+static int64_t sectors_at_least(const tl_conv3x3_geom *g) {
+    int64_t pixels = (int64_t)g->h * g->w, reals = (int64_t)g->n * (g->c + g->k) * pixels;
+    return (reals + (int64_t)g->k * g->c * 9) * (int64_t)sizeof(tl_real) / 32;
+}
+
 /* What the call just made has cost, against what is allowed. Outside of grading other builds than
  * the check build are judged by their results alone. */
 static void expect_cost(claim *c, const call_target *t, call_counter which, int64_t allowed,
                         const char *what) {
     int64_t count = c->counter[which];
+    char given[60] = "";
     finding f;
+    if (which == CALL_SECTORS)
+        snprintf(given, sizeof given, "; the given kernel has %d", (int)TL_CONV3X3_GIVEN);
+    if (count >= 0 && !c->case_failed)
+        claim_say(c, "%lld %s, and %lld are allowed%s", (long long)count, what, (long long)allowed,
+                  given);
     if (c->case_failed || strcmp(t->device, "hostcuda") != 0) return;
     if (count < 0 && !c->verdicts) return;
     c->compared++;
+    int64_t least = which == CALL_SECTORS ? sectors_at_least(&tl_conv3x3_counted) : 0;
+    if (count >= 0 && count < least) {
+        finding_take(c, "no_launch", false,
+                     "%lld %s, and x, w and y are %lld: the work is not done on the device",
+                     (long long)count, what, (long long)least);
+        return;
+    }
     if (count >= 0 && count <= allowed) return;
     finding_begin(&f, c, count < 0 ? "grader" : call_counter_names[which]);
     if (count < 0)
         snprintf(f.text, sizeof f.text, "this build of hostcuda does not count %s", what);
     else
-        snprintf(f.text, sizeof f.text, "%lld %s, and %lld are allowed here", (long long)count,
-                 what, (long long)allowed);
+        memcpy(f.text, c->said, sizeof c->said);
     claim_take(c, &f, count < 0);
 }
 
@@ -78,6 +97,8 @@ CLAIM(lab5_conv3x3, sectors_stay_below_the_limit) {
 /* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
 CLAIM(lab5_conv3x3, no_bank_conflicts) {
     FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_convolution(c, &failing, &shapes[0]);
         expect_convolution(c, t, &tl_conv3x3_counted);
         expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
         expect_cost(c, t, CALL_CONFLICTS, TL_CONV3X3_CONFLICTS, "conflicts of banks");

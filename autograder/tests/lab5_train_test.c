@@ -210,8 +210,8 @@ CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
     }
 }
 
-/* In order, uncropped, every image once; neither weights nor position move. Twice: the second time
- * the sums of the first are there. */
+/* In order, uncropped, every image once; neither weights nor position move, and no node is left for
+ * a backward pass that never comes. Twice: the second time the sums of the first are there. */
 CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
     FOR_TARGETS (t)
         for (int which = 0; which < 2; which++) {
@@ -219,8 +219,8 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             const tl_device_split *split = which ? &k.test : &k.train;
             tl_real *out =
                 RUN(c, t, &k, which ? "two evaluations of the test set" : "two evaluations",
-                    FLAT + 9, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
-                    TRAIN_EVALUATE, which);
+                    FLAT + 10, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
+                    TRAIN_EVALUATE, which, TRAIN_READ_RECORDED);
             for (int first = 0; first < (int)split->count; first += BATCH) {
                 const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
                 int left = (int)split->count - first;
@@ -234,6 +234,7 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             const double start[] = {0, 0, 0};
             expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
             expect_same_bits(c, "the second evaluation", out + 6 + FLAT, out, SHAPE(3));
+            expect_equal(c, "batches that were recorded", out + 9 + FLAT, &start[0], SHAPE(1));
         }
 }
 

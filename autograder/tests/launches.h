@@ -19,4 +19,8 @@ void expect_launches(claim *c, launches *seen);
  * inside of it fail. */
 call_target launches_recorded(const call_target *t);
 
+/* The same target, where after each call its launches are made to fail, one by one, and the
+ * operation must say so: hostcuda alone can do that. */
+call_target launches_failing(const call_target *t);
+
 #endif

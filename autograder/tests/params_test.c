@@ -108,6 +108,7 @@ Test(params, a_net_without_or_with_flat_parameters_is_refused) {
     tl_params *p, *again;
     EXPECT_OK(tl_module_relu(&empty, ctx));
     cr_assert_eq(tl_params_new(&p, empty), TL_EINVAL);
+    cr_assert(strstr(tl_error(), "tl_module_visit"), "where to look is not said: %s", tl_error());
     cr_assert_null(p);
     EXPECT_OK(tl_params_new(&p, net));
     cr_assert_eq(tl_params_new(&again, net), TL_EINVAL);

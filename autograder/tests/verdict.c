@@ -189,6 +189,7 @@ static void put_line(FILE *out, claim *c, finding *f) {
     fprintf(out, ",\"cases\":%d,\"compared\":%d", c->cases, c->compared);
     put_number(out, "worst", c->worst);
     put_number(out, "cpu_s", e->cpu_s + (double)clock() / CLOCKS_PER_SEC);
+    if (c->said[0]) put_text(out, "said", c->said);
     fputs(",\"counters\":{", out);
     for (int i = 0, some = 0; i < CALL_COUNTERS; i++)
         if (c->counter[i] >= 0)

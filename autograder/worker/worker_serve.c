@@ -44,7 +44,12 @@ static bool reserve(size_t bytes) {
 /* The request as call_execute takes it; the strings lie in *q. */
 static void unpack(call_wire *w, message_request *q) {
     unsigned char *at = store + q->argument_bytes;
-    *w = (call_wire){.target = {q->device, q->rungs, q->threads, q->column_bytes, q->recorded != 0},
+    *w = (call_wire){.target = {.device = q->device,
+                                .rungs = q->rungs,
+                                .threads = q->threads,
+                                .column_bytes = q->column_bytes,
+                                .recorded = q->recorded != 0},
+                     .failing_launch = q->failing_launch,
                      .op = (call_op)q->op,
                      .arguments = store,
                      .argument_bytes = q->argument_bytes,

@@ -25,6 +25,15 @@ ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,/corpus -san/corpus -check/corp
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME)-check,$(CXX),$(HOSTCUDA_CHECK)))
 
+# What warps access, counted here as by a GPU's profiler (tools/sectors.py): by g++ alone.
+SECTORS := build/hostcuda/gcc-check/sectors
+$(SECTORS): build/hostcuda/gcc-check/tools/sectors.cu.o \
+		$(call hostcuda_check_objects,build/hostcuda/gcc-check)
+	$(call say,LINK,$@)
+	$(Q)$(call hostcuda_cxx,gcc) -o $@ $^ $(HOSTCUDA_LIBS)
+
+-include $(addprefix build/hostcuda/gcc-check/tools/sectors,.hc.d .cu.d)
+
 hostcuda_san = $(if $(findstring -san,$1),$(HOSTCUDA_SAN))
 hostcuda_named := -DTL_CUDA_DEVICE='"hostcuda"'
 # What a plug-in of a mode is compiled with.

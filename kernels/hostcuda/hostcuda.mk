@@ -31,33 +31,41 @@ HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # (two fields that gcc stores as one vector would be read back one by one at the next barrier)
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -g1 $(HOSTCUDA_LINK_SAFE) \
 	$(HOSTCUDA_WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
-# A host compiler knows no `#pragma unroll`; gcc cannot see that a load and its use a loop later
-# stand under equal conditions, which is how kernels hide the latency of memory.
-# A static member that is only declared has no section yet. clang lacks some of these warnings.
-HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-warning-option -Wno-unknown-pragmas \
-	-Wno-sign-compare -Wno-maybe-uninitialized -Wno-ignored-attributes
+# A host compiler knows no `#pragma unroll`. A static member that is only declared has no section
+# yet.
+HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-pragmas -Wno-sign-compare \
+	-Wno-ignored-attributes
 HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 	-fstack-clash-protection $(HOSTCUDA_LINK_SAFE) \
 	$(HOSTCUDA_CU_WARNINGS) -I$(HOSTCUDA)/include
 # clang++ takes it that no argument is undefined, and drops the `if` of
 #     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
-# so there every local variable begins with a value. $(1): a C++ compiler by any name
-hostcuda_defined = $(if $(findstring clang,$(1)),\
-	-ftrivial-auto-var-init=pattern -Wno-sometimes-uninitialized)
+# so there every local variable begins with a value. gcc cannot see that a load and its use a loop
+# later stand under equal conditions, which is how kernels hide the latency of memory. Each compiler
+# is told its own warnings alone: it complains of those that it does not know.
+# $(1): a C++ compiler by any name
+hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern \
+	-Wno-sometimes-uninitialized,-Wno-maybe-uninitialized)
 # ASan + UBSan; the runtime tells them of its fibers.
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer
 
-# CHECK=1: a student's file calls a hook before each access, and no optimisation takes one away; the
-# hooks are ours (check/), libtsan is not linked. -O1 overrides what stands before it.
+# CHECK=1: a student's file calls a hook before each access, in each basic block, and where it
+# enters and leaves a function; the hooks are ours (check/), libtsan is not linked. -O1 overrides
+# what stands before it.
 HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
 # (fortified memcpy and memset would put the lines of the C library's header into messages)
 HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
-HOSTCUDA_HOOKS_g++ := -fno-tree-vectorize -fno-tree-loop-distribute-patterns -Wno-tsan \
-	--param=tsan-distinguish-volatile=1 --param=tsan-instrument-func-entry-exit=0
+# (What g++ counts is what stands in the source, as by nvcc with -G: no load serves twice, or moves
+# out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
+HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
+	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
+	-fno-tree-loop-distribute-patterns -Wno-tsan \
+	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
-	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile \
-	-tsan-instrument-func-entry-exit=0)
+	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
+	-fsanitize-coverage=bb,no-prune,trace-pc
 # $(1): a C++ compiler by any name
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
 # (... and should fortification be switched on again behind these flags, it calls __memcpy_chk)
@@ -67,7 +75,7 @@ HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_
 hostcuda_q := $(if $(V),,@)
 hostcuda_say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
-hostcuda_replace = cat >$(1).part; cmp -s $(1).part $(1) && rm $(1).part || mv $(1).part $(1)
+hostcuda_replace = part=$(1).$$$$; cat >$$part; cmp -s $$part $(1) && rm $$part || mv $$part $(1)
 
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)

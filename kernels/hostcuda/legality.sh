@@ -4,10 +4,12 @@
 # host variable would run here and fail to compile on a GPU machine. nvcc judges where it is
 # installed, else clang++ with declarations of our own (legality/prelude.h), without any toolkit.
 #
-# Exit 0: legal. 1: not, with a line for each reason:
+# Exit 0: legal. 1: not, with a line for each reason, which may stand in a header:
 # `FILE:LINE: error: this is not legal CUDA: why`.
-# 2: could not judge, and why. NVCC and CLANGXX name the compilers; HOSTCUDA_LEGALITY=nvcc or clang
-# wants one of them; HOSTCUDA_LEGALITY_CACHE=folder keeps what makes the next file quicker.
+# 2: could not judge, and why. NVCC and CLANGXX name the compilers, NVCC=none has none;
+# HOSTCUDA_LEGALITY=nvcc or clang wants one of them, quick prefers clang. HOSTCUDA_LEGALITY_CACHE=
+# folder keeps what makes the next file quicker; after HOSTCUDA_LEGALITY_SECONDS=30 of CPU time a
+# compiler is stopped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() file=
@@ -25,15 +27,16 @@ done
 
 nvcc=${NVCC:-nvcc} clang=${CLANGXX:-}
 usual=/usr/local/cuda/bin/nvcc
-command -v "$nvcc" >/dev/null || { [ -x $usual ] && nvcc=$usual; }
-for name in clang++ clang++-{20..14}; do
+[ -n "${NVCC:-}" ] || command -v nvcc >/dev/null || { [ -x $usual ] && nvcc=$usual; }
+for name in clang++ clang++-{24..14}; do
     [ -z "$clang" ] && command -v "$name" >/dev/null && clang=$name
 done
 case ${HOSTCUDA_LEGALITY:-} in
-'') if command -v "$nvcc" >/dev/null; then way=nvcc; else way=clang; fi ;;
+'') way=$(command -v "$nvcc" >/dev/null && echo nvcc || echo clang) ;;
+quick) way=$([ -z "$clang" ] && command -v "$nvcc" >/dev/null && echo nvcc || echo clang) ;;
 nvcc | clang) way=$HOSTCUDA_LEGALITY ;;
 *)
-    echo "legality.sh: HOSTCUDA_LEGALITY=$HOSTCUDA_LEGALITY: nvcc or clang is wanted" >&2
+    echo "legality.sh: HOSTCUDA_LEGALITY=$HOSTCUDA_LEGALITY: nvcc, clang or quick is wanted" >&2
     exit 2
     ;;
 esac
@@ -45,14 +48,23 @@ if [ $way = clang ] && ! command -v "${clang:-none}" >/dev/null; then
         "CUDA: apt-get install clang" >&2 && exit 2
 fi
 
-said=$(mktemp) judged=0
+said=$(mktemp) judged=0 seconds=${HOSTCUDA_LEGALITY_SECONDS:-30}
 trap 'rm -f "$said"' EXIT
 
+# A compiler's command. Far more than a file needs: a template that grows without end costs its own
+# file alone. What is said counts as output, too.
+limited() {
+    (ulimit -t "$seconds" -v 8000000 -f 1000000 && exec "$@") 2>&1 </dev/null | head -c 1000000
+    return "${PIPESTATUS[0]}"
+}
+
 # The warnings made errors: host code and device code use each other's functions and variables.
+# cuBLAS is searched for behind all else (legality/nvcc): many a toolkit comes without.
 with_nvcc() {
-    "$nvcc" -x cu -std=c++17 -arch=sm_80 --extended-lambda --cuda -o /dev/null "${flags[@]}" \
+    limited "$nvcc" -x cu -std=c++17 -arch=sm_80 --extended-lambda --cuda -o /dev/null \
+        "${flags[@]}" -Xcompiler "-idirafter,$here/legality/nvcc" \
         -diag-error 20011,20013,20014,20015,20091,20092,20093,20094,20095,20096 "$file" \
-        >"$said" 2>&1 || judged=1
+        >"$said" || judged=$?
 }
 
 # Which clang, as far as the outside says, and the folder of its own headers. To ask it takes as
@@ -103,20 +115,25 @@ with_clang() {
             -Xclang -fno-cuda-host-device-constexpr -fno-caret-diagnostics -ferror-limit=0
             "${flags[@]}" -I "$here/include" -isystem "$builtin")
         prelude $side "${options[@]}"
-        "$clang" "${options[@]}" "${seen[@]}" -fsyntax-only "$file" >>"$said" 2>&1 || judged=1
+        limited "$clang" "${options[@]}" "${seen[@]}" -fsyntax-only "$file" >>"$said" || judged=$?
+        [ $judged -le 1 ] || return 0 # it did not end by itself, nor would the other side
+        # Who has no code generator for GPUs judges without; what is wrong, shows when it runs.
+        [ $side$judged = device0 ] && grep -q __shared__ "$file" &&
+            limited "$clang" "${options[@]}" "${seen[@]}" -S -o - "$file" | $demangle |
+            awk -f "$here/legality/shared.awk" >>"$said"
     done
+    ! grep -q '^ptxas error' "$said" || judged=1
 }
 
-with_$way
-# A toolkit without cuBLAS cannot judge who includes it; clang has our declarations.
-if [ $judged$way = 1nvcc ] && [ -z "${HOSTCUDA_LEGALITY:-}" ] && [ -n "$clang" ] &&
-    grep -q 'cannot open source file "cublas\|cublas[^ ]*: No such file' "$said"; then
-    judged=0 way=clang
-    : >"$said"
-    with_clang
-fi
+demangle=$(command -v c++filt || echo cat)
+with_$way 2>/dev/null # (the shell's own line on whom a limit ended)
 [ $judged = 0 ] && exit 0
-awk -v wanted="$file" -f "$here/legality/reasons.awk" "$said" && exit 1
-echo "legality.sh: ${!way} failed without naming a line:" >&2
-head -20 "$said" >&2
+$demangle <"$said" | awk -v wanted="$file" -f "$here/legality/reasons.awk" && exit 1
+# (who was killed says so or nothing; nvcc ends with 255 of its own accord, clang when killed)
+if ! [ -s "$said" ] || grep -qE '[Kk]illed|signal|out of memory|bad_alloc' "$said"; then
+    echo "legality.sh: ${!way} was stopped: for this file it took more than $seconds s, 8 GB or" \
+        "1 GB of output; is there a macro or a template that grows without end?" >&2
+else
+    echo "legality.sh: ${!way} failed without naming a line: $(head -20 "$said")" >&2
+fi
 exit 2

@@ -86,7 +86,9 @@ tl_status tl_params_new(tl_params **params, tl_module *net) {
     TL_NEED(p != NULL, TL_ENOMEM, "out of host memory for the list of parameters");
     p->ctx = net->ctx;
     tl_status status = tl_module_visit(net, list_entry, p);
-    if (status == TL_OK && p->count == 0) status = TL_FAIL(TL_EINVAL, "the net has no parameters");
+    if (status == TL_OK && p->count == 0)
+        status = TL_FAIL(TL_EINVAL, "tl_module_visit shows no parameters of the net: look at it in "
+                                    "module.c (a block is a sequential too: tl/module.h)");
     if (status == TL_OK) status = fill_arrays(p);
     if (status == TL_OK) status = adopt(p);
     if (status != TL_OK)

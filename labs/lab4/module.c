@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 tl_status tl_module_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
     return m->forward(m, t, y, x, training);
@@ -45,7 +46,8 @@ tl_status tl_module_visit(tl_module *m, tl_module_visit_fn visit, void *user) {
      * construction: a sequential passes the call on to its children; any other module names its
      * own, "<index>.<kind>.weight" and ".bias" for param[0] and [1], ".running_mean" and
      * ".running_var" for buffer[0] and [1], where index counts the modules met so far that are no
-     * sequential. Stop at the first failure. (snprintf makes the name; 64 bytes are enough.) */
+     * sequential. By what do you know one? (tl/module.h; not by its forward function.) Stop at the
+     * first failure. (snprintf makes the name; 64 bytes are enough.) */
     (void)m, (void)visit, (void)user;
     return TL_NOT_IMPLEMENTED();
 }

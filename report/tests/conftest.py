@@ -14,6 +14,10 @@ sys.dont_write_bytecode = True
 CODE, BUILD = "0123abcd", "89ef4567"  # of our programs: files, and compiler with flags
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "twin: imports what is in baseline/, which needs PyTorch")
+
+
 def figures(middle):
     return {"median": middle, "quartiles": [middle * 0.97, middle * 1.04],
             "samples": [middle * 0.97, middle, middle * 1.04]}  # fmt: skip

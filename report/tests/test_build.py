@@ -109,6 +109,34 @@ def test_stale_results_stop_it_with_the_command_and_draft_marks_them(lab):
     assert "STALE" in text and "DRAFT" in text
 
 
+def test_published_results_of_older_code_are_shown_with_their_commit(lab):
+    """The same lines are refused where this machine's own results lie."""
+    lines = lab.everything("cuda")
+    for line in lines:
+        line["commit"] = "1f85b51c59"
+        if line["program"] == "train":
+            line["sources"] = "f" * 16
+    lab.write(lines, "results/h200/all.jsonl")
+    page = re.sub(r"\s+", " ", text_of(lab.build("FROM=results/h200")))
+    said = "Measured at commit 1f85b51c59; the code has changed since."
+    used = len(re.findall(r"(?:Table|Figure) \d+:", page))
+    # training, curves and epochs, our profile and the roofline; the other programs are as they were
+    assert page.count(said) == 5 < used and "STALE" not in page
+    lab.write(lines)
+    with pytest.raises(build.ReportError, match="other code of labs/"):
+        lab.build()
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_times_of_pytorch_without_cudnns_search_are_said_to_be_so(lab, searched):
+    lines = lab.everything("cuda")
+    for line in lines:
+        line |= {"cudnn_benchmark": True} if searched else {}
+    lab.write(lines + lab.everything())
+    page = re.sub(r"\s+", " ", text_of(lab.build()))
+    assert ("PyTorch ran without cudnn.benchmark" in page) == (not searched)
+
+
 def test_missing_parts_stop_it_and_optional_ones_are_marked_gaps(lab):
     lab.write(lab.training() + lab.rest())
     with pytest.raises(build.ReportError) as error:

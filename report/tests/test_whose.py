@@ -8,8 +8,10 @@ import sys
 
 import build
 import catalogue
+import freshness
 import measure
 import pytest
+import store
 import whose
 from conftest import BUILD, CODE, REPORT
 from test_build import text_of
@@ -151,11 +153,12 @@ def test_what_goes_by_a_run_of_other_code_is_measured_again(mine, monkeypatch):
         if line["program"] == "train":
             line["sources"] = "ffffffff" + line["sources"][8:]
     mine.write(lines, "results/mine/all.jsonl")
-    monkeypatch.setattr(measure, "ROOT", mine.root)
-    ours, twin = measure.training("a", "cpu", 1, "cifar10", "1 s")
-    assert measure.wanted([ours, twin], again=False) == []
-    assert measure.wanted([twin], again=True) == []
-    assert measure.wanted([ours, twin], again=True) == [ours, twin]
+    results, fresh = store.read(mine.root, ["results/mine"]), freshness.Freshness(mine.root)
+    run = measure.finder(results, fresh, True)("a", "cpu")
+    ours, twin = measure.training(run, "1 s")
+    assert measure.wanted([ours, twin], results, fresh, again=False) == []
+    assert measure.wanted([twin], results, fresh, again=True) == []
+    assert measure.wanted([ours, twin], results, fresh, again=True) == [ours, twin]
 
 
 def test_another_failure_is_one(mine, monkeypatch):
@@ -164,7 +167,6 @@ def test_another_failure_is_one(mine, monkeypatch):
     monkeypatch.setattr(measure, "steps_for", steps_of(("training", failing("diverged"), "")))
     with pytest.raises(SystemExit, match=r"1 of 1 failed \(results/mine/report/measure.log\)"):
         measure.main([])
-    measure.main(["DRAFT=1"])
     assert build.failures(mine.root) == {"training": "diverged"}
 
 
@@ -182,6 +184,7 @@ def test_what_failed_is_refused_and_a_draft_says_why(mine):
     assert f"it could not be measured: {said}" in page
 
 
+@pytest.mark.twin
 def test_baseline_runs_the_same_programs_and_writes_to_the_same_place(mine):
     code = "import os, programs; print(os.path.relpath(programs.RESULTS, programs.ROOT))"
     done = subprocess.run([sys.executable, "-B", "-c", code], cwd=REPORT.parent / "baseline",
@@ -197,6 +200,15 @@ def test_make_keeps_own_results_where_the_report_looks(goal):
                           text=True, timeout=120)  # fmt: skip
     said = done.stdout[done.stdout.rindex("build/float/mine/train"):]
     assert f"OUT='results/mine/{goal}-b-cpu-seed1'" in said and "RUNGS=none" in said
+
+
+def test_the_command_for_own_programs_that_are_not_built_is_one():
+    """As baseline/programs.py and freshness.py say it."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
+    command = ["make", "-n", "build/float/mine/train", "MINE=1"]
+    done = subprocess.run(command, cwd=REPORT.parent, env=env, capture_output=True, text=True,
+                          timeout=120)  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_part_names_a_step_of_the_measurement():

@@ -31,6 +31,14 @@ def test_every_text_is_translated_and_none_is_left_over():
     assert set(words.ZH) - texts() == set()
 
 
+def test_the_readme_repeats_the_accuracy_of_its_own_run():
+    """What is said of equal runs names the run that the quick start shows."""
+    text = (REPORT.parent / "README.md").read_text(encoding="utf-8")
+    shown = text.partition("quick-start-output: begin")[2].partition("quick-start-output: end")[0]
+    last = re.findall(r"test loss \S+ acc ([\d.]+) %", shown)[-1]
+    assert re.search(r"seed 1 ends at ([\d.]+) % on one", text)[1] == last
+
+
 def test_translations_name_the_same_fields():
     field = re.compile(r"\{(\w+)\}")
     for english, chinese in words.ZH.items():

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 tl_status tl_module_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
     return m->forward(m, t, y, x, training);
@@ -86,7 +87,7 @@ static const char *const buffer_name[TL_MODULE_BUFFERS] = {"running_mean", "runn
 /* *index counts the modules met so far that are not a sequential. */
 static tl_status visit_tree(tl_module *m, int *index, tl_module_visit_fn visit, void *user) {
     char name[64];
-    if (m->children > 0) {
+    if (strcmp(m->kind, "sequential") == 0) {
         for (int i = 0; i < m->children; i++) TL_TRY(visit_tree(m->child[i], index, visit, user));
         return TL_OK;
     }
@@ -110,7 +111,8 @@ tl_status tl_module_visit(tl_module *m, tl_module_visit_fn visit, void *user) {
     //@  construction: a sequential passes the call on to its children; any other module names its
     //@  own, "<index>.<kind>.weight" and ".bias" for param[0] and [1], ".running_mean" and
     //@  ".running_var" for buffer[0] and [1], where index counts the modules met so far that are
-    //@  no sequential. Stop at the first failure. (snprintf makes the name; 64 bytes are enough.)
+    //@  no sequential. By what do you know one? (tl/module.h; not by its forward function.) Stop at
+    //@  the first failure. (snprintf makes the name; 64 bytes are enough.)
     int index = 0;
     return visit_tree(m, &index, visit, user);
     //@skeleton

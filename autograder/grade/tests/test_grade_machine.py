@@ -76,7 +76,9 @@ finally:
     ("-san", "", "float-san", "float-san"), ("-san", "check", "float", "float-check"),
     ("-check", "", "float", "float-check"), ("-check", "check", "float", "float-check"),
     ("-debug", "", "float-debug", "float-debug")])
-def test_grader_and_worker_lie_where_make_has_built_them(suffix, build, grader, worker):
+def test_grader_and_worker_lie_where_make_has_built_them(tmp_path, monkeypatch, suffix, build,
+                                                         grader, worker):
+    monkeypatch.chdir(tmp_path)  # whatever lies in build/ after somebody's last grade
     programs = runs.Programs("build/{mode}/grader", "build/{mode}/lab2/{variant}/worker", suffix)
     place = runs.Place("only-im2col", "hostcuda", "float", build)
     assert str(programs.grader_of(place)) == f"build/{grader}/grader"

@@ -274,3 +274,38 @@ def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
     worst = {(c["claim"], c["half"]): c.get("worst") for c in stage.result()["claims"]}
     assert worst["one/first", "c"] == 0.125 and worst["one/first", "cuda"] == 0.25
     assert worst["two/bonus", "c"] is None
+
+
+def unbuilt(stage, why: str, text: str, program: str) -> None:
+    for real in ("float", "double"):
+        (stage.folder / f"build/{real}/lab9/all/{program}").unlink()
+        stage.write(f"build/{real}/lab9/all/{why}", f"{text}\n")
+
+
+def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, capsys):
+    unbuilt(stage, "why-hostcuda", "labs/lab9/one.cu does not compile: line 3: no `}`",
+            "libtl_hostcuda.so")
+    stage.findings = [("labs/lab9/one.cu", 3, "this is not legal CUDA: expected }")]
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert out.count("labs/lab9/one.cu does not compile: line 3: no `}`") == 1
+    assert "one.cu: does not compile" in out and "next: mend one.cu, so that it compiles" in out
+    assert "not allowed" not in out and "does not link" not in out and "lab9: 80/100" in out
+    assert stage.result()["gate"] == []
+
+
+def test_of_what_compiles_somewhere_every_finding_counts(stage):
+    (stage.folder / "build/double/lab9/all/libtl_hostcuda.so").unlink()
+    stage.write("build/double/lab9/all/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
+    stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
+    assert stage.grade() == 0
+    kinds = {(c["claim"], c["half"]): c.get("kind") for c in stage.result()["claims"]}
+    assert kinds["one/first", "cuda"] == "gate"
+
+
+def test_a_missing_file_is_no_failure_of_the_linker(stage, capsys):
+    unbuilt(stage, "why", "labs/lab9/one.c is missing: make restore LAB=9 T=one puts …", "worker")
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert out.count("is missing") == 1 and "does not link" not in out
+    assert "one.c: missing" in out and "one of its files: missing" in out

@@ -50,6 +50,16 @@ def test_a_skeleton_is_short(stage, capsys):
     assert out.rstrip().endswith("lab9: 0/100")
 
 
+def test_what_was_measured_is_told_of_a_claim_that_holds_too(stage, capsys):
+    said = "9128 sectors of global memory, and 15829 are allowed; the given kernel has 189952"
+    stage.says["lab9_one/second"] = {"said": said}
+    stage.says["lab9_two/third"] = fail("sectors", said="20000 sectors, and 15829 are allowed")
+    out = " ".join(shown(stage, capsys).split())
+    assert f"one/second: {said} " in out
+    assert "two/third: 20000 sectors, and 15829 are allowed " in out
+    assert {c["claim"]: c.get("said") for c in stage.result()["claims"]}["one/second"] == said
+
+
 @pytest.mark.parametrize("fields,features,name", [
     ({"patterns": ["borders", "nan"]}, {}, "somebody has to write it"),
     ({"patterns": ["borders"]}, {}, "an index left its row"),

@@ -1,5 +1,6 @@
 """test_mine.py: MINE=1 links a student's files alone: none of the solution, no quicker kernel."""
 
+import shutil
 import subprocess
 
 import make
@@ -40,3 +41,16 @@ def test_asking_for_quicker_kernels_is_refused():
     done = planned("RUNGS=all")
     assert done.returncode != 0
     assert "leave out RUNGS" in done.stderr
+
+
+def test_a_missing_file_is_named_with_the_command_that_puts_it_back(tmp_path):
+    for name in ("Makefile", "labs", "tools", "autograder", "kernels", "solution"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "labs").unlink()
+    shutil.copytree(ROOT / "labs", tmp_path / "labs")
+    (tmp_path / "labs/lab2/im2col.c").rename(tmp_path / "labs/lab2/im2col.C")
+    done = make.run("-C", str(tmp_path), "-n", "train", "MINE=1", timeout=120)
+    assert done.returncode == 2
+    assert ("MINE=1: labs/lab2/im2col.c is missing: mv labs/lab2/im2col.C labs/lab2/im2col.c gives "
+            "that file its name, or make restore LAB=2 T=im2col puts its skeleton back"
+            ) in done.stderr

@@ -86,11 +86,23 @@ def test_a_gpu_and_a_sanitizer_have_no_walls(monkeypatch, lane, suffix, words):
     assert words in reason and bool(words) == bool(reason)
 
 
-def test_an_instructor_is_told_that_there_are_no_walls(stage, capsys):
+def test_a_submission_is_not_graded_without_walls(stage, capsys):
+    assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 2
+    assert "in a sandbox alone, for others wrote it: no walls in tests" in capsys.readouterr().err
+    assert not stage.runs() and not (stage.folder / "build/grade/lab9/grade.json").exists()
+
+
+def test_a_submission_has_no_gpu(stage, capsys, monkeypatch):
+    """Where there is one, too: its driver needs more than a sandbox gives."""
+    import grade
+    stage.no_walls = ""
+    monkeypatch.setattr(grade.machine, "has_gpu", lambda: True)
+    for real in ("float", "double"):
+        stage.write(f"build/{real}/lab9/all/libtl_cuda.so", "")
     assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 0
-    assert "the submission runs as a process without walls: no walls in tests" in (
-        capsys.readouterr().err)
-    assert stage.result()["sandbox"] == "process"
+    assert {line.split()[1] for line in stage.runs()} == {"cpu", "hostcuda"}
+    assert stage.grade("LABS=build/submissions/ada-01", "DEVICES=cuda") == 2
+    assert "driver of a GPU" in capsys.readouterr().err
 
 
 def test_a_student_is_not(stage, capsys):

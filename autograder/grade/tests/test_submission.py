@@ -87,10 +87,15 @@ def test_what_is_equal_keeps_its_time_and_what_is_gone_goes(tmp_path, given):
 @pytest.mark.parametrize("text, why", [
     ('#include "/etc/passwd"\n', '1: not compiled: #include "/etc/passwd"'),
     ("#define AGAIN __FILE__\n#include AGAIN\n", "2: not compiled: #include AGAIN: name"),
+    (b'// \r#include "/etc/passwd"\n', '1: not compiled: #include "/etc/passwd"'),
+    (b"// \rint x;\n", "1: not compiled: a carriage return"),
+    (b'#define A ((section("a\\n.incbin ...")))\nint x __attribute__ A;\n',
+     "2: not compiled: __attribute__: write its list right behind it"),
+    ('#include "\x1b[2J\u202e"\n', '1: not compiled: #include "\\x1b[2J\\u202e"'),
     ('__asm__(".incbin \\"/etc/passwd\\"");\n', "1: not compiled: __asm__"),
 ])  # fmt: skip
 def test_what_no_task_allows_is_not_shown_to_a_compiler(tmp_path, given, text, why):
-    (given / "im2col.c").write_text(text)
+    (given / "im2col.c").write_bytes(text if isinstance(text, bytes) else text.encode())
     submission.take(given, 2, tmp_path / "to")
     note = tmp_path / "to/lab2/im2col.c.refused"
     assert f"im2col.c:{why}" in note.read_text()

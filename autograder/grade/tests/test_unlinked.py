@@ -1,6 +1,7 @@
 """A failed link in words."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 import unlinked
@@ -52,6 +53,17 @@ def test_a_function_of_two_files_is_named_with_both(link):
     assert "tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c" in said
 
 
+@pytest.mark.parametrize("says", [
+    "/usr/bin/ld: b/lab2/col2im.o: in function `tl_im2col':\ncol2im.c:(.text+0x0): ",
+    "x86_64-linux-gnu-ld.bfd: b/lab2/col2im.o: in function `tl_im2col':\ncol2im.c:(.text+0x0): ",
+    "ld.bfd: b/lab2/col2im.o(.text+0x0): "], ids=["ld", "another name", "no function"])
+def test_linkers_have_many_names(says):
+    text = f"{says}multiple definition of `tl_im2col'; b/lab2/im2col.o:im2col.c: first defined here"
+    objects = [Path("b/lab2/im2col.o"), Path("b/lab2/col2im.o")]
+    said = unlinked.twice(text, objects, Path("labs"))[0]
+    assert said.startswith("tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c:")
+
+
 @pytest.mark.parametrize("said, stopped", [
     ("gcc: fatal error: Killed signal terminated program cc1\n", True),
     ("cc1plus: out of memory allocating 65536 bytes\n", True),
@@ -67,6 +79,73 @@ def test_a_file_that_does_not_compile_is_named_with_the_first_error(link):
     assert said == "labs/lab2/im2col.cu does not compile: im2col.cu:3:1: error: expected ';'\n"
 
 
-def test_a_deleted_file_is_called_missing(link):
-    said = link({"main.c": CALLER}, {"im2col.o": "labs/lab2/im2col.c: this file is missing (…)\n"})
-    assert said == "labs/lab2/im2col.c: this file is missing (…)\n"
+@pytest.mark.parametrize("error, short", [
+    ("labs/lab2/im2col.c:3:12: error: cannot convert 'tl_real' {aka 'float'} to 'int *'",
+     "line 3: cannot convert 'tl_real' to 'int *'"),
+    ("labs/lab2/im2col.c(7): error: identifier \"x\" is undefined",  # as nvcc has it
+     "line 7: identifier \"x\" is undefined"),
+    ("gcc: internal compiler error: Aborted", "gcc: internal compiler error: Aborted")])
+def test_an_error_in_short_is_its_line_and_what_is_wrong(error, short):
+    assert unlinked.in_short(error, Path("labs/lab2/im2col.c")) == short
+
+
+RESTORE = "make restore LAB=2 T=im2col puts its skeleton back"
+
+
+@pytest.mark.parametrize("beside, mend", [
+    ("notes.txt", RESTORE), ("col2im.c", RESTORE),
+    ("im2col.C", f"mv labs/lab2/im2col.C labs/lab2/im2col.c gives that file its name, or {RESTORE}"),
+    ("im2col (1).c", "mv 'labs/lab2/im2col (1).c' labs/lab2/im2col.c gives that file its name, or "
+     + RESTORE)])
+def test_a_deleted_file_is_called_missing_with_what_mends_it(tmp_path, monkeypatch, capsys, beside,
+                                                             mend):
+    monkeypatch.chdir(tmp_path)
+    Path("labs/lab2").mkdir(parents=True)
+    Path("labs/lab2", beside).write_text("int x;\n")
+    Path("lab2").mkdir()
+    Path("lab2/im2col.o.err").write_text("")
+    Path("why.err").write_text("gcc: error: lab2/im2col.o: No such file or directory\n")
+    assert unlinked.main(["why.err", "labs", "lab2/im2col.o"]) == 0
+    assert capsys.readouterr().out == f"labs/lab2/im2col.c is missing: {mend}\n"
+
+
+def test_of_a_submission_nothing_is_restored():
+    said = unlinked.gone(Path("build/submissions/ada/lab2/im2col.c"))
+    assert said == "build/submissions/ada/lab2/im2col.c is missing"
+
+
+@pytest.mark.parametrize("line, kind", [
+    ("labs/lab2/im2col.c does not compile: line 3: a is missing b", "compile"),
+    ("labs/lab2/im2col.c is missing: make restore …", "missing"),
+    ("later is called by tl_im2col, and defined nowhere", "build")])
+def test_each_line_speaks_of_one_kind_of_failure(line, kind):
+    assert unlinked.kind_of(line) == kind
+
+
+@pytest.mark.parametrize("said", [
+    "/usr/bin/ld: build/float/labs/common/alloc.o: in function `tl_alloc_new':\n"
+    "alloc.c:(.text+0x5): undefined reference to `tl_shape_size'\n",
+    "/usr/bin/ld: build/float/autograder/call/call_table.o:(.data+0x8): undefined reference to "
+    "`tl_shape_size'\n",
+    "/usr/bin/ld: build/float/solution/lab2/col2im.o: in function `tl_col2im':\n"
+    "/usr/bin/ld: col2im.c:9: undefined reference to `tl_shape_size'\n"])
+def test_a_given_file_that_is_missing_is_no_students_fault(tmp_path, capsys, said):
+    (tmp_path / "why.err").write_text(said)
+    assert unlinked.main([str(tmp_path / "why.err"), "labs"]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "tl_shape_size, which build/float/" in told.err
+    assert "a given file is missing or changed" in told.err
+
+
+@pytest.mark.parametrize("said", ["/usr/bin/ld: cannot find -lopenblas: No such file or directory",
+                                  "/usr/bin/ld: final link failed: No space left on device"])
+def test_what_the_machine_lacks_is_no_students_fault(tmp_path, capsys, said):
+    (tmp_path / "why.err").write_text(f"{said}\n")
+    assert unlinked.main([str(tmp_path / "why.err"), "labs"]) == 2
+    assert capsys.readouterr().err == f"grade: nothing can be built here: {said}\n"
+
+
+def test_a_student_cannot_make_a_machine_of_a_mistake(link):
+    said = link({"main.c": CALLER}, {"im2col.o": "labs/lab2/im2col.c:1:2: error: #error No space "
+                                     "left on device\n"})
+    assert "does not compile" in said

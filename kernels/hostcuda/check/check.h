@@ -119,14 +119,42 @@ hc_check_site *hc_check_sites(unsigned *count);         /* the first is not used
 void hc_check_find_lines(unsigned first, unsigned end); /* asks addr2line for sites [first, end) */
 bool hc_check_is_constant(uintptr_t p);                 /* in read-only memory of this module */
 
-/* ---- profile.c ---- */
+/* ---- profile.c: a thread's log since the last barrier ---- */
+
+/* An entry: site, region and offset of an access; or a step of the thread's way, LOG_STEP for a
+ * region and one of these for an offset: into a basic block, into and out of a function. */
+enum { LOG_STEP = REGIONS };
+typedef enum hc_log_step { STEP_BLOCK, STEP_ENTERS, STEP_LEAVES } hc_log_step;
 static inline uint64_t hc_log_entry(unsigned site, unsigned region, uintptr_t at) {
     return (uint64_t)site << 48 | (uint64_t)region << 46 | at;
 }
+static inline unsigned hc_log_site(uint64_t entry) { return (unsigned)(entry >> 48); }
+static inline unsigned hc_log_region(uint64_t entry) { return (unsigned)(entry >> 46 & 3); }
+static inline uint64_t hc_log_offset(uint64_t entry) { return entry << 18 >> 18; }
+static inline bool hc_log_is_step(uint64_t entry) { return hc_log_region(entry) == LOG_STEP; }
+/* Site and region: equal for the accesses of one instruction. */
+static inline uint64_t hc_log_place(uint64_t entry) { return entry >> 46; }
+
 void hc_check_log_beyond(unsigned site); /* no room in the thread's log */
 void hc_check_log_switch(hc_worker *w);
 void hc_check_log_arrives(hc_worker *w, bool ends);
 void hc_check_log_block(hc_worker *w);
+
+/* What lanes of a warp access at one instruction together. */
+typedef struct hc_request {
+    int lanes;
+    uint64_t at[WARP]; /* offsets in their region */
+    int lane[WARP];
+} hc_request;
+void hc_check_request(unsigned site, unsigned region, const hc_request *r);
+
+/* ---- lockstep.c ---- */
+typedef struct hc_lane {
+    const uint64_t *at, *end; /* what is left of its log */
+    int number;               /* in the warp */
+} hc_lane;
+/* Calls hc_check_request for each request that the logs of a warp's lanes make together. */
+void hc_check_lockstep(hc_lane *lanes, int count);
 
 /* ---- message.c ---- */
 void hc_check_message_begin(hc_text *t, const char *kind, uintptr_t pc);

@@ -323,15 +323,28 @@ void __ubsan_handle_type_mismatch_v1(struct alignment_data *data, uintptr_t p) {
             &(hc_access){.address = p, .pc = CALLER, .bytes = 1u << data->log_alignment});
 }
 
+/* ---- the thread's way, by which lockstep.c lays those of a warp side by side ---- */
+
+INLINE void step(hc_log_step what, uintptr_t pc) {
+    if (UNLIKELY(hc_check.log != hc_check.log_end) && hc_self)
+        *hc_check.log++ = hc_log_entry(site_of(pc, 0, ACCESS_READ), LOG_STEP, what);
+}
+
+HOOK void __sanitizer_cov_trace_pc(void); /* a basic block begins */
+HOOK void __tsan_func_entry(void *caller);
+HOOK void __tsan_func_exit(void);
+void __sanitizer_cov_trace_pc(void) { step(STEP_BLOCK, CALLER); }
+void __tsan_func_entry(void *caller) {
+    (void)caller;
+    step(STEP_ENTERS, CALLER);
+}
+void __tsan_func_exit(void) { step(STEP_LEAVES, CALLER); }
+
 /* ---- what needs nothing done ---- */
 
 HOOK void __tsan_init(void);
-HOOK void __tsan_func_entry(void *caller);
-HOOK void __tsan_func_exit(void);
 HOOK void __tsan_vptr_read(void **p);
 HOOK void __tsan_vptr_update(void **p, void *v);
 void __tsan_init(void) {}
-void __tsan_func_entry(void *caller) { (void)caller; }
-void __tsan_func_exit(void) {}
 void __tsan_vptr_read(void **p) { (void)p; }
 void __tsan_vptr_update(void **p, void *v) { (void)p, (void)v; }

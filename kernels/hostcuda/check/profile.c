@@ -1,9 +1,8 @@
 /* profile.c: what a warp's accesses cost: memory sectors, bank conflicts, missing lanes.
  *
  * CUDA threads run one after the other here, so each writes down its accesses, and when the last
- * lane of a warp has reached the barrier (or its end) the lanes' logs are laid side by side: the
- * n-th access at one instruction since the last barrier is one request of the warp. A GPU that runs
- * the lanes together as far as it can issues the same requests. */
+ * lane of a warp has reached the barrier (or its end) lockstep.c lays the lanes' logs side by side
+ * and finds what they would have accessed together on a GPU: a request of the warp. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -11,11 +10,18 @@
 #include <sys/mman.h>
 
 /* A thread's log between two barriers; what lies beyond is counted, but not grouped. */
-enum { LOG_MAX = 1 << 16, BANKS = 32, SECTOR = 32 };
+enum { LOG_MAX = 1 << 17, BANKS = 32, SECTOR = 32, FRAMES_MAX = 16 };
 
 typedef struct thread_log {
     uint64_t *from, *at;
 } thread_log;
+/* The functions that a thread is in at a barrier, and the block in each: its next log begins with
+ * them. `depth` counts from 0, what stands outside of all; deeper than there is room: forgotten. */
+typedef struct thread_frames {
+    int depth;
+    uint64_t enters[FRAMES_MAX], block[FRAMES_MAX];
+} thread_frames;
+static thread_frames frames[THREADS_MAX];
 static thread_log logs[THREADS_MAX];
 static uint64_t *idle[THREADS_MAX];
 static int idle_count, running = -1;
@@ -34,13 +40,7 @@ static uint64_t *take_log(void) {
 
 /* ---- one request ---- */
 
-typedef struct request {
-    int lanes;
-    uint64_t at[WARP]; /* offsets in their region */
-    int lane[WARP];
-} request;
-
-static uint64_t sectors_of(const request *r, unsigned bytes) {
+static uint64_t sectors_of(const hc_request *r, unsigned bytes) {
     uint64_t seen[2 * WARP];
     int n = 0;
     for (int i = 0; i < r->lanes; i++)
@@ -54,7 +54,7 @@ static uint64_t sectors_of(const request *r, unsigned bytes) {
 
 /* Cycles beyond one. Lanes that want the same word share it; 8-byte accesses are served by half
  * warps, 16-byte ones by quarters, as the hardware does. */
-static uint64_t conflicts_of(const request *r, unsigned bytes) {
+static uint64_t conflicts_of(const hc_request *r, unsigned bytes) {
     unsigned lanes_at_once = bytes <= 4 ? WARP : bytes <= 8 ? WARP / 2 : WARP / 4;
     uint64_t conflicts = 0;
     for (int i = 0; i < r->lanes;) {
@@ -73,12 +73,14 @@ static uint64_t conflicts_of(const request *r, unsigned bytes) {
     return conflicts;
 }
 
-static void count_request(uint64_t entry, const request *r, int open) {
+static int open_lanes; /* of the warp whose requests are counted */
+
+void hc_check_request(unsigned site_number, unsigned region, const hc_request *r) {
     unsigned sites;
-    hc_check_site *site = &hc_check_sites(&sites)[entry >> 48];
+    hc_check_site *site = &hc_check_sites(&sites)[site_number];
     hostcuda_kernel_counts *k = &kernel->counts;
     if (!site->kernel) site->kernel = kernel;
-    bool partial = r->lanes < open;
+    bool partial = r->lanes < open_lanes;
     uint64_t lanes = (uint64_t)r->lanes;
     site->threads += lanes;
     site->requests++, k->requests++;
@@ -86,7 +88,7 @@ static void count_request(uint64_t entry, const request *r, int open) {
     *(site->kind & ACCESS_ATOMIC  ? &k->atomics
       : site->kind & ACCESS_WRITE ? &k->stores
                                   : &k->loads) += lanes;
-    if ((entry >> 46 & 3) == REGION_SHARED) {
+    if (region == REGION_SHARED) {
         uint64_t conflicts = conflicts_of(r, site->bytes);
         site->shared_requests++, k->shared_requests++;
         site->conflicts += conflicts, k->bank_conflicts += conflicts;
@@ -94,6 +96,10 @@ static void count_request(uint64_t entry, const request *r, int open) {
         uint64_t sectors = sectors_of(r, site->bytes);
         site->global_requests++, k->global_requests++;
         site->sectors += sectors, k->global_sectors += sectors;
+        if (site->kind & ACCESS_ATOMIC) return;
+        bool stores = site->kind & ACCESS_WRITE;
+        *(stores ? &k->global_store_requests : &k->global_load_requests) += 1;
+        *(stores ? &k->global_store_sectors : &k->global_load_sectors) += sectors;
     }
 }
 
@@ -110,83 +116,48 @@ void hc_check_log_beyond(unsigned site_number) {
 
 /* ---- the logs of one warp ---- */
 
-#define OFFSET(entry) ((entry) & (((uint64_t)1 << 46) - 1))
-#define PLACE(entry)  ((entry) >> 46) /* site and region: what makes accesses one request */
-
-/* Lanes that do the same: position by position. Returns the first position where they differ. */
-static size_t count_together(thread_log *lanes, int open) {
-    request r = {.lanes = open};
-    for (int l = 0; l < open; l++) r.lane[l] = l;
-    size_t shortest = SIZE_MAX;
-    for (int l = 0; l < open; l++) {
-        size_t n = (size_t)(lanes[l].at - lanes[l].from);
-        if (n < shortest) shortest = n;
-    }
-    for (size_t p = 0; p < shortest; p++) {
-        uint64_t entry = lanes[0].from[p], differ = 0;
-        for (int l = 0; l < open; l++) {
-            uint64_t e = lanes[l].from[p];
-            differ |= PLACE(e ^ entry);
-            r.at[l] = OFFSET(e);
+static void keep_frames(thread_frames *f, const thread_log *log) {
+    *f = (thread_frames){.depth = 0};
+    for (const uint64_t *e = log->from; e < log->at; e++) {
+        if (!hc_log_is_step(*e)) continue;
+        if (hc_log_offset(*e) == STEP_ENTERS) {
+            if (++f->depth >= FRAMES_MAX) break;
+            f->enters[f->depth] = *e;
+            f->block[f->depth] = 0;
+        } else if (hc_log_offset(*e) == STEP_LEAVES) {
+            f->depth -= f->depth > 0;
+        } else {
+            f->block[f->depth] = *e;
         }
-        if (differ) return p;
-        count_request(entry, &r, open);
     }
-    return shortest;
+    if (f->depth >= FRAMES_MAX || log->at == log->from + LOG_MAX) *f = (thread_frames){.depth = 0};
 }
 
-static int by_place(const void *a, const void *b) {
-    const uint64_t *x = a, *y = b;
-    return (x[0] > y[0]) - (x[0] < y[0]);
-}
-
-/* From where the lanes part, the n-th access of each lane at one place belongs together: keys of
- * (place, n-th, lane) sort them so. */
-static void count_apart(thread_log *lanes, int open, size_t from) {
-    static uint32_t nth[SITES_MAX * 4];
-    size_t total = 0, used = 0;
-    for (int l = 0; l < open; l++) {
-        size_t n = (size_t)(lanes[l].at - lanes[l].from);
-        total += n > from ? n - from : 0;
+static void begin_log(thread_log *log, const thread_frames *f) {
+    log->from = log->at = take_log();
+    for (int i = 0; i <= f->depth; i++) {
+        if (i > 0) *log->at++ = f->enters[i];
+        if (f->block[i]) *log->at++ = f->block[i];
     }
-    if (total == 0) return;
-    uint64_t(*pairs)[2] = malloc(total * sizeof *pairs);
-    if (!pairs) abort();
-    for (int l = 0; l < open; l++) {
-        for (uint64_t *e = lanes[l].from + from; e < lanes[l].at; e++) {
-            uint64_t place = PLACE(*e);
-            pairs[used][0] = place << 40 | (uint64_t)nth[place]++ << 8 | (uint64_t)l;
-            pairs[used++][1] = *e;
-        }
-        for (uint64_t *e = lanes[l].from + from; e < lanes[l].at; e++) nth[PLACE(*e)] = 0;
-    }
-    qsort(pairs, used, sizeof *pairs, by_place);
-    for (size_t i = 0; i < used;) {
-        request r = {0};
-        uint64_t key = pairs[i][0] >> 8, entry = pairs[i][1];
-        for (; i < used && pairs[i][0] >> 8 == key; i++) {
-            r.at[r.lanes] = OFFSET(pairs[i][1]);
-            r.lane[r.lanes++] = (int)(pairs[i][0] & 0xff);
-        }
-        count_request(entry, &r, open);
-    }
-    free(pairs);
 }
 
 static void count_warp(int warp) {
-    thread_log lanes[WARP];
-    int open = warps[warp].open, n = 0;
+    hc_lane lanes[WARP];
+    int n = 0;
     for (int l = 0; l < WARP; l++) {
         thread_log *log = &logs[warp * WARP + l];
         if (!log->from) continue;
-        lanes[n++] = *log;
+        lanes[n++] = (hc_lane){log->from, log->at, l};
+        keep_frames(&frames[warp * WARP + l], log);
+    }
+    open_lanes = warps[warp].open;
+    hc_check_lockstep(lanes, n);
+    for (int l = 0; l < WARP; l++) {
+        thread_log *log = &logs[warp * WARP + l];
+        if (!log->from) continue;
         idle[idle_count++] = log->from;
         *log = (thread_log){NULL, NULL};
     }
-    if (n == open)
-        count_apart(lanes, n, count_together(lanes, n));
-    else
-        count_apart(lanes, n, 0);
     warps[warp].open -= warps[warp].ended;
     warps[warp].arrived = warps[warp].ended = 0;
 }
@@ -198,7 +169,7 @@ void hc_check_log_switch(hc_worker *w) {
     if (running >= 0 && logs[running].from) logs[running].at = hc_check.log;
     running = w->current;
     thread_log *log = &logs[running];
-    if (!log->from) log->from = log->at = take_log();
+    if (!log->from) begin_log(log, &frames[running]);
     hc_check.log = log->at;
     hc_check.log_end = log->from + LOG_MAX;
 }
@@ -226,6 +197,7 @@ void hc_check_log_block(hc_worker *w) {
         warps[i].open = lanes < WARP ? lanes : WARP;
         warps[i].arrived = warps[i].ended = 0;
     }
+    for (int i = 0; i < w->count; i++) frames[i] = (thread_frames){.depth = 0};
     kernel = hc_counts_of(w->launch);
 }
 

@@ -3,7 +3,8 @@
  *
  *   in a block     __syncthreads() between (a later interval), or __syncwarp() of both lanes
  *   between any    a __threadfence() and then an atomic (or volatile) access by the first, an
- * atomic (or volatile) access to the same place by the second: a lock, a ticket, a flag
+ *                  atomic (or volatile) access to the same place by the second: a lock, a ticket,
+ *                  a flag
  *
  * Two writes conflict only if they leave different values: setting one flag from many threads is
  * allowed in CUDA. A hook runs before its write, so the values are compared at the next hook. */

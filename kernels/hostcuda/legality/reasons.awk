@@ -2,6 +2,7 @@
 #
 #   nvcc   x.cu(7): error: …          then indented context, such as `at line 9 of x.cu`
 #   clang  x.cu:7:3: error: …         then notes, of which the first reason is the best
+#   ptxas  ptxas error   : Entry function 'k(float*)' uses …      of a kernel, without a line
 #
 # A mistake that is told inside of a header belongs to the student's line that led there.
 
@@ -29,6 +30,28 @@ match($0, /^[^ :]+:[0-9]+:[0-9]+: (fatal )?error: /) {
     split($0, part, ":")
     text = substr($0, RLENGTH + 1)
     file = part[1]; line = part[2]
+    next
+}
+# The line where a kernel, named with types and arguments, stands in the student's file.
+function line_of(kernel,   row, found, text) {
+    gsub(/\(anonymous namespace\)::/, "", kernel)
+    sub(/[(<].*/, "", kernel)
+    sub(/.*[ :]/, "", kernel)
+    while (found == 0 && (getline text < wanted) > 0) {
+        row++
+        if (text ~ ("(^|[^A-Za-z0-9_])" kernel "[ \t]*[(]")) found = row
+    }
+    close(wanted)
+    return found == 0 ? 1 : found
+}
+match($0, /^ptxas error *: /) {
+    flush()
+    text = substr($0, RLENGTH + 1)
+    sub(/'void /, "'", text) # of a template
+    file = wanted; line = split(text, part, "'") > 1 ? line_of(part[2]) : 1
+    if (text ~ /too much shared data/)
+        reason = "a block has 48 KiB for its __shared__ arrays: take a smaller tile, or extern " \
+            "__shared__ with cudaFuncSetAttribute"
     next
 }
 # context of nvcc

@@ -2,8 +2,8 @@
  *
  * CUDA C++ in, C++17 out (to stdout without -o). Exit status 1: something is not supported, and was
  * named on stderr; then nothing is written. An included file that holds CUDA syntax (a .cuh, or a
- * header with a kernel) is rewritten in place, between #line directives, and named in the -d file
- * as make wants it; every other #include is left to the compiler. */
+ * header with a kernel) is rewritten in place, between line markers, and named in the -d file as
+ * make wants it; every other #include is left to the compiler. */
 #define _GNU_SOURCE
 #include "rewriter.h"
 
@@ -30,12 +30,19 @@ static size_t known_count;
 static int depth;
 static bool failed;
 
-/* Writes `text` as the inside of a string literal. */
-static void put_path(const char *text) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') putchar('\\');
-        putchar(*text);
+/* What a line marker says besides the place, as in a compiler's own preprocessed output. */
+typedef enum place { BEGUN, ENTERED = 1, LEFT = 2 } place;
+
+/* "The next line is this one of that file", with the path as a string literal. Unlike #line it
+ * tells headers apart from the file itself: compilers warn of what is unused in the one alone. */
+static void put_marker(int line, const char *path, place how) {
+    printf("# %d \"", line);
+    for (; *path; path++) {
+        if (*path == '"' || *path == '\\') putchar('\\');
+        putchar(*path);
     }
+    if (how != BEGUN) printf("\" %d\n", how);
+    else printf("\"\n");
 }
 
 static char *find_include(const char *includer, const char *name, size_t length) {
@@ -130,14 +137,12 @@ static void put_include(source *s, size_t i, source *included) {
     if (!memory || ++depth > DEPTH_MAX) exit(2);
     stdout = memory;
     if (!seen_once(included)) {
-        printf("\n#line 1 \"");
-        put_path(included->path);
-        printf("\"\n");
+        putchar('\n');
+        put_marker(1, included->path, ENTERED);
         rewrite(included);
+        putchar('\n');
+        put_marker(s->tokens[i].line, s->path, LEFT);
     }
-    printf("\n#line %d \"", s->tokens[i].line + 1);
-    put_path(s->path);
-    printf("\"");
     fclose(memory);
     stdout = out;
     depth--;
@@ -207,9 +212,8 @@ static int run(const char *path, const char *output, const char *dependencies) {
     source_open(&s, path);
     source_lex(&s);
     stdout = memory;
-    printf("#include <hostcuda/hostcuda.h>\n#line 1 \"");
-    put_path(path);
-    printf("\"\n");
+    printf("#include <hostcuda/hostcuda.h>\n");
+    put_marker(1, path, BEGUN);
     rewrite(&s);
     stdout = out;
     bool whole = fclose(memory) == 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static hc_kernel_counts *first, *last;
-static uint64_t total;
+static uint64_t total, until_failure; /* launches up to and with the one that is to fail; 0: none */
 
 hc_kernel_counts *hc_counts_of(const hc_launch *launch) {
     for (hc_kernel_counts *k = first; k; k = k->next)
@@ -52,6 +52,21 @@ static void reset(void) {
         k->counts = (hostcuda_kernel_counts){.kernel = k->counts.kernel};
 }
 
+cudaError_t hc_counts_failure(void) {
+    if (until_failure == 0 || --until_failure > 0) return cudaSuccess;
+    return cudaErrorLaunchOutOfResources;
+}
+
+static void fail_launch(uint64_t n) {
+    hc_enter();
+    until_failure = n;
+    if (n == 0) {
+        hc_report_unchecked();
+        hc_GetLastError(NULL, 0);
+    }
+    hc_leave();
+}
+
 static bool count_memory(bool on) {
 #ifdef HOSTCUDA_CHECK
     hc_check_count(on);
@@ -62,7 +77,7 @@ static bool count_memory(bool on) {
 }
 
 const hostcuda_counts *hostcuda_counts_get(void) {
-    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI, launches, kernels, reset,
-                                          count_memory};
+    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI, launches,   kernels, reset,
+                                          count_memory,        fail_launch};
     return &table;
 }

@@ -1,4 +1,4 @@
-/* fiber.c: stacks of CUDA threads, each with a guard page below it.
+/* fiber.c: stacks of CUDA threads, each with guard pages below it.
  *
  * A thread gets a stack only when it waits (block.c), so most kernels use one. Pages are touched
  * lazily: 1,024 threads at a barrier take 4 to 8 KB each, not 128. */
@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, SPACING = STACK_BYTES + PAGE, CHUNK = 32 };
+/* A function with a large frame touches each page of it on x86, but one in 64 KB on arm64 (see
+ * -fstack-clash-protection), which must not lead over the guard. */
+#ifdef __aarch64__
+enum { GUARD = 17 * 4096 };
+#else
+enum { GUARD = 4096 };
+#endif
+enum { SPACING = STACK_BYTES + GUARD, CHUNK = 32 };
 
 /* Maps CHUNK more stacks. Their spacing is an odd number of pages, so that they spread over the
  * sets of the second-level cache too. */
@@ -24,8 +31,8 @@ static void add_stacks(hc_stacks *s) {
     }
     for (int i = CHUNK - 1; i >= 0; i--) {
         char *guard = base + (size_t)i * SPACING;
-        if (mprotect(guard, PAGE, PROT_NONE) != 0) abort();
-        s->all[s->count + i].low = guard + PAGE;
+        if (mprotect(guard, GUARD, PROT_NONE) != 0) abort();
+        s->all[s->count + i].low = guard + GUARD;
         s->idle[s->idle_count++] = s->count + i;
     }
     s->count += CHUNK;
@@ -47,6 +54,6 @@ void hc_stacks_reset(hc_stacks *s) {
 bool hc_stack_guard_hit(const hc_stacks *s, const void *address) {
     const char *p = address;
     for (int i = 0; i < s->count; i++)
-        if (p < s->all[i].low && p >= s->all[i].low - PAGE) return true;
+        if (p < s->all[i].low && p >= s->all[i].low - GUARD) return true;
     return false;
 }

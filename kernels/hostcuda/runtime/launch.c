@@ -74,6 +74,7 @@ cudaError_t hc_launch_kernel(const hc_launch *launch) {
     hc_enter();
     cudaError_t error = hc_sticky();
     if (!error) error = check_size(launch);
+    if (!error) error = hc_counts_failure();
     if (error && error != hc_sticky()) hc_note_unchecked(launch->site, launch->kernel);
     if (!error) error = check_pointers(launch);
     if (!error) {

@@ -118,6 +118,90 @@ RIGHT(lanes_of_two_branches) {
 #endif
     cudaFree(x), cudaFree(y);
 }
+// ---- lanes that skip, leave and meet again ----
+
+__global__ void skip_a_fourth(float *y, const float *x) {
+    float sum = 0;
+    for (int j = 0; j < 8; j++) {
+        if ((threadIdx.x + j) % 4 == 0) continue;
+        sum += x[j * 32 + threadIdx.x];
+    }
+    y[threadIdx.x] = sum;
+}
+RIGHT(lanes_that_skip_a_round) {
+    float *x = device_count<float>(8 * 32), *y = device_count<float>(32);
+    // Each round is one request of 24 lanes, in all of the row's 4 sectors.
+    auto k = counts_of([=] { skip_a_fourth<<<1, 32>>>(y, x); });
+    EXPECT(k.global_load_requests == 8 && k.partial_requests == 8);
+    EXPECT(k.global_load_sectors == 8 * 4 && k.global_store_sectors == 4);
+    cudaFree(x), cudaFree(y);
+}
+__global__ void find_first(int *y, const float *x, int rows) {
+    int lane = threadIdx.x;
+    for (int j = 0; j < rows; j++) {
+        if (x[j * 32 + lane] >= 100) {
+            y[lane] = j;
+            break;
+        }
+    }
+    y[32 + lane] = rows;
+}
+RIGHT(lanes_that_leave_a_loop) {
+    float *x = device_count<float>(8 * 32);
+    int *y = device_count<int>(64);
+    // x counts from 0: lanes 4 to 31 leave in round 3, the others in round 4; each writes when it
+    // leaves, and behind the loop all write together.
+    auto k = counts_of([=] { find_first<<<1, 32>>>(y, x, 8); });
+    EXPECT(k.global_load_requests == 5 && k.global_load_sectors == 4 * 4 + 1);
+#ifndef __clang__ // which moves the store of those that leave behind the loop
+    EXPECT(k.global_store_requests == 3 && k.global_store_sectors == 4 + 1 + 4);
+#endif
+    EXPECT(to_host(y, 64)[3] == 4);
+    cudaFree(x), cudaFree(y);
+}
+__device__ __noinline__ float sum_of_row(const float *x, float *shared, int from) {
+    float sum = 0;
+    for (int j = threadIdx.x % 4; j < 4; j++) sum += x[j * 32 + threadIdx.x];
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    for (int j = 0; j < 4; j++) {
+        if ((threadIdx.x + j) % 2) continue;
+        sum += x[(from + j) * 32] * shared[threadIdx.x];
+    }
+    __syncthreads();
+    return sum;
+}
+__global__ void call_with_barriers(float *y, const float *x) {
+    __shared__ float shared[32];
+    float sum = 0;
+    for (int j = 0; j < 2; j++) sum += sum_of_row(x, shared, j);
+    y[threadIdx.x] = sum;
+}
+RIGHT(lanes_between_barriers_of_a_function) {
+    float *x = device_count<float>(8 * 32), *y = device_count<float>(32);
+    // In each of 2 calls: lanes of 4, 3, 2 or 1 rounds, from where they begin; then 4 rounds that
+    // half of the lanes skip, in one sector.
+    auto k = counts_of([=] { call_with_barriers<<<1, 32>>>(y, x); });
+    EXPECT(k.global_load_requests == 2 * (4 + 4));
+    EXPECT(k.shared_requests == 2 * (1 + 4) && k.global_store_requests == 1);
+    EXPECT(k.bank_conflicts == 0);
+    cudaFree(x), cudaFree(y);
+}
+__device__ __noinline__ float at_or_zero(const float *x, int i, int n) { return i < n ? x[i] : 0; }
+__global__ void two_calls(float *y, const float *x) {
+    float sum = at_or_zero(x, threadIdx.x, 16);
+    if (threadIdx.x % 2) sum += at_or_zero(x, threadIdx.x, 32);
+    y[threadIdx.x] = sum;
+}
+RIGHT(lanes_in_a_function) {
+    float *x = device_count<float>(32), *y = device_count<float>(32);
+    // 16 lanes in 2 sectors, then every other lane in all 4.
+    auto k = counts_of([=] { two_calls<<<1, 32>>>(y, x); });
+    EXPECT(k.global_load_requests == 2 && k.global_load_sectors == 2 + 4);
+    EXPECT(k.global_store_requests == 1);
+    cudaFree(x), cudaFree(y);
+}
+
 __global__ void histogram(int *bins, const int *x) { atomicAdd(&bins[x[threadIdx.x] % 8], 1); }
 RIGHT(atomics_counted_once) {
     int *x = device_count<int>(64), *bins = device_count<int>(8);
@@ -159,5 +243,38 @@ RIGHT(launches_without_counting) {
     for (int i = 0; i < 5; i++) histogram<<<1, 64>>>(bins, x);
     cudaDeviceSynchronize();
     EXPECT(hostcuda_counts_get()->launches() == before + 5);
+    cudaFree(x), cudaFree(bins);
+}
+
+// ---- launches that are told to fail ----
+
+RIGHT(launch_told_to_fail) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    int *x = device_count<int>(64), *bins = device_count<int>(8), bin = -1;
+    cudaMemset(bins, 0, 8 * sizeof *bins);
+    uint64_t before = counts->launches();
+    counts->fail_launch(2);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaErrorLaunchOutOfResources);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess);
+    counts->fail_launch(1);
+    counts->fail_launch(0);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
+    EXPECT(counts->launches() == before + 3);
+    EXPECT(cudaMemcpy(&bin, bins, sizeof bin, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(bin == 3 * 8);
+    cudaFree(x), cudaFree(bins);
+}
+WRONG(failed_launch_unasked) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    counts->fail_launch(1);
+    histogram<<<1, 64>>>(bins, x); // wrong failed_launch_unasked: unchecked-error
+    counts->fail_launch(0);
+    EXPECT(cudaGetLastError() == cudaSuccess);
     cudaFree(x), cudaFree(bins);
 }

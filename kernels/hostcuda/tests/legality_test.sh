@@ -91,6 +91,8 @@ all() {
         'struct s { __global__ void k(int *x) { *x = 1; } };\n'
     illegal 2 'a __shared__ variable with a value' \
         '__global__ void k(int *x) { __shared__ int s = 1; *x = s; }\n'
+    illegal 2 'more __shared__ memory than a block has' \
+        '__global__ void k(int *x) { __shared__ int s[13000]; s[*x] = 1; *x = s[3]; }\n'
     cat >"$folder/legal.cu" <<'END'
 #include <cassert>
 #include <cmath>

@@ -53,15 +53,20 @@ static bool is_right(const corpus_case *c) {
     return c->right && !is_named_better(c, read_file(c->file));
 }
 
-// With hooks or sanitizers clang++ copies a float4 by a memcpy, of which no alignment is known.
+// With hooks or sanitizers clang++ copies a float4 by a memcpy, of which no alignment is known. An
+// arm64 takes a misaligned one, and divides an integer by zero without a fault.
 #if defined(__clang__)
 #if defined(HOSTCUDA_CHECK) || __has_feature(address_sanitizer)
-#define BLIND_TO_ALIGNMENT 1
+#define BLIND "// not by clang: "
 #endif
+#endif
+#if defined(__aarch64__)
+#undef BLIND
+#define BLIND "// not on arm64: "
 #endif
 static bool is_blind(const corpus_case *c) {
-#ifdef BLIND_TO_ALIGNMENT
-    return read_file(c->file).find(std::string("// not by clang: ") + c->name) != std::string::npos;
+#ifdef BLIND
+    return read_file(c->file).find(std::string(BLIND) + c->name) != std::string::npos;
 #else
     return (void)c, false;
 #endif

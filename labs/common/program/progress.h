@@ -17,7 +17,7 @@ double now_seconds(void);
 
 void progress_begin(progress *p, size_t done);
 /* Draws "epoch 2/5 [=====>    ] 12800/50000  8123 images/s  5 s left", at most ten times a second.
- */
+ * In a narrow terminal the bar shrinks, and parts are left out, so that it stays within a row. */
 void progress_show(progress *p, long epoch, long epochs, size_t done, size_t total);
 void progress_clear(progress *p);
 

@@ -10,9 +10,9 @@ extern "C" {
 
 /* A context on `device`: "cpu", "cuda", "hostcuda", or "auto" (a GPU if there is one, else cpu).
  *   rungs    "all", "none", or "conv2d:1,sgemm:4": which kernels of kernels/ replace the plain
- * path; a name or number that does not exist is TL_EINVAL and lists those that do threads  cpu
- * threads, 0 for one per core TL_EDEVICE says what is missing and how to mend it. On failure *ctx
- * is NULL. */
+ *            path; a name or number that does not exist is TL_EINVAL and lists those that do
+ *   threads  cpu threads, 0 for one per core
+ * TL_EDEVICE says what is missing and how to mend it. On failure *ctx is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);
 
 /* The name that the device's driver gives the hardware behind ctx ("NVIDIA H200"), cut to fit; ""

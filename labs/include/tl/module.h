@@ -16,6 +16,10 @@ typedef struct tl_module tl_module;
 
 enum { TL_MODULE_PARAMS = 2, TL_MODULE_BUFFERS = 2 };
 
+/* What a module is, say its kind and its children. `forward` is for tl_module_forward alone: it may
+ * be replaced. The nets of tl/nets.h hold blocks, which are sequentials with a forward function
+ * that runs several layers in one kernel; their parameters are visited and freed like any other's.
+ */
 struct tl_module {
     const char *kind; /* "conv2d", "sequential", … */
     tl_ctx *ctx;

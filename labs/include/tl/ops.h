@@ -1,5 +1,4 @@
-/* tl/ops.h: differentiable operations: forward through the dispatch table, a node on the tape. (lab
- * 4)
+/* tl/ops.h: differentiable operations: forward by the dispatch table, a node on the tape. (lab 4)
  *
  * Each makes *y as a variable of the tape. Shapes are checked: TL_ESHAPE names both. */
 #ifndef TL_OPS_H

@@ -1,12 +1,14 @@
 /* tl/plan.h: what chance decides in one epoch, written down for the PyTorch twin.
  *
  * A file per epoch (format: tl/record.h) with sections
- *   order u32[images]     index of the image at each position of the epoch
- *   crop  u8[images,2]    dy, dx of its crop;  flip u8[images]     (only if augmenting)
- *   lr    f64[steps]      learning rate of each step
- *   keep<layer> u8[steps, batch*size/8 rounded up]   dropout: bit i%8 of byte i/8 is element i, 1:
- * kept A plan of fewer steps holds the first images of the same shuffle. Mask rows are those of a
- * full batch; a smaller last batch uses the beginning of its row. */
+ *   order        u32[images]    index of the image at each position of the epoch
+ *   crop         u8[images,2]   dy, dx of its crop (crop and flip only if augmenting)
+ *   flip         u8[images]     1: the image is mirrored
+ *   lr           f64[steps]     learning rate of each step
+ *   keep<layer>  u8[steps,m]    dropout masks, m = batch*size/8 rounded up: bit i%8 of byte i/8 is
+ *                               element i, 1: kept
+ * A plan of fewer steps holds the first images of the same shuffle. Mask rows are those of a full
+ * batch; a smaller last batch uses the beginning of its row. */
 #ifndef TL_PLAN_H
 #define TL_PLAN_H
 

@@ -95,7 +95,8 @@ static inline constexpr unsigned max(int a, unsigned b) { return max((unsigned)a
 static inline constexpr unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
 
 /* ---- floating point ---- */
-/* The C library has its own __expf and so on: CUDA's names become ours. */
+/* The C library has its own __expf and so on, from glibc 2.41 on sinpif and cospif, from 2.42 on
+ * rsqrt and rsqrtf: CUDA's names become ours. */
 #define __expf    hc_expf
 #define __exp10f  hc_exp10f
 #define __logf    hc_logf
@@ -106,6 +107,10 @@ static inline constexpr unsigned max(unsigned a, int b) { return max(a, (unsigne
 #define __tanf    hc_tanf
 #define __sincosf hc_sincosf
 #define __powf    hc_powf
+#define rsqrtf    hc_rsqrtf
+#define rsqrt     hc_rsqrt
+#define sinpif    hc_sinpif
+#define cospif    hc_cospif
 
 static inline float hc_expf(float x) { return expf(x); }
 static inline float hc_exp10f(float x) { return powf(10.0f, x); }
@@ -126,16 +131,16 @@ static inline float rnorm3df(float x, float y, float z) { return 1.0f / norm3df(
 static inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678118654752440f); }
 static inline double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
-static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+static inline float hc_rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline double hc_rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
 static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 static inline float __frcp_rn(float x) { return 1.0f / x; }
 static inline float __fdiv_rn(float x, float y) { return x / y; }
 static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
-static inline float sinpif(float x) { return sinf(3.14159265358979323846f * x); }
-static inline float cospif(float x) { return cosf(3.14159265358979323846f * x); }
+static inline float hc_sinpif(float x) { return sinf(3.14159265358979323846f * x); }
+static inline float hc_cospif(float x) { return cosf(3.14159265358979323846f * x); }
 
 /* Addition and multiplication that the compiler must not contract to a fused one. */
 #define HC_ROUNDED(name, type, op)                                                                 \

@@ -1,0 +1,83 @@
+"""submit.py LAB=n [OUT=file.zip]: packs what a student has written in a lab, to be handed in.
+
+The archive holds the lab's own files alone, under the names by which grading finds them
+(submission.py). Equal files give equal bytes, so the SHA-256 that is printed is a receipt: whoever
+has the archive can say later whether it is the one.
+"""
+
+import hashlib
+import io
+import sys
+import zipfile
+from pathlib import Path
+
+import skeletons
+from skeletons import Refused
+from submission import unfit
+from unlinked import gone
+
+EPOCH = (1980, 1, 1, 0, 0, 0)  # a time that every archive can hold: that of a file is no part of it
+
+
+def packed(files: dict) -> bytes:
+    """A zip of name -> content. Nothing is compressed: another zlib would give other bytes."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as out:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system, entry.external_attr = 3, 0o100644 << 16  # a file, as on Unix
+            out.writestr(entry, data)
+    return archive.getvalue()
+
+
+def collected(root: Path, lab: str) -> dict:
+    """lab2/im2col.c -> content, of everything that belongs to the lab; Refused says what keeps it
+    from being handed in."""
+    names = skeletons.own_files(root, int(lab)) if lab.isdecimal() else []
+    if not names:
+        labs = sorted({f"LAB={skeletons.lab_of(Path(n))}" for n in skeletons.read_manifest(root)})
+        raise Refused(f"LAB={lab}: say which lab: {', '.join(labs)}")
+    found, wrong = {}, []
+    for name in names:
+        path = Path("labs", f"lab{lab}", name)
+        if not (root / path).is_file():
+            wrong.append(gone(path))
+        elif why := unfit(root / path, root.resolve() / path):
+            wrong.append(f"{path} is {why}, which nobody grades")
+        else:
+            found[f"lab{lab}/{name}"] = (root / path).read_bytes()
+    if wrong:
+        raise Refused("nothing was packed:\n  " + "\n  ".join(wrong))
+    return found
+
+
+def submit(root: Path, lab: str, out: str) -> int:
+    files, known = collected(root, lab), skeletons.read_manifest(root)
+    untouched = {name for name, data in files.items()
+                 if skeletons.digest(data) == known[f"labs/{name}"]}
+    if untouched == set(files):
+        raise Refused(f"no file of labs/lab{lab} differs from what was handed out: there is "
+                      "nothing to hand in yet")
+    data = packed(files)
+    path = root / (out or f"build/submit/lab{lab}.zip")
+    skeletons.replace(path, data)
+    for name in sorted(files):
+        print(f"{skeletons.digest(files[name])}  {name}"
+              + "  (as it was handed out)" * (name in untouched))
+    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    print(f"\n{shown}: {len(files)} files, {len(data)} bytes: hand this in, and keep its receipt:\n"
+          f"SHA-256 {hashlib.sha256(data).hexdigest()}")
+    return 0
+
+
+def main(arguments: list) -> int:
+    given = dict(a.partition("=")[::2] for a in arguments)
+    try:
+        return submit(Path.cwd(), given.get("LAB", ""), given.get("OUT", ""))
+    except (Refused, OSError) as error:
+        print(f"submit: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

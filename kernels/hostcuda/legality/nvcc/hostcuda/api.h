@@ -1,0 +1,2 @@
+/* hostcuda/api.h: for nvcc the runtime API is its own. */
+#include <cuda_runtime_api.h>

@@ -1,0 +1,211 @@
+#!/bin/bash
+# test_distros.sh: the first hour on bare Debians. Each of them is debootstrap's smallest system
+# with git and make in it, and a clone of this commit (what is not committed is not in it). There
+#     train   README's first command: make setup train (of shapes10, an epoch of 500 images)
+#     labs    each lab's skeletons are built and graded, 0 points, and its solution, all of them
+#     test    README's second command: make setup test
+#     user    the first command and a lab again, as a user without root, whose packages are there
+# are done with gcc and, but for the last, in a fresh system with clang. A step fails by its exit
+# status, by a warning of a compiler, or where it does not end with the words that it should.
+#
+#   DISTROS  "bookworm trixie sid"      STEPS  "train labs test user"      COMPILERS  "gcc clang"
+#   TREES    build/distros: keeps bare systems (for 30 days), fetched packages, and logs
+#
+# Packages come from where this machine's apt has them, and Python's from where its pip has them.
+# Ends with `N passed, N failed`. Needs root and debootstrap; some hours.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+DISTROS=${DISTROS-bookworm trixie sid}
+STEPS=${STEPS:-train labs test user}
+COMPILERS=${COMPILERS:-gcc clang}
+TREES=${TREES:-build/distros}
+passed=0 failed=0
+
+fail() { # NAME WHY
+    echo "FAILED $1: $2"
+    failed=$((failed + 1))
+}
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ] && [ "$passed" != 0 ]
+    exit
+}
+lacks() {
+    fail distros "$1"
+    finish
+}
+[ "$(id -u)" = 0 ] || lacks "systems are made as root: sudo make test-distros"
+for tool in debootstrap git unshare pivot_root; do
+    command -v $tool >/dev/null || lacks "there is no $tool: apt-get install debootstrap git"
+done
+[ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] ||
+    lacks "this is no clone to clone: git has no commit of it"
+mkdir -p "$TREES/log" && TREES=$(cd "$TREES" && pwd) || exit 1
+
+# ---- a bare system -------------------------------------------------------------------------------
+
+# Where this machine's own Debian comes from; nothing where it is no Debian.
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+    'Label: Debian' 2>/dev/null | head -1)
+
+# The tree of a bare system, made once in 30 days and never changed.
+bare() { # SUITE
+    local tree=$TREES/$1
+    if [ -z "$(find "$tree" -maxdepth 0 -mtime -30 2>/dev/null)" ]; then
+        rm -rf "$tree" "$tree.part"
+        debootstrap --variant=minbase --include=git,make,ca-certificates "$1" "$tree.part" \
+            ${mirror:+"$mirror"} >"$TREES/log/$1-debootstrap.log" 2>&1 || return 1
+        apt-config dump --no-empty Acquire::http Acquire::https Acquire::Check-Valid-Until \
+            Acquire::Check-Date >"$tree.part/etc/apt/apt.conf.d/90host" 2>/dev/null
+        touch "$tree.part" && mv "$tree.part" "$tree"
+    fi
+}
+
+# What pip knows of this machine: its files of options, and the folders that they name. A
+# certificate is copied to a place of its own, for packages that bring certificates write theirs.
+pip_options=() pip_folders=()
+learn_pip() { # ROOT
+    local root=$1 file place certificate
+    for file in /etc/pip.conf "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
+        [ -f "$file" ] && cat "$file"
+    done | awk '/^\[/ { head = $0; next } head == "[global]"' |
+        { echo "[global]"; sort -u -t= -k1,1; } >"$root/etc/pip.conf"
+    mapfile -t pip_options < <(env | grep '^PIP_')
+    certificate=$(printf '%s\n' "${pip_options[@]}" | sed -n 's/^PIP_CERT=//p')
+    certificate=${certificate:-$(sed -n 's/^ *cert *= *//p' "$root/etc/pip.conf")}
+    if [ -f "$certificate" ]; then
+        cp "$certificate" "$root/etc/pip-certificates"
+        pip_options+=("PIP_CERT=/etc/pip-certificates")
+    fi
+    pip_folders=()
+    for place in $({ cat "$root/etc/pip.conf"; printf '%s\n' "${pip_options[@]}"; } |
+        grep -oE '(file://|[= ])/[^ ]+' | sed 's,^file://,,; s,^[= ],,; s,/simple/*$,,'); do
+        if [ -d "$place" ]; then pip_folders+=("$place"); fi
+    done
+}
+
+# A copy of the bare system, to be changed, with a clone in it.
+copy() { # SUITE ROOT
+    rm -rf "$2" && cp -a --reflink=auto "$TREES/$1" "$2" && cp -L /etc/resolv.conf "$2/etc/" &&
+        chroot "$2" useradd -m -s /bin/bash student &&
+        git clone -q --no-hardlinks . "$2/root/gradlab" &&
+        cp -a "$2/root/gradlab" "$2/home/student/" &&
+        chroot "$2" chown -R student: /home/student && learn_pip "$2"
+}
+
+# Runs a command in a system, with processes and mounts of its own, which end with it. (Not by
+# chroot: from within one a sandbox cannot be made.)
+inside() { # SUITE ROOT USER COMMAND
+    local suite=$1 root=$2 user=$3
+    mkdir -p "$TREES/packages/$suite/partial"
+    unshare --mount --pid --fork --kill-child bash -euc '
+        root=$1 packages=$2 user=$3 command=$4
+        shift 4
+        mount --make-rprivate / && mount --bind "$root" "$root"
+        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev"
+        mount --rbind /sys "$root/sys" && mount --bind "$packages" "$root/var/cache/apt/archives"
+        while [ "$1" != -- ]; do mkdir -p "$root$1" && mount --rbind "$1" "$root$1" && shift; done
+        shift
+        cd "$root" && pivot_root . . && umount -l .
+        home=$(getent passwd "$user" | cut -d: -f6)
+        cd "$home/gradlab"
+        exec env -i HOME="$home" USER="$user" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin \
+            TERM=dumb "$@" setpriv --reuid "$user" --regid "$user" --init-groups \
+            bash -c "$command"' \
+        inside "$root" "$TREES/packages/$suite" "$user" "$4" \
+        "${pip_folders[@]}" -- "${pip_options[@]}" "MAKEFLAGS=-j$(nproc)" </dev/null
+}
+
+# (a command that was interrupted must not be taken for a step that failed)
+trap 'echo "stopped" >&2; exit 130' INT TERM
+
+# ---- steps ---------------------------------------------------------------------------------------
+
+WARNS='(^|: )warning: '
+# try NAME WORDS SUITE ROOT USER COMMAND: $why is empty if the last line has these words (a
+# pattern) and nothing warned. verdict NAME says so and counts.
+try() {
+    local name=$1 words=$2
+    log=$TREES/log/${1// /-}.log start=$SECONDS why=
+    shift 2
+    inside "$@" >"$log" 2>&1 || why="exit status $?"
+    grep -qE "$WARNS" "$log" && why="$(grep -cE "$WARNS" "$log") warnings"
+    [ -n "$why" ] || tail -n 1 "$log" | grep -qxE "$words" ||
+        why="ends otherwise: $(tail -n 1 "$log")"
+}
+verdict() {
+    if [ -z "$why" ]; then
+        echo "passed $1, $((SECONDS - start)) s"
+        passed=$((passed + 1))
+    else
+        fail "$1" "$why, see $log"
+        grep -E "^FAILED|$WARNS" "$log" | sort | uniq -c | head -20
+    fi
+}
+step() {
+    try "$@"
+    verdict "$1"
+}
+
+# Skeletons get nothing and the solution everything; lab 0 has steps instead of points.
+nothing='lab[0-9]: (not done, [0-9]+ steps to go|0/100)'
+everything='lab[0-9]: (done|100/100(, extra ([0-9]+)/\3)?)'
+lab_steps() { # SUITE ROOT CC
+    local n
+    for n in 0 1 2 3 4 5; do
+        step "$1 $3 lab $n" "$nothing" "$1" "$2" root \
+            "make CC=$3 setup lab$n && make CC=$3 lab$n && make CC=$3 grade"
+        step "$1 $3 lab $n solution" "$everything" "$1" "$2" root \
+            "make CC=$3 lab$n LABS=solution && make CC=$3 grade LAB=$n LABS=solution"
+    done
+}
+
+# PyTorch has files for some Pythons alone, so a Debian can be too new for the twin.
+tests='[1-9][0-9]* passed, 0 failed'
+test_step() { # SUITE ROOT CC
+    local name="$1 $3 test" python=.venv/bin/python
+    try "$name" "$tests" "$1" "$2" root "make CC=$3 setup test"
+    if [ -n "$why" ] &&
+        inside "$1" "$2" root "$python -m pip --version && ! $python -c 'import torch'" &>/dev/null
+    then
+        echo "  without PyTorch baseline/ and parity are not tried on $1:" \
+            "$(grep '^setup: ' "$log" | tail -n 1)"
+        name+=" without the twin"
+        try "$name" "$tests" "$1" "$2" root "
+            grep -v ^torch== baseline/requirements.txt >/tmp/packages &&
+            $python -m pip install -q -r /tmp/packages -r report/requirements.txt >/tmp/pip.log &&
+            make CC=$3 test-without-twin"
+    fi
+    verdict "$name"
+}
+
+user_steps() { # SUITE ROOT
+    inside "$1" "$2" root "tools/setup.sh train lab3" &>/dev/null
+    step "$1 user train" "$FIRST" "$1" "$2" student "make setup train $SMALL"
+    step "$1 user lab 3" "$nothing" "$1" "$2" student "make setup lab3 && make lab3 && make grade"
+}
+
+# (where the trainer says that its results lie)
+FIRST='results  results/local/train-a-cpu-seed1/.*'
+SMALL='DATASET=shapes10 LIMIT=500 EPOCHS=1'
+for suite in $DISTROS; do
+    echo "== $suite"
+    bare "$suite" || { fail "$suite" "see $TREES/log/$suite-debootstrap.log"; continue; }
+    for cc in $COMPILERS; do
+        root=$TREES/work/$suite-$cc
+        mkdir -p "$TREES/work"
+        copy "$suite" "$root" || { fail "$suite $cc" "$root could not be made"; continue; }
+        for name in $STEPS; do
+            case $name in
+            train) step "$suite $cc train" "$FIRST" "$suite" "$root" root \
+                "make CC=$cc setup train $SMALL" ;;
+            labs) lab_steps "$suite" "$root" "$cc" ;;
+            test) test_step "$suite" "$root" "$cc" ;;
+            user) [ "$cc" != gcc ] || user_steps "$suite" "$root" ;;
+            *) lacks "STEPS=$name: one of train labs test user" ;;
+            esac
+        done
+        rm -rf "$root"
+    done
+done
+finish

@@ -1,0 +1,30 @@
+"""What the tests of the tools share."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "autograder/grade"), str(ROOT / "autograder/tests")]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """This checkout without anything built, without .venv and data sets."""
+    folder = tmp_path_factory.mktemp("tree")
+    for path in ROOT.iterdir():
+        if path.name not in ("build", ".venv", ".git", "data"):
+            (folder / path.name).symlink_to(path)
+    (folder / "data").mkdir()
+    (folder / "data/fetch.sh").symlink_to(ROOT / "data/fetch.sh")
+    return folder
+
+
+@pytest.fixture
+def say(capsys):
+    """Prints where -q shows it: what could not be tried here is part of the result."""
+    def line(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n{text}")
+    return line
