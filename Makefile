@@ -366,6 +366,7 @@ test: $(TEST_NEEDS)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 # (of test-distros: a Debian may bring a Python for which there is no PyTorch)
+test-without-twin: ## what make test runs without PyTorch, for a Python that has none
 test-without-twin: $(TEST_NEEDS)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest-without-twin)
 

@@ -25,6 +25,8 @@ DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/README.
                                   "kernels/*/README.md") for path in sorted(ROOT.glob(pattern))]
 NEVER = "build/never"
 STOPPED = re.compile(rf"make(\[\d+\])?: \*\*\* No rule to make target '{NEVER}'\.  Stop\.")
+# what this machine lacks is said when goals and options have been looked at
+LACKS = re.compile(rf"Makefile:\d+: \*\*\* {NEVER} .*: no .*: run make setup .*\.  Stop\.")
 # what stands in a quotation for something that the reader knows
 MEANT = {"N": "2", "n": "1", "GOAL…": "train", "dir": "labs", "folder": "labs"}
 
@@ -137,7 +139,8 @@ def refused(tree: Path, command: Command) -> str:
     """Why make does not take it, or nothing."""
     done = typed(tree, "-n", NEVER, *command.words)
     said = [line for line in done.stderr.splitlines() if " *** " in line or ": " in line]
-    wrong = [line for line in said if not STOPPED.fullmatch(line) and ": *** [" not in line]
+    wrong = [line for line in said if not STOPPED.fullmatch(line)
+             and not LACKS.fullmatch(line) and ": *** [" not in line]
     return "\n".join(wrong) if wrong else "" if said else f"it stops nowhere: {done.stdout[-300:]}"
 
 

@@ -34,6 +34,8 @@ def no_walls(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     for place in reversed(os.environ["PATH"].split(":")):
+        if "ccache" in place:  # which looks for the compiler behind itself on PATH
+            continue
         for program in os.scandir(place) if os.path.isdir(place) else []:
             link = folder / program.name
             link.unlink(missing_ok=True)
