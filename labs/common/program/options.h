@@ -27,8 +27,8 @@ typedef struct options {
 } options;
 
 /* Reads the words and fills every option, from the net's defaults where none was given. TL_EINVAL
- * names the word and the values it may take; --help alone prints all and exits, --nets the nets as lines of JSON. The strings of argv
- * must outlive *o. */
+ * names the word and the values it may take; --help alone prints all options and exits, --nets the
+ * nets as lines of JSON. The strings of argv must outlive *o. */
 tl_status options_parse(options *o, int count, char *const word[]);
 
 /* SCHED as numbers, once the steps of an epoch are known. */
