@@ -130,7 +130,7 @@ needs_of() {
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    restore | skeletons) echo grading ;;
+    restore | skeletons | submit) echo grading ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
             echo $build
@@ -149,6 +149,7 @@ needs_of() {
         echo $build $labs shm packages
         if [ -z "${ALONE:-}" ]; then echo legality plotting latex curl; fi
         ;;
+    test-without-twin) echo $build $labs shm legality plotting latex curl ;;
     hostcuda-test) echo $build cxx ;;
     hostcuda-bench) echo $build cxx grading ;;
     hostcuda-legality) echo cxx clang ;;

@@ -165,14 +165,21 @@ def make(*words):
                           text=True, timeout=300)  # fmt: skip
 
 
+def needs(*words):
+    """What the Makefile looks for before a report with these options."""
+    said = subprocess.run(["env", *words, "bash", "-c", ". tools/probe.sh; needs_of report"],
+                          cwd=REPORT.parent, capture_output=True, text=True, check=True)  # fmt: skip
+    return said.stdout.split()
+
+
 @pytest.mark.parametrize("words", [["DRAFT=1"], ["FROM=results/epyc-2c"], ["DRAFT=1", "MINE=1"]])
 def test_a_draft_and_brought_results_need_no_programs_and_no_torch(words):
     said = make("-n", "report", *words).stdout
-    assert "report/build.py" in said and "have_plotting" in said
-    for needed in ("measure.py", "have_packages", "LINK", "build/float/train"):
+    assert "report/build.py" in said and needs(*words) == ["plotting", "latex"]
+    for needed in ("measure.py", "LINK", "build/float/train"):
         assert needed not in said, needed
-    measured = make("-n", "report").stdout
-    assert "measure.py" in measured and "have_packages" in measured
+    assert "measure.py" in make("-n", "report").stdout
+    assert {"compiler", "packages", "plotting", "latex"} <= set(needs())
 
 
 def test_a_report_is_built_by_a_python_without_torch(tmp_path):

@@ -41,8 +41,10 @@ static void put_marker(int line, const char *path, place how) {
         if (*path == '"' || *path == '\\') putchar('\\');
         putchar(*path);
     }
-    if (how != BEGUN) printf("\" %d\n", how);
-    else printf("\"\n");
+    if (how != BEGUN)
+        printf("\" %d\n", how);
+    else
+        printf("\"\n");
 }
 
 static char *find_include(const char *includer, const char *name, size_t length) {
