@@ -125,7 +125,7 @@ have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 
 needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
-    train | predict) echo $build ;;
+    train | predict | prototypes) echo $build ;;
     lab[0-5]) echo $build $labs ;;
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm
