@@ -175,7 +175,8 @@ PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
 PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
-PLUGIN_C := $(wildcard labs/common/cuda/*.c) kernels/rungs_cuda.c $(addprefix labs/common/,geometry.c shape.c \
+PLUGIN_C := $(wildcard labs/common/cuda/*.c) kernels/rungs_cuda.c \
+	$(addprefix labs/common/,geometry.c shape.c \
 	dropout_threshold.c program/rungs_apply.c)
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.
@@ -201,7 +202,8 @@ Q := $(if $(V),,@)
 # (JSON=1: stdout holds the result alone)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
-# Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at once.)
+# Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at
+# once.)
 replace = part=$(1).$$$$; cat >$$part; if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # To optimise suites, and the door that they call through, takes longer than they run. What they run
@@ -388,7 +390,7 @@ format-check: ## every C file is as clang-format 14 would write it
 
 include kernels/hostcuda/goals.mk
 
-prototypes: build/prototypes.h ## what tl/ops.def makes, written out: calls of the suites, table entries
+prototypes: build/prototypes.h ## what tl/ops.def makes, written out: calls, table entries
 build/prototypes.h: autograder/call/call_ops.h $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -E -P -Ilabs/include $< | sed -nE -e 's/ +([,)])/\1/g' \

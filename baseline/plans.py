@@ -15,7 +15,8 @@ import records
 
 # what the twin needs of options.json, and of which type
 _OPTIONS = {
-    "net": str, "input": list, "layers": str, "dataset": str, "data_root": str, "batch": int, "epochs": int, "opt": str,
+    "net": str, "input": list, "layers": str, "dataset": str, "data_root": str,
+    "batch": int, "epochs": int, "opt": str,
     "lr": float, "momentum": float, "nesterov": int, "wd": float, "sched": str, "aug": str,
     "pad": int, "seed": int, "limit": int, "steps_per_epoch": int, "mean": list, "std": list,
 }  # fmt: skip

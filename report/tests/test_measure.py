@@ -168,7 +168,8 @@ def make(*words):
 def needs(*words):
     """What the Makefile looks for before a report with these options."""
     said = subprocess.run(["env", *words, "bash", "-c", ". tools/probe.sh; needs_of report"],
-                          cwd=REPORT.parent, capture_output=True, text=True, check=True)  # fmt: skip
+                          cwd=REPORT.parent, capture_output=True, text=True,
+                          check=True)  # fmt: skip
     return said.stdout.split()
 
 
