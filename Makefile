@@ -5,9 +5,9 @@
 #   (CHECK=1: hostcuda kernels are watched access by access)
 # Rules exist for every mode at once, so that `make test` builds two precisions in one run.
 #
-# Here are options, programs and suites. Of one subject each: labs/common/cuda/cuda.mk and
-# kernels/hostcuda/device.mk (the two plug-ins), labs/labs.mk (a lab: workers, grader, grading),
-# labs/mine.mk (MINE=1), labs/check.mk (make labs-check), kernels/hostcuda/goals.mk (hostcuda's own
+# Here are options, programs and suites. Of one subject each: mk/cuda.mk and
+# mk/hostcuda_device.mk (the two plug-ins), mk/labs.mk (a lab: workers, grader, grading),
+# mk/mine.mk (MINE=1), mk/labs_check.mk (make labs-check), mk/hostcuda_goals.mk (hostcuda's own
 # tests).
 
 .DELETE_ON_ERROR:
@@ -53,7 +53,7 @@ BUILD_OPTIONS := YES REAL SAN DEBUG CHECK ARCH CC CXX CFLAGS V PYTHON GRADLAB_DA
 	NVCC CUBLAS_HOME CUDA_ARCH
 # What decides the course of a run; the twin follows it too. The rest concerns our programs alone.
 options_of = $(shell awk -F '[^A-Za-z0-9_]+' '$$1 == "OPTION" && $$7 ~ /$1/ { print $$2 }' \
-	labs/common/program/options.def)
+	programs/options.def)
 RUN_OPTIONS := $(call options_of,RUN)
 TRAIN_OPTIONS := $(call options_of,.)
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
@@ -162,25 +162,25 @@ MODES := $(sort $(foreach r,float double,$r $r-check $r$(SUFFIX)))
 endif
 endif
 
-MAIN_SRC := $(wildcard labs/common/program/main_*.c)
-LIB_SRC := $(wildcard solution/lab*/*.c labs/common/*.c kernels/*/*.c) kernels/rungs_cpu.c \
-	$(filter-out $(MAIN_SRC),$(wildcard labs/common/program/*.c))
+MAIN_SRC := $(wildcard programs/main_*.c)
+LIB_SRC := $(wildcard solution/lab*/*.c tl/*.c kernels/*/*.c) \
+	$(filter-out $(MAIN_SRC) programs/rungs_cuda.c,$(wildcard programs/*.c))
 # the grader's link has call_remote*.c where this one has call_direct.c
 TEST_SRC := $(filter-out autograder/call/call_remote%,\
-	$(wildcard autograder/oracle/*.c autograder/call/*.c autograder/tests/*.c))
-HEADERS := $(wildcard labs/include/tl/*.h labs/include/tl/*.def labs/common/*.h \
-	labs/common/program/*.h labs/common/program/*.def \
+	$(wildcard $(addsuffix /*.c,$(addprefix autograder/,oracle call claim lab*) tests)))
+HEADERS := $(wildcard tl/include/tl/*.h tl/include/tl/*.def tl/*.h \
+	programs/*.h programs/*.def \
 	solution/lab*/*.h kernels/*.h kernels/*.def kernels/*/*.h)
-PROGRAMS := $(patsubst labs/common/program/main_%.c,%,$(MAIN_SRC))
+PROGRAMS := $(patsubst programs/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
-PLUGIN_CU := $(wildcard solution/lab*/*.cu labs/common/cuda/*.cu kernels/*/*.cu)
-PLUGIN_C := $(wildcard labs/common/cuda/*.c) kernels/rungs_cuda.c \
-	$(addprefix labs/common/,geometry.c shape.c \
-	dropout_threshold.c program/rungs_apply.c)
+PLUGIN_CU := $(wildcard solution/lab*/*.cu tl/cuda/*.cu kernels/*/*.cu)
+PLUGIN_C := $(wildcard tl/cuda/*.c) programs/rungs_cuda.c \
+	$(addprefix tl/,geometry.c shape.c \
+	dropout_threshold.c rungs_apply.c)
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the
 # machine, and a change of it makes no result of a cpu or a GPU stale.
-PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard labs/common/cuda/*.h)
+PLUGIN_SRC := $(PLUGIN_CU) $(PLUGIN_C) $(wildcard tl/cuda/*.h)
 SOURCES := $(sort $(LIB_SRC) $(MAIN_SRC) $(HEADERS) $(PLUGIN_SRC))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -195,8 +195,8 @@ comma := ,
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
 # and the autograder also see each other by their path from the root ("kernels/rungs.h").
-SEE_EACH_OTHER := tools/% labs/common/program/% labs/common/cuda/% kernels/% autograder/% build/%
-includes = -Ilabs/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
+SEE_EACH_OTHER := programs/% tl/cuda/% kernels/% hostcuda/% autograder/% tests/% build/%
+includes = -Itl/include $(if $(filter $(SEE_EACH_OTHER),$1),-I.)
 
 Q := $(if $(V),,@)
 # (JSON=1: stdout holds the result alone)
@@ -208,9 +208,9 @@ replace = part=$(1).$$$$; cat >$$part; if cmp -s $$part $(1); then rm $$part; el
 
 # To optimise suites, and the door that they call through, takes longer than they run. What they run
 # longest is the oracle and the drawing of shapes10: those are quick under sanitizers, too.
-SUITE_RUNS_LONG := autograder/oracle/% labs/common/shapes10_%
-tuned = $(or $(if $(filter autograder/tests/%_test.c,$1),-O0),\
-	$(if $(and $(findstring -O3,$2),$(filter autograder/tests/% autograder/call/%,$1)),-O1),\
+SUITE_RUNS_LONG := autograder/oracle/% tl/shapes10_%
+tuned = $(or $(if $(filter %_test.c,$1),-O0),\
+	$(if $(and $(findstring -O3,$2),$(filter tests/% autograder/claim/% autograder/call/%,$1)),-O1),\
 	$(if $(and $(findstring -O1,$2),$(filter $(SUITE_RUNS_LONG),$1)),-O2))
 
 # That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems
@@ -247,13 +247,13 @@ build/$(1)/build_info.c: build/$(1)/flags $$(SOURCES) always
 	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< $$(SOURCES) \
 	    | { $$(call replace,$$@); }
 
-$(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/labs/common/program/main_%.o \
+$(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/programs/main_%.o \
 		$(LIB_SRC:%.c=build/$(1)/%.o) build/$(1)/build_info.o build/$(1)/objects
 	$$(call say,LINK,$$@)
 	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS)
 
 # (the suite `program` starts the trainer that lies beside it)
-build/$(1)/tests: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
+build/$(1)/suites: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
 		build/$(1)/build_info.o build/$(1)/objects | build/$(1)/train
 	$$(call say,LINK,$$@)
 	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS) -lcriterion
@@ -263,8 +263,8 @@ $(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
 -include $(foreach m,$(MODES),$(patsubst %.c,build/$m/%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
 # The two plug-ins are made of the same sources, by nvcc and by the host's compiler.
-include labs/common/cuda/cuda.mk
-include kernels/hostcuda/device.mk
+include mk/cuda.mk
+include mk/hostcuda_device.mk
 
 .PHONY: always help doctor train predict data baseline parity bench-step bench-ops report \
 	report-zh report-test test test-all test-without-twin test-distros prototypes cuda-all \
@@ -282,14 +282,14 @@ help:
 # (the rule of setup stands above; this line is its help)
 # setup: ## install what the other goals on the line need; says what and how big first
 # (141: who reads no further, as `| head`, has seen enough)
-doctor: ## what was found, what is missing, what that costs, and the command that mends it
+doctor: ## what was found, what is missing, what that costs, and the command that fixes it
 	@PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) CXX=$(call quote,$(CXX)) \
 	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh || \
 	    [ $$? = 141 ]
 
-include labs/labs.mk
-include labs/mine.mk
-include labs/check.mk
+include mk/labs.mk
+include mk/mine.mk
+include mk/labs_check.mk
 
 ##@ train
 # (without quicker kernels in it, a program says so; where its results lie, the report looks)
@@ -352,10 +352,10 @@ report-test: ## the report's own tests: filling, escaping, staleness, damaged re
 
 ##@ check
 # (under sanitizers in float alone: the lines are the same, and test-all runs both)
-SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/tests,build/float$(SUFFIX)/tests \
-	build/double$(SUFFIX)/tests)
-ALL_SUITES := $(addprefix build/,$(addsuffix /tests,float double float-san double-san))
-CHECK_SUITES := build/float-check/tests build/double-check/tests
+SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/suites,build/float$(SUFFIX)/suites \
+	build/double$(SUFFIX)/suites)
+ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san double-san))
+CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
 	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS))
@@ -384,16 +384,16 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 	@tools/test_distros.sh
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
-	$(wildcard labs/common/cuda/*.h) $(wildcard autograder/*/*.h)
+	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
 format-check: ## every C file is as clang-format 14 would write it
 	@tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
-include kernels/hostcuda/goals.mk
+include mk/hostcuda_goals.mk
 
 prototypes: build/prototypes.h ## what tl/ops.def makes, written out: calls, table entries
 build/prototypes.h: autograder/call/call_ops.h $(HEADERS)
 	@mkdir -p $(@D)
-	@$(CC) -E -P -Ilabs/include $< | sed -nE -e 's/ +([,)])/\1/g' \
+	@$(CC) -E -P -Itl/include $< | sed -nE -e 's/ +([,)])/\1/g' \
 	    -e '/^(void call_|tl_status \(\*)/p' >$@
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
@@ -406,7 +406,7 @@ gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir
 	@env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS tools/gpu_suite.sh $(call quote,$(OUT)) $(STAGES)
 
 fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60 each (needs clang)
-	@autograder/fuzz/fuzz.sh $(or $(SECONDS),60)
+	@tests/fuzz/fuzz.sh $(or $(SECONDS),60)
 
 clean: ## remove build/
 	rm -rf build

@@ -1,6 +1,6 @@
 """bounds.py: how far a float sum may be from the truth, as the labs' claims judge it.
 
-The formula of autograder/tests/bound.c, with the constants of autograder/bound.def; test_bounds.py
+The formula of autograder/claim/bound.c, with the constants of autograder/claim/bound.def; test_bounds.py
 holds the two together.
 """
 
@@ -8,7 +8,7 @@ import math
 import os
 import re
 
-_FILE = os.path.join(os.path.dirname(__file__), "..", "autograder", "bound.def")
+_FILE = os.path.join(os.path.dirname(__file__), "..", "autograder", "claim", "bound.def")
 FLOAT, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoffs
 
 

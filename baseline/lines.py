@@ -16,7 +16,7 @@ ROOT = os.path.dirname(HERE)
 
 
 class UsageError(Exception):
-    """An option is unknown or out of range; the text is one line that says how to mend it."""
+    """An option is unknown or out of range; the text is one line that says how to fix it."""
 
 
 def parse_options(arguments):

@@ -2,7 +2,7 @@
 
 A plan folder holds options.json, init.tl, and plan-0000.tl, plan-0001.tl ... (one an epoch;
 formats:
-labs/include/tl/record.h, plan.h). The twin draws nothing itself: it looks everything up here.
+tl/include/tl/record.h, plan.h). The twin draws nothing itself: it looks everything up here.
 """
 
 import json

@@ -10,7 +10,7 @@ import numpy as np
 
 from lines import ROOT, read_lines
 
-# MINE=1: a student's own programs (labs/mine.mk) are compared, and their results kept apart.
+# MINE=1: a student's own programs (mk/mine.mk) are compared, and their results kept apart.
 MINE = bool(os.environ.get("MINE"))
 RESULTS = os.path.join(ROOT, "results", "mine" if MINE else "local")
 

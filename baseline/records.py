@@ -1,4 +1,4 @@
-"""Reader and writer of labs/include/tl/record.h: checkpoints, plans, weights.
+"""Reader and writer of tl/include/tl/record.h: checkpoints, plans, weights.
 
 The layout is repeated here from the header, not shared with the C code, so that a file which both
 sides accept has been understood twice. Everything is checked before anything is returned: a damaged

@@ -11,7 +11,7 @@ def learning_rates(options, first, count):
     """Rates of the optimiser steps first .. first+count-1, by LR, SCHED and the length of the run.
 
     SCHED is constant, cosine, step:EPOCHS:FACTOR (times FACTOR after every EPOCHS epochs), or
-    triangular:EPOCH (up from 0 to LR at EPOCH, then down to 0); formulas: labs/include/tl/optim.h.
+    triangular:EPOCH (up from 0 to LR at EPOCH, then down to 0); formulas: tl/include/tl/optim.h.
     """
     base, per_epoch = options["lr"], options["steps_per_epoch"]
     total = options["epochs"] * per_epoch

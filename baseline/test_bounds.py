@@ -10,7 +10,7 @@ import programs
 import pytest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-TESTS = os.path.join(ROOT, "autograder", "tests")
+TESTS = os.path.join(ROOT, "autograder", "claim")
 # What bound.c wants of a claim, without Criterion.
 CLAIM = """#include <assert.h>
 #include <stdbool.h>
@@ -40,7 +40,7 @@ def test_the_twins_bound_is_the_labs(tmp_path, flags, unit, most):
     (tmp_path / "claim.h").write_text(CLAIM)
     (tmp_path / "main.c").write_text(MAIN)
     subprocess.run([*os.environ.get("CC", "cc").split(), "-std=gnu11", "-ffp-contract=off", *flags,
-                    f"-I{ROOT}", f"-I{ROOT}/labs/include", "-o", "bound", "main.c", "bound.c",
+                    f"-I{ROOT}", f"-I{ROOT}/tl/include", "-o", "bound", "main.c", "bound.c",
                     "-lm"], cwd=tmp_path, check=True)  # fmt: skip
     said = subprocess.run([tmp_path / "bound"], check=True, capture_output=True, text=True).stdout
     theirs = {int(n): float.fromhex(x) for n, x in map(str.split, said.splitlines())}

@@ -17,7 +17,7 @@ CPU = torch.device("cpu")
 
 
 def reference_update(options, w, g, state, t):
-    """One optimiser step by the formulas of labs/include/tl/optim.h, in numpy."""
+    """One optimiser step by the formulas of tl/include/tl/optim.h, in numpy."""
     lr, g = options["lr"], g + options["wd"] * w
     if options["opt"] == "sgd":
         v = state["v"] = options["momentum"] * state.get("v", 0) + g

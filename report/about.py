@@ -2,7 +2,7 @@
 
 import units
 from parts import Missing, Table
-from training import LANES
+from training import DEVICES
 from whose import owner
 
 
@@ -11,11 +11,11 @@ def _listed(values):
 
 
 def _facts(t, lines):
-    """[(what, text)] of one lane's lines, as the programs reported them."""
+    """[(what, text)] of one device's lines, as the programs reported them."""
     ours = [line.get("ours_run") or line.fields for line in lines if line.ours]
     ours += [line["ours_run"] for line in lines if line.get("ours_run")]
     days = sorted({line["time"][:10] for line in lines})
-    threads = [line.get("threads") for line in lines if line.lane == "cpu"]
+    threads = [line.get("threads") for line in lines if line.device == "cpu"]
     datasets = [line.get("dataset") for line in lines if line.get("dataset") != "random"]
     whose = t("a student's own files, without quicker kernels") if owner().mine else ""
     return [
@@ -30,11 +30,11 @@ def _facts(t, lines):
     ]
 
 
-def machine(report, lane):
+def machine(report, device):
     t, rows, used = report.t, [], []
-    for name, title in LANES.items():
+    for name, title in DEVICES.items():
         lines = report.results.lines
-        lines = [line for line in lines if line.lane == name and line["kind"] != "epoch"]
+        lines = [line for line in lines if line.device == name and line["kind"] != "epoch"]
         # what is stale is not shown, so what it was made on is no matter, unless there is no other
         lines = [line for line in lines if not report.fresh.fault(line)] or lines
         if lines:
@@ -48,7 +48,7 @@ def machine(report, lane):
     return [Table("machine", caption, "lll", [], rows[1:], [])]
 
 
-def scores(report, lane):
+def scores(report, device):
     t, rows = report.t, []
     for name, document in sorted(report.results.grades, key=lambda g: g[1].get("lab", 0)):
         score, lab = document["score"], document.get("lab")

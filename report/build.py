@@ -3,7 +3,7 @@
 
   report/build.py [LANG=en|zh] [FROM="folder or file …"] [DRAFT=1] [OUT=file.pdf] [CODE=digits]
 
-Parts whose results are missing or stale stop it, with the command that mends each; DRAFT=1 builds
+Parts whose results are missing or stale stop it, with the command that fixes each; DRAFT=1 builds
 all the same and marks them. What is optional (lab scores, a GPU) leaves a marked gap. Results that
 FROM= brings may be of older code: that is said beside them. Equal results give an equal PDF, bit
 for bit. CODE is what `sources` of programs built now would begin with (make knows).
@@ -36,7 +36,7 @@ LAB_OF = {"conv2d": 2, "linear": 3}  # where the operations that are timed are w
 
 
 class ReportError(Exception):
-    """The report cannot be built; the text says why and what mends it."""
+    """The report cannot be built; the text says why and what fixes it."""
 
 
 class Report:
@@ -98,7 +98,7 @@ class Filler:
         self.report, self.folder, self.draft = report, folder, draft
         self.env = latex.environment()
         self.failures = failures(ROOT)
-        self.refused, self.gaps = [], []  # (title, reason, command that mends it)
+        self.refused, self.gaps = [], []  # (title, reason, command that fixes it)
         self.used, self.ledger, self.missing = [], [], {}
 
     def render(self, template, **fields):
@@ -110,68 +110,68 @@ class Filler:
     def fill(self):
         done = {}
         for part in catalogue.PARTS:
-            for lane in part.lanes:
-                done.setdefault(part.id, []).append((lane, self._build(part, lane)))
-        # one lane is enough: a report from a GPU machine may have no numbers of a processor
+            for device in part.devices:
+                done.setdefault(part.id, []).append((device, self._build(part, device)))
+        # one device is enough: a report from a GPU machine may have no numbers of a processor
         for part in catalogue.PARTS:
             shown = any(items is not None for _, items in done[part.id])
-            for lane, items in done[part.id]:
+            for device, items in done[part.id]:
                 if items is None:
-                    self._gap(part, lane, must=not (part.optional or shown))
+                    self._gap(part, device, must=not (part.optional or shown))
                 else:
-                    self._show(part, lane, items)
+                    self._show(part, device, items)
         self._write_values()
         self._write_provenance()
 
-    def _build(self, part, lane):
+    def _build(self, part, device):
         try:
-            return part.build(self.report, lane)
+            return part.build(self.report, device)
         except parts.Missing as missing:
-            self.missing[part.id, lane] = missing
+            self.missing[part.id, device] = missing
             return None
 
-    def _name(self, part, lane):
-        return f"{part.id}-{lane}" if lane else part.id
+    def _name(self, part, device):
+        return f"{part.id}-{device}" if device else part.id
 
-    def _gap(self, part, lane, must):
-        missing = self.missing[part.id, lane]
-        title = self.report.t(part.title) + (f" ({lane.upper()})" if lane else "")
-        reason, mend = missing.reason, missing.mend
-        if lane == "gpu":
-            mend += f" ({self.report.t('on the GPU machine')})"
-        said = self._failure(part, lane)
+    def _gap(self, part, device, must):
+        missing = self.missing[part.id, device]
+        title = self.report.t(part.title) + (f" ({device.upper()})" if device else "")
+        reason, fix = missing.reason, missing.fix
+        if device == "gpu":
+            fix += f" ({self.report.t('on the GPU machine')})"
+        said = self._failure(part, device)
         if said:
             t = self.report.t
             why = t("not implemented yet") if UNWRITTEN in said else t("it could not be measured")
             reason = f"{why}: {said}"
             wrong = re.search(r"(\w+) [\d ]+: ours is wrong", said)  # as bench_ops says it
-            if wrong and owner().mine:  # to time it again mends nothing
-                mend = f"make lab{LAB_OF[wrong[1]]} && make grade; {mend}"
+            if wrong and owner().mine:  # to time it again fixes nothing
+                fix = f"make lab{LAB_OF[wrong[1]]} && make grade; {fix}"
         # (a student's build that is not finished lacks what a report must have)
         unfinished = any(UNWRITTEN in said for said in self.failures.values())
-        (self.refused if must and not unfinished else self.gaps).append((title, reason, mend))
-        text = self.render("gap.tex.j2", title=title, reason=reason, mend=mend)
-        self.write(f"{self._name(part, lane)}.tex", text)
+        (self.refused if must and not unfinished else self.gaps).append((title, reason, fix))
+        text = self.render("gap.tex.j2", title=title, reason=reason, fix=fix)
+        self.write(f"{self._name(part, device)}.tex", text)
 
-    def _failure(self, part, lane):
+    def _failure(self, part, device):
         """What was said when this part was measured in vain."""
         for name, said in self.failures.items() if part.step is not None else ():
-            if name.startswith(part.step) and name.endswith("cuda") == (lane == "gpu"):
+            if name.startswith(part.step) and name.endswith("cuda") == (device == "gpu"):
                 return said
         return ""
 
-    def _show(self, part, lane, items):
+    def _show(self, part, device, items):
         text = []
         for item in items:
             mark = "; ".join(self.report.fresh.faults(item.lines))
             if mark:
                 title = f"{self.report.t(part.title)}, {item.id}"
-                self.refused.append((title, mark, catalogue.mend(item.lines)))
+                self.refused.append((title, mark, catalogue.fix(item.lines)))
             make = self._table if isinstance(item, parts.Table) else self._plot
             text.append(make(item, mark, self._note(item)))
             if item.lines:
                 self.used.append(item)
-        self.write(f"{self._name(part, lane)}.tex", "\n".join(text))
+        self.write(f"{self._name(part, device)}.tex", "\n".join(text))
 
     def _note(self, item):
         """What a reader must know of its lines, below a table or plot."""
@@ -305,15 +305,15 @@ def run_latex(source, folder, xelatex, epoch):
 def grouped(refused):
     """Parts with the same fault and cure are said once."""
     titles = {}
-    for title, reason, mend in refused:
-        titles.setdefault((reason, mend), []).append(title)
-    return [(", ".join(names), reason, mend) for (reason, mend), names in titles.items()]
+    for title, reason, fix in refused:
+        titles.setdefault((reason, fix), []).append(title)
+    return [(", ".join(names), reason, fix) for (reason, fix), names in titles.items()]
 
 
 def say_refused(refused):
     rows = ["these parts cannot be shown:"]
-    for titles, reason, mend in grouped(refused):
-        rows.append(f"  {titles}: {reason}\n    mend: {mend}")
+    for titles, reason, fix in grouped(refused):
+        rows.append(f"  {titles}: {reason}\n    fix: {fix}")
     again = owner().make("report AGAIN=1")
     rows.append(f"  or measure all of it again with '{again}', or build with DRAFT=1, "
                 "which marks it")  # fmt: skip
@@ -354,8 +354,8 @@ def main(arguments):
     out = Path(options["OUT"] or HERE / "build" / f"{source.stem}.pdf")
     out.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(pdf, out)
-    for titles, reason, mend in grouped([*filler.gaps, *filler.refused]):
-        print(f"gap: {titles}: {reason} (mend: {mend})")
+    for titles, reason, fix in grouped([*filler.gaps, *filler.refused]):
+        print(f"gap: {titles}: {reason} (fix: {fix})")
     print(f"report  {os.path.relpath(out)}: {len(filler.used)} tables and plots")
 
 

@@ -11,8 +11,8 @@ import training
 from parts import Part
 
 PARTS = [
-    Part("machine", "Machine and software", about.machine, lanes=("",), step=""),
-    Part("scores", "Lab scores", about.scores, lanes=("",), optional=True),
+    Part("machine", "Machine and software", about.machine, devices=("",), step=""),
+    Part("scores", "Lab scores", about.scores, devices=("",), optional=True),
     Part("final", "Training", training.final, step="training"),
     Part("curves", "Loss and accuracy", training.curves, step="training"),
     Part("confusion", "Confusion matrix", pictures.confusion, step="test images"),
@@ -26,7 +26,7 @@ PARTS = [
     Part("profile", "Operations of a training step", profiles.profile, step="profile"),
     Part("roofline", "Roofline", profiles.roofline, step="profile"),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
-    Part("gradcheck", "Gradient checks", pictures.gradient_errors, lanes=("",), optional=True),
+    Part("gradcheck", "Gradient checks", pictures.gradient_errors, devices=("",), optional=True),
     Part("epochs", "Training, epoch by epoch", training.epochs, step="training"),
 ]
 
@@ -67,7 +67,7 @@ def _span(days):
     return min(days) if len(days) == 1 else f"{min(days)} .. {max(days)}"
 
 
-def mend(lines):
+def fix(lines):
     """The commands that measure these lines again."""
     return "; ".join(f"{command} SEED={seeds}" if ", " in seeds else command
                      for command, seeds in parts.commands_of(lines))  # fmt: skip

@@ -185,8 +185,8 @@ def finder(results, fresh, again):
     report = SimpleNamespace(results=results, fresh=fresh)
 
     def found(net, device, seed=None):
-        lane = "cpu" if device == "cpu" else "gpu"
-        runs = trainings.chosen_runs(report, net, lane)["ours"]
+        kind = "cpu" if device == "cpu" else "gpu"
+        runs = trainings.chosen_runs(report, net, kind)["ours"]
         run = next((run for s, run in runs.items() if seed in (None, s)), None)
         if not run:
             return None

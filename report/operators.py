@@ -3,7 +3,7 @@
 import units
 from parts import Missing, Plot, Table
 from steps import busy_note, latest
-from training import LANES
+from training import DEVICES
 from whose import owner
 
 # what is varied, the field that holds it, its heading, and what stays as it is
@@ -14,16 +14,16 @@ _SERIES = (
 )
 
 
-def mend_ops(lane):
-    if lane == "cpu":
+def fix_ops(device):
+    if device == "cpu":
         return owner().make("bench-ops DEVICE=cpu")
     return owner().make_on_gpu('"build ops"')
 
 
-def found(report, lane, **wanted):
+def found(report, device, **wanted):
     """The line to use of each case and mode, with the rungs that are the default."""
     names = ("op", "series", "pass", "mode", "n", "c", "k", "h", "in", "out")
-    lines = latest(report, "bench_op", lane, "rungs", *names).values()
+    lines = latest(report, "bench_op", device, "rungs", *names).values()
     wanted = {"rungs": owner().rungs, **wanted}
     return [line for line in lines if all(line.get(k) == v for k, v in wanted.items())]
 
@@ -72,15 +72,15 @@ def _unit(lines):
     return units.time_unit(medians)
 
 
-def convolutions(report, lane):
-    return [_convolution_table(report, lane, *series) for series in _SERIES]
+def convolutions(report, device):
+    return [_convolution_table(report, device, *series) for series in _SERIES]
 
 
-def _convolution_table(report, lane, series, _, heading, fixed):
+def _convolution_table(report, device, series, _, heading, fixed):
     t = report.t
-    lines = found(report, lane, op="conv2d", series=series)
+    lines = found(report, device, op="conv2d", series=series)
     if not lines:
-        raise Missing(t("no convolution was timed"), mend_ops(lane))
+        raise Missing(t("no convolution was timed"), fix_ops(device))
     modes, cases = _modes(lines), {}
     scale, unit = _unit(lines)
     lines.sort(key=lambda line: (line["n"], line["h"], line["c"], line["k"]))
@@ -91,16 +91,16 @@ def _convolution_table(report, lane, series, _, heading, fixed):
         label, cells = _label(same[0], series), _rows_by_mode(same, modes, scale)
         rows.append([label, *cells])
         key = label.replace("\u2192", "-") if isinstance(label, str) else label.text
-        report.set(f"conv.{series}.{key}.{lane}.ratio", cells[2])
+        report.set(f"conv.{series}.{key}.{device}.ratio", cells[2])
     caption = t(
-        "Convolution 3\u00d73, pad 1, forward and backward, {lane}, by {what} ({fixed}): median "
+        "Convolution 3\u00d73, pad 1, forward and backward, {device}, by {what} ({fixed}): median "
         "and quartiles of {repeats} runs; the ratio is ours to PyTorch's.",
-        lane=LANES[lane], what=t(heading), fixed=fixed, repeats=lines[0]["repeats"],
+        device=DEVICES[device], what=t(heading), fixed=fixed, repeats=lines[0]["repeats"],
     )  # fmt: skip
     header = [t(heading), *_header(report, unit, modes)]
     columns, groups = "r" + "rrr" * len(modes), _groups(report, modes, 1)
     note = busy_note(report, lines)
-    return Table(f"conv-{series}-{lane}", caption, columns, header, rows, lines, groups, note)
+    return Table(f"conv-{series}-{device}", caption, columns, header, rows, lines, groups, note)
 
 
 def _shape(report, line):
@@ -110,11 +110,11 @@ def _shape(report, line):
     return f"{report.t('linear')} {line['n']}\u00d7{line['in']}\u2192{line['out']}"
 
 
-def forward_backward(report, lane):
+def forward_backward(report, device):
     t = report.t
-    lines = found(report, lane, series="long")
+    lines = found(report, device, series="long")
     if not lines:
-        raise Missing(t("no operation was timed over many runs"), mend_ops(lane))
+        raise Missing(t("no operation was timed over many runs"), fix_ops(device))
     modes, cases = _modes(lines), {}
     scale, unit = _unit(lines)
     for line in lines:
@@ -123,28 +123,28 @@ def forward_backward(report, lane):
     for (op, way), same in sorted(cases.items()):
         cells = _rows_by_mode(same, modes, scale)
         rows.append([t(op), t(way), *cells])
-        report.set(f"{op}.{way.replace('+', '-')}.{lane}.ratio", cells[2])
+        report.set(f"{op}.{way.replace('+', '-')}.{device}.ratio", cells[2])
     shapes = {line["op"]: _shape(report, line) for line in lines}
     caption = t(
-        "Forward, and forward with backward, {lane}, over {repeats} runs ({what}); the ratio is "
+        "Forward, and forward with backward, {device}, over {repeats} runs ({what}); the ratio is "
         "ours to PyTorch's.",
-        lane=LANES[lane], repeats=max(line["repeats"] for line in lines),
+        device=DEVICES[device], repeats=max(line["repeats"] for line in lines),
         what="; ".join(text for _, text in sorted(shapes.items())),
     )  # fmt: skip
     header = [t("operation"), "", *_header(report, unit, modes)]
     columns, groups = "ll" + "rrr" * len(modes), _groups(report, modes, 2)
     note = busy_note(report, lines)
-    return [Table(f"ops-{lane}", caption, columns, header, rows, lines, groups, note)]
+    return [Table(f"ops-{device}", caption, columns, header, rows, lines, groups, note)]
 
 
-def convolution_plot(report, lane):
+def convolution_plot(report, device):
     import style
 
     t = report.t
-    lines = found(report, lane, op="conv2d", mode="eager")
+    lines = found(report, device, op="conv2d", mode="eager")
     lines = [line for line in lines if line.get("series") in [s[0] for s in _SERIES]]
     if not lines:
-        raise Missing(t("no convolution was timed"), mend_ops(lane))
+        raise Missing(t("no convolution was timed"), fix_ops(device))
     scale, unit = _unit(lines)
 
     def points(ax, own, at, side, variant):
@@ -175,31 +175,31 @@ def convolution_plot(report, lane):
         axes[0].legend()
 
     caption = t(
-        "Convolution, forward and backward, {lane}: time against each parameter, with quartiles.",
-        lane=LANES[lane],
+        "Convolution, forward and backward, {device}: time against each parameter, with quartiles.",
+        device=DEVICES[device],
     )
-    return [Plot(f"convs-{lane}", caption, draw, lines, size=(6.3, 2.4), width=1.0)]
+    return [Plot(f"convs-{device}", caption, draw, lines, size=(6.3, 2.4), width=1.0)]
 
 
-def ladder(report, lane):
+def ladder(report, device):
     """The default convolution at each choice of rungs, one row each."""
     if owner().mine:
         return []  # a student's programs have no rungs to choose
     t = report.t
-    picked = latest(report, "bench_op", lane, "rungs", "op", "series", "pass", "mode")
+    picked = latest(report, "bench_op", device, "rungs", "op", "series", "pass", "mode")
     wanted = ("conv2d", "long", "fwd+bwd", "eager")
     lines = [line for key, line in picked.items() if key[1:] == wanted]
     if len(lines) < 2:
         reason = t("the quicker kernels were not timed beside the plain path")
-        raise Missing(reason, f"{mend_ops(lane)}; also with RUNGS=none")
+        raise Missing(reason, f"{fix_ops(device)}; also with RUNGS=none")
     scale, unit = _unit(lines)
     lines.sort(key=lambda line: (line["rungs"] != "none", line["rungs"] == "all", line["rungs"]))
     rows = [[line["rungs"], *_row(line, scale)] for line in lines]
     caption = t(
-        "The ladder, {lane}: one convolution, forward and backward, on the plain path (none) and "
+        "The ladder, {device}: one convolution, forward and backward, on the plain path (none) and "
         "with quicker kernels.",
-        lane=LANES[lane],
+        device=DEVICES[device],
     )
     header = [t("rungs"), *_header(report, unit, ["eager"])]
     note = busy_note(report, lines)
-    return [Table(f"ladder-{lane}", caption, "lrrr", header, rows, lines, note=note)]
+    return [Table(f"ladder-{device}", caption, "lrrr", header, rows, lines, note=note)]

@@ -9,9 +9,9 @@ from whose import owner
 class Missing(Exception):
     """No results for a part: what is missing, and the command that makes it."""
 
-    def __init__(self, reason, mend):
+    def __init__(self, reason, fix):
         super().__init__(reason)
-        self.reason, self.mend = reason, mend
+        self.reason, self.fix = reason, fix
 
 
 @dataclass
@@ -41,14 +41,14 @@ class Plot:
 
 @dataclass
 class Part:
-    """`build(report, lane)` returns tables and plots or raises Missing. An optional part may be
+    """`build(report, device)` returns tables and plots or raises Missing. An optional part may be
     missing from a finished report, where a marked gap says how to fill it. `step` begins the names
     of the steps of measure.py that the part needs."""
 
     id: str
     title: str
     build: object
-    lanes: tuple = ("cpu", "gpu")
+    devices: tuple = ("cpu", "gpu")
     optional: bool = False
     step: str = None
 
@@ -60,7 +60,7 @@ _TIMES = ("run", "bench_step", "bench_gpu", "bench_op", "profile")
 def unsearched(line):
     """Whether PyTorch was timed on a GPU without leave to search for its quickest algorithms."""
     timed = line["kind"] in _TIMES and not line.ours
-    return timed and line.lane == "gpu" and not line.get("cudnn_benchmark")
+    return timed and line.device == "gpu" and not line.get("cudnn_benchmark")
 
 
 def groups_rules(groups):

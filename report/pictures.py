@@ -6,7 +6,7 @@ from pathlib import Path
 
 import units
 from parts import Missing, Plot
-from training import LANES
+from training import DEVICES
 from whose import owner
 
 _DIGITS = tuple(str(i) for i in range(10))
@@ -17,24 +17,24 @@ CLASSES = {
 }
 
 
-def predictions(report, lane):
-    lines = report.results.of("predictions", lane)
+def predictions(report, device):
+    lines = report.results.of("predictions", device)
     if lines:
         return report.fresh.pick(lines)
-    if lane == "cpu":
+    if device == "cpu":
         folders = f"RESUME=folder/checkpoint OUT={owner().results}/predict"
-        mend = owner().make(f"predict NET=a DEVICE=cpu {folders}")
+        fix = owner().make(f"predict NET=a DEVICE=cpu {folders}")
     else:
-        mend = owner().make_on_gpu('"build predict"')
-    raise Missing(report.t("no trained net was asked about the test images"), mend)
+        fix = owner().make_on_gpu('"build predict"')
+    raise Missing(report.t("no trained net was asked about the test images"), fix)
 
 
 def _names(line):
     return CLASSES.get(line["dataset"], _DIGITS)
 
 
-def confusion(report, lane):
-    t, line = report.t, predictions(report, lane)
+def confusion(report, device):
+    t, line = report.t, predictions(report, device)
     names, matrix = _names(line), [line["confusion"][i * 10 : i * 10 + 10] for i in range(10)]
     most = max(max(row) for row in matrix) or 1
 
@@ -51,18 +51,18 @@ def confusion(report, lane):
         ax.grid(False)
 
     value = units.percent(line.get("accuracy"), f"{line.where} accuracy")
-    report.set(f"predictions.{lane}.acc", value)
+    report.set(f"predictions.{device}.acc", value)
     caption = t(
-        "Confusion matrix of net {net} on the {images} test images of {dataset}, {lane}; accuracy "
+        "Confusion matrix of net {net} on the {images} test images of {dataset}, {device}; accuracy "
         "{acc} %.",
-        net=line["net"], images=line.get("images"), dataset=line["dataset"], lane=LANES[lane],
+        net=line["net"], images=line.get("images"), dataset=line["dataset"], device=DEVICES[device],
         acc=value.text,
     )  # fmt: skip
-    return [Plot(f"confusion-{lane}", caption, draw, [line], size=(4.2, 4.0), width=0.65)]
+    return [Plot(f"confusion-{device}", caption, draw, [line], size=(4.2, 4.0), width=0.65)]
 
 
-def filters(report, lane):
-    line = predictions(report, lane)
+def filters(report, device):
+    line = predictions(report, device)
     shape, flat = line.get("filter_shape"), line.get("filters")
     if not shape or not flat or None in flat:
         raise Missing(report.t("the net has no filters to show"), owner().make("predict"))
@@ -86,11 +86,11 @@ def filters(report, lane):
                 ax.imshow(image(i), interpolation="nearest")
 
     caption = report.t(
-        "The {k} filters of the first convolution of net {net}, {lane}: weights of the three "
+        "The {k} filters of the first convolution of net {net}, {device}: weights of the three "
         "colours, each filter scaled to itself; zero is middle grey.",
-        k=k, net=line["net"], lane=LANES[lane],
+        k=k, net=line["net"], device=DEVICES[device],
     )  # fmt: skip
-    return [Plot(f"filters-{lane}", caption, draw, [line], size=(5.6, 0.75 * rows))]
+    return [Plot(f"filters-{device}", caption, draw, [line], size=(5.6, 0.75 * rows))]
 
 
 def _test_images(report, line):
@@ -115,8 +115,8 @@ def _test_images(report, line):
     return grey if dataset == "mnist" else colour
 
 
-def wrong(report, lane):
-    line = predictions(report, lane)
+def wrong(report, device):
+    line = predictions(report, device)
     image, names = _test_images(report, line), _names(line)
     count = min(16, len(line["wrong_index"]))
     if not count:
@@ -131,14 +131,14 @@ def wrong(report, lane):
                 ax.set_title(f"{label}\n\u2192 {guess}", fontsize=6)
 
     caption = report.t(
-        "The {count} test images that net {net} is most sure about and wrong, {lane}: true class, "
+        "The {count} test images that net {net} is most sure about and wrong, {device}: true class, "
         "and its answer.",
-        count=count, net=line["net"], lane=LANES[lane],
+        count=count, net=line["net"], device=DEVICES[device],
     )  # fmt: skip
-    return [Plot(f"wrong-{lane}", caption, draw, [line], size=(6.0, 2.3), width=1.0)]
+    return [Plot(f"wrong-{device}", caption, draw, [line], size=(6.0, 2.3), width=1.0)]
 
 
-def gradient_errors(report, lane):
+def gradient_errors(report, device):
     """How much of its bound the worst element of each claim uses, from the grader's documents."""
     claims = [c for _, document in report.results.grades for c in document.get("claims", ())]
     shares = {verdict: [] for verdict in ("pass", "fail")}
@@ -148,8 +148,8 @@ def gradient_errors(report, lane):
             shares["pass" if claim["verdict"] == "pass" else "fail"].append(math.log10(share))
     every = shares["pass"] + shares["fail"]
     if not every:
-        mend = "make lab2 && make grade LAB=2"
-        raise Missing(report.t("no gradient check has left its errors"), mend)
+        fix = "make lab2 && make grade LAB=2"
+        raise Missing(report.t("no gradient check has left its errors"), fix)
     bins = range(math.floor(min(every)), math.ceil(max(*every, 0)) + 1)
     bins = [b + part / 4 for b in bins for part in range(4)]
 

@@ -1,31 +1,31 @@
 """Parts about the operations of a training step: their share of its time, and the roofline."""
 
 import units
-from operators import mend_ops
+from operators import fix_ops
 from parts import Missing, Plot, Table
-from training import LANES
+from training import DEVICES
 from whose import owner
 
 _SHOWN = 14  # rows; what is left is one row more
 
 
-def _mend(lane):
-    if lane == "gpu":
+def _fix(device):
+    if device == "gpu":
         return owner().make_on_gpu('"build profile"')
     folder = f"{owner().results}/profile-cpu"
     ours = owner().make(f"train PROFILE=1 STEPS=200 DEVICE=cpu OUT={folder}")
     return f"{ours}; {owner().make('baseline PROFILE=1 DEVICE=cpu')}"
 
 
-def chosen(report, lane):
+def chosen(report, device):
     """The latest profile of each side, of one net: {"ours": [lines], "twin": [lines]}."""
     sides = {}
-    for line in report.results.of("profile", lane):
+    for line in report.results.of("profile", device):
         runs = sides.setdefault("ours" if line.ours else "twin", {})
         runs.setdefault((line.get("net"), line.path), []).append(line)
     nets = [{net for net, _ in runs} for runs in sides.values()]
     if not nets:
-        raise Missing(report.t("no run was profiled"), _mend(lane))
+        raise Missing(report.t("no run was profiled"), _fix(device))
     net = min(set.intersection(*nets) or set.union(*nets))
     found = {}
     for side, runs in sides.items():
@@ -41,9 +41,9 @@ def _outermost(lines):
     return [line for line in lines if not line.get("within")]
 
 
-def profile(report, lane):
-    sides = chosen(report, lane)
-    return [_table(report, lane, side, _outermost(lines)) for side, lines in sides.items()]
+def profile(report, device):
+    sides = chosen(report, device)
+    return [_table(report, device, side, _outermost(lines)) for side, lines in sides.items()]
 
 
 def _rate(line, what):
@@ -71,7 +71,7 @@ def _rest(report, lines, steps, total, side):
     return row + ([units.DASH] * 2 if side == "ours" else [])
 
 
-def _table(report, lane, side, lines):
+def _table(report, device, side, lines):
     t = report.t
     lines = sorted(lines, key=lambda line: -line["seconds"])
     steps, total = lines[0]["steps"], sum(line["seconds"] for line in lines)
@@ -86,34 +86,34 @@ def _table(report, lane, side, lines):
     else:
         who = t("PyTorch, by its own profiler")
     caption = t(
-        "Operations of a training step, net {net}, batch {batch}, {lane}: {who}.",
-        net=lines[0].get("net"), batch=lines[0].get("batch"), lane=LANES[lane], who=who,
+        "Operations of a training step, net {net}, batch {batch}, {device}: {who}.",
+        net=lines[0].get("net"), batch=lines[0].get("batch"), device=DEVICES[device], who=who,
     )  # fmt: skip
     columns = "l" + "r" * (len(header) - 1)
-    return Table(f"profile-{side}-{lane}", caption, columns, header, rows, lines)
+    return Table(f"profile-{side}-{device}", caption, columns, header, rows, lines)
 
 
-def roofline(report, lane):
+def roofline(report, device):
     """Arithmetic rate of each operation against its intensity, under the measured ceilings."""
     t = report.t
-    lines = chosen(report, lane).get("ours")
+    lines = chosen(report, device).get("ours")
     if not lines:
-        raise Missing(t("no run was profiled"), _mend(lane))
-    peak = report.fresh.pick(report.results.of("peak", lane, rungs=owner().rungs))
+        raise Missing(t("no run was profiled"), _fix(device))
+    peak = report.fresh.pick(report.results.of("peak", device, rungs=owner().rungs))
     if not peak:
-        raise Missing(t("the ceilings of this machine were not measured"), mend_ops(lane))
+        raise Missing(t("the ceilings of this machine were not measured"), fix_ops(device))
     counted = [l for l in _outermost(lines) if l.get("flops") and l.get("bytes") and l["seconds"]]
     if not counted:
-        raise Missing(t("no run was profiled"), _mend(lane))
+        raise Missing(t("no run was profiled"), _fix(device))
     caption = t(
-        "Roofline, {lane}: what each operation of a training step reaches, under the measured "
+        "Roofline, {device}: what each operation of a training step reaches, under the measured "
         "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.",
-        lane=LANES[lane], flops=units.significant(peak["flops_per_s"] / 1e9),
+        device=DEVICES[device], flops=units.significant(peak["flops_per_s"] / 1e9),
         bytes=units.significant(peak["bytes_per_s"] / 1e9),
     )  # fmt: skip
     size = (6.3, 3.2)
     draw = _roofline(t, peak, counted)
-    return [Plot(f"roofline-{lane}", caption, draw, [*lines, peak], size, width=1.0)]
+    return [Plot(f"roofline-{device}", caption, draw, [*lines, peak], size, width=1.0)]
 
 
 def _roofline(t, peak, lines):

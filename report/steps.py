@@ -2,7 +2,7 @@
 
 import units
 from parts import Missing, Plot, Table
-from training import LANES
+from training import DEVICES
 from whose import owner
 
 # PyTorch's ways on a GPU as results name them, and as the table does
@@ -18,16 +18,16 @@ _ROUNDED = {
 }
 
 
-def _mend(lane, options=""):
-    if lane == "cpu":
+def _fix(device, options=""):
+    if device == "cpu":
         return owner().make(f"bench-step NET=a DEVICE=cpu{options}")
     return owner().make_on_gpu('"build steps steps-512"')
 
 
-def latest(report, kind, lane, *names):
+def latest(report, kind, device, *names):
     """The line to use of each configuration, by the fields `names`, in their order."""
     groups = {}
-    for line in report.results.of(kind, lane):
+    for line in report.results.of(kind, device):
         groups.setdefault(tuple(line.get(n) for n in names), []).append(line)
     picked = {key: report.fresh.pick(lines) for key, lines in groups.items()}
     return dict(sorted(picked.items(), key=lambda item: tuple(str(k).zfill(9) for k in item[0])))
@@ -35,7 +35,7 @@ def latest(report, kind, lane, *names):
 
 def busy_note(report, lines):
     """Timings taken while others used the machine are shown, and said to be so."""
-    shares = [line.get("busy") or 0 for line in lines if line.lane == "cpu"]
+    shares = [line.get("busy") or 0 for line in lines if line.device == "cpu"]
     if max(shares, default=0) <= 0.1:
         return ""
     return report.t(
@@ -56,8 +56,8 @@ def on_gpu(report):
     return latest(report, "bench_gpu", "gpu", "net", "batch")
 
 
-def table(report, lane):
-    return [_cpu_table(report)] if lane == "cpu" else _gpu_tables(report)
+def table(report, device):
+    return [_cpu_table(report)] if device == "cpu" else _gpu_tables(report)
 
 
 def _header(t, unit):
@@ -68,7 +68,7 @@ def _header(t, unit):
 def _cpu_table(report):
     t, found = report.t, on_cpu(report)
     if not found:
-        raise Missing(t("no training step was timed"), _mend("cpu"))
+        raise Missing(t("no training step was timed"), _fix("cpu"))
     scale, unit = units.time_unit([l["ours"]["median"] / n for l, n in found.values()])
     rows = []
     for (net, batch), (line, steps) in found.items():
@@ -102,7 +102,7 @@ def _cpu_table(report):
 def _gpu_tables(report):
     found = on_gpu(report)
     if not found:
-        raise Missing(report.t("no training step was timed on a GPU"), _mend("gpu"))
+        raise Missing(report.t("no training step was timed on a GPU"), _fix("gpu"))
     medians = [line["times"]["ours"]["median"] * 1e-6 for line in found.values()]
     scale, unit = units.time_unit(medians)
     nets = sorted({net for net, _ in found})
@@ -161,12 +161,12 @@ def _best_layout(times, way):
     return min(names, key=lambda name: times[name]["median"], default=None)
 
 
-def batch_plot(report, lane):
+def batch_plot(report, device):
     """Time of a step against the batch size, one pair of lines per net."""
     import style
 
     points, lines = {}, []
-    if lane == "cpu":
+    if device == "cpu":
         for (net, batch), (line, steps) in on_cpu(report).items():
             ours, twin = (line[side]["median"] / steps for side in ("ours", "twin"))
             points.setdefault(net, []).append((batch, ours, twin))
@@ -178,9 +178,9 @@ def batch_plot(report, lane):
             points.setdefault(net, []).append((batch, ours, twin))
             lines.append(line)
     if not any(len(p) > 1 for p in points.values()):
-        options = (" BATCH=64", " BATCH=512") if lane == "cpu" else ("",)
-        mend = "; ".join(_mend(lane, batch) for batch in options)
-        raise Missing(report.t("steps of one batch size only"), mend)
+        options = (" BATCH=64", " BATCH=512") if device == "cpu" else ("",)
+        fix = "; ".join(_fix(device, batch) for batch in options)
+        raise Missing(report.t("steps of one batch size only"), fix)
     scale, unit = units.time_unit([p[1] for ps in points.values() for p in ps])
 
     def draw(figure):
@@ -198,7 +198,7 @@ def batch_plot(report, lane):
         ax.legend()
 
     caption = report.t(
-        "Time of a training step against the batch size, {lane}; PyTorch's in its quickest way.",
-        lane=LANES[lane],
+        "Time of a training step against the batch size, {device}; PyTorch's in its quickest way.",
+        device=DEVICES[device],
     )
-    return [Plot(f"batch-{lane}", caption, draw, lines)]
+    return [Plot(f"batch-{device}", caption, draw, lines)]

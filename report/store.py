@@ -52,7 +52,7 @@ class Line:
         return f"{self.path}:{self.number}"
 
     @property
-    def lane(self):
+    def device(self):
         """Which part of the report it belongs to: a GPU's numbers never meet a processor's."""
         return {"cpu": "cpu", "cuda": "gpu"}.get(self.get("device"))
 
@@ -108,9 +108,9 @@ class Results:
     def __init__(self):
         self.lines, self.runs, self.grades, self.notes = [], [], [], []
 
-    def of(self, kind, lane, **wanted):
+    def of(self, kind, device, **wanted):
         """Lines of a kind on `cpu` or `gpu` whose fields are as wanted; the latest one last."""
-        found = [line for line in self.lines if line["kind"] == kind and line.lane == lane]
+        found = [line for line in self.lines if line["kind"] == kind and line.device == device]
         found = [l for l in found if all(l.get(n) == value for n, value in wanted.items())]
         return sorted(found, key=lambda line: line["time"])
 
@@ -209,7 +209,7 @@ def _join_runs(results):
 def _read_grade(results, path, name):
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["schema"] != "gradlab-grade/1":
+        if document["schema"] != "gradlab-grade/2":
             raise ValueError(f"schema {document['schema']}")
         score = document["score"]
         if not all(isinstance(score[k], int) for k in ("points", "max")):

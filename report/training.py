@@ -5,10 +5,10 @@ from parts import Missing, Plot, Table
 from whose import owner
 
 NETS = ("a", "b", "c", "m")
-LANES = {"cpu": "CPU", "gpu": "GPU"}
+DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 
 
-def chosen_runs(report, net, lane):
+def chosen_runs(report, net, device):
     """{"ours": {seed: run}, "twin": …} of the one recipe with the most seeds on both sides.
 
     Somebody who tried other options has runs of other recipes too; they do not mix. A recipe of
@@ -16,7 +16,7 @@ def chosen_runs(report, net, lane):
     """
     recipes = {}
     for run in report.results.runs:
-        if run.start["net"] == net and run.start.lane == lane:
+        if run.start["net"] == net and run.start.device == device:
             side = "ours" if run.start.ours else "twin"
             seeds = recipes.setdefault(run.recipe, {"ours": {}, "twin": {}})[side]
             seeds.setdefault(run.start["seed"], []).append(run)
@@ -44,9 +44,9 @@ def chosen_runs(report, net, lane):
     return chosen
 
 
-def mend_training(report, lane, net=None):
+def fix_training(report, device, net=None):
     net = net or "a"
-    if lane == "gpu":
+    if device == "gpu":
         return owner().make_on_gpu('"build accuracy"')
     return "; ".join(owner().make(f"{g} NET={net} DEVICE=cpu") for g in ("train", "baseline"))
 
@@ -87,11 +87,11 @@ def _rates(runs):
     return rates
 
 
-def final(report, lane):
+def final(report, device):
     """Accuracy, time and rate of all nets, ours beside PyTorch's."""
     rows, lines = [], []
     for net in NETS:
-        sides = chosen_runs(report, net, lane)
+        sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
         lines += all_lines(sides)
@@ -111,7 +111,7 @@ def final(report, lane):
                 "rate": units.over_seeds(_rates(runs), "rate", f"{ends} images / sum of train_s"),
             }
             for name, value in cells.items():
-                report.set(f"{net}.{lane}.{side}.{name}", value)
+                report.set(f"{net}.{device}.{side}.{name}", value)
             who = report.t("ours") if side == "ours" else "PyTorch"
             epochs = units.count(next(iter(runs.values())).planned)
             rows.append([net if side == "ours" else "", dataset if side == "ours" else "",
@@ -121,15 +121,15 @@ def final(report, lane):
             ours, twin = (units.total(_total(sides[side])) for side in ("ours", "twin"))
             known = ours is not None and twin is not None
             ratio = ours / len(sides["ours"]) / (twin / len(sides["twin"])) if known else None
-            report.set(f"{net}.{lane}.ratio", units.quantity(ratio))
+            report.set(f"{net}.{device}.ratio", units.quantity(ratio))
     if not rows:
-        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+        raise Missing(report.t("no finished training run"), fix_training(report, device))
     t = report.t
     return [Table(
-        f"final-{lane}",
-        t("Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, "
+        f"final-{device}",
+        t("Training, {device}: test accuracy and loss after the last epoch, time without evaluation, "
           "images a second. Mean over the seeds, in brackets the smallest and the largest.",
-          lane=LANES[lane]),
+          device=DEVICES[device]),
         "lll" + "r" * 6,
         [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"),
          t("test loss"), t("time (s)"), t("images/s")],
@@ -141,11 +141,11 @@ def _mean(numbers):
     return sum(numbers) / len(numbers)
 
 
-def epochs(report, lane):
+def epochs(report, device):
     """One table per net: each epoch, means over the seeds."""
     tables = []
     for net in NETS:
-        sides = chosen_runs(report, net, lane)
+        sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
         rows = []
@@ -162,15 +162,15 @@ def epochs(report, lane):
         t = report.t
         head = [t("train loss"), t("test loss"), t("test acc. (%)"), t("time (s)")]
         tables.append(Table(
-            f"epochs-{net}-{lane}",
-            t("Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.", net=net,
-              dataset=data_of(next(iter(sides["ours"].values()))), lane=LANES[lane],
+            f"epochs-{net}-{device}",
+            t("Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.", net=net,
+              dataset=data_of(next(iter(sides["ours"].values()))), device=DEVICES[device],
               seeds=seeds_text(sides)),
             "r" + "rrrr" * 2, [t("epoch"), *head, *head], rows, all_lines(sides),
             groups=[("", 1), (t("ours"), 4), ("PyTorch", 4)],
         ))  # fmt: skip
     if not tables:
-        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+        raise Missing(report.t("no finished training run"), fix_training(report, device))
     return tables
 
 
@@ -181,11 +181,11 @@ def _plain_mean(numbers, kind, source):
     return make(_mean(numbers), source=source)
 
 
-def curves(report, lane):
+def curves(report, device):
     """Loss and accuracy over the epochs, with a band from the smallest to the largest seed."""
     plots = []
     for net in NETS:
-        sides = chosen_runs(report, net, lane)
+        sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
 
@@ -201,14 +201,14 @@ def curves(report, lane):
             axes[0].legend()
 
         plots.append(Plot(
-            f"curves-{net}-{lane}",
-            report.t("Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the "
+            f"curves-{net}-{device}",
+            report.t("Net {net}, {device}: loss and accuracy, ours and PyTorch's; the line is the "
                      "mean, the band goes from the smallest to the largest of seeds {seeds}.",
-                     net=net, lane=LANES[lane], seeds=seeds_text(sides)),
+                     net=net, device=DEVICES[device], seeds=seeds_text(sides)),
             draw, all_lines(sides), size=(6.3, 2.6), width=1.0, timed=False,
         ))  # fmt: skip
     if not plots:
-        raise Missing(report.t("no finished training run"), mend_training(report, lane))
+        raise Missing(report.t("no finished training run"), fix_training(report, device))
     return plots
 
 

@@ -3,18 +3,18 @@
 # fmt: off
 ZH = {
     "Confusion matrix": "混淆矩阵",
-    "Confusion matrix of net {net} on the {images} test images of {dataset}, {lane}; accuracy "
+    "Confusion matrix of net {net} on the {images} test images of {dataset}, {device}; accuracy "
     "{acc} %.":
-        "网络 {net} 在 {dataset} 的 {images} 张测试图像上的混淆矩阵（{lane}）；"
+        "网络 {net} 在 {dataset} 的 {images} 张测试图像上的混淆矩阵（{device}）；"
         "准确率 {acc} %。",
     "Convolution": "卷积",
-    "Convolution 3×3, pad 1, forward and backward, {lane}, by {what} ({fixed}): median and "
+    "Convolution 3×3, pad 1, forward and backward, {device}, by {what} ({fixed}): median and "
     "quartiles of {repeats} runs; the ratio is ours to PyTorch's.":
-        "3×3 卷积（填充 1）前向加反向，{lane}，随{what}变化（{fixed}）："
+        "3×3 卷积（填充 1）前向加反向，{device}，随{what}变化（{fixed}）："
         "{repeats} 次运行的中位数和四分位数；比值为本实现与 PyTorch 之比。",
     "Convolution time": "卷积耗时",
-    "Convolution, forward and backward, {lane}: time against each parameter, with quartiles.":
-        "卷积前向加反向（{lane}）：耗时随各参数的变化，附四分位数。",
+    "Convolution, forward and backward, {device}: time against each parameter, with quartiles.":
+        "卷积前向加反向（{device}）：耗时随各参数的变化，附四分位数。",
     "DRAFT": "草稿",
     "Each table and plot, the numbers of its origins, and the commands that measure it again:":
         "各表各图的来源编号，以及重新测量的命令：",
@@ -26,9 +26,9 @@ ZH = {
     "Figure": "图",
     "First-layer filters": "第一层卷积核",
     "Forward and backward": "前向与反向",
-    "Forward, and forward with backward, {lane}, over {repeats} runs ({what}); the ratio is ours "
+    "Forward, and forward with backward, {device}, over {repeats} runs ({what}); the ratio is ours "
     "to PyTorch's.":
-        "前向、前向加反向（{lane}），共 {repeats} 次运行（{what}）；比值为"
+        "前向、前向加反向（{device}），共 {repeats} 次运行（{what}）；比值为"
         "本实现与 PyTorch 之比。",
     "GPU": "GPU",
     "Gradient checks": "梯度检查",
@@ -45,16 +45,16 @@ ZH = {
     "Measured at commit {commits}; the code has changed since.":
         "测量于提交 {commits}；此后代码已有改动。",
     "Misclassified images": "分类错误的图像",
-    "Net {net} on {dataset}, {lane}, epoch by epoch: means over seeds {seeds}.":
-        "网络 {net} 在 {dataset} 上逐轮的结果（{lane}）：种子 {seeds} 的平均值"
+    "Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.":
+        "网络 {net} 在 {dataset} 上逐轮的结果（{device}）：种子 {seeds} 的平均值"
         "。",
-    "Net {net}, {lane}: loss and accuracy, ours and PyTorch's; the line is the mean, the band "
+    "Net {net}, {device}: loss and accuracy, ours and PyTorch's; the line is the mean, the band "
     "goes from the smallest to the largest of seeds {seeds}.":
-        "网络 {net}（{lane}）：本实现与 PyTorch 的损失和准确率；线为平均值"
+        "网络 {net}（{device}）：本实现与 PyTorch 的损失和准确率；线为平均值"
         "，色带为种子 {seeds} 的最小值到最大值。",
     "Operations of a training step": "训练步中的算子",
-    "Operations of a training step, net {net}, batch {batch}, {lane}: {who}.":
-        "一个训练步中的算子，网络 {net}，批大小 {batch}，{lane}：{who}。",
+    "Operations of a training step, net {net}, batch {batch}, {device}: {who}.":
+        "一个训练步中的算子，网络 {net}，批大小 {batch}，{device}：{who}。",
     "Other programs took {busy} % of the processor when this was measured: take the ratios with "
     "care.":
         "测量时其他程序占用了处理器的 {busy} %，比值仅供参考。",
@@ -62,26 +62,26 @@ ZH = {
         "此处 PyTorch 未启用 cudnn.benchmark，还可以更快。",
     "PyTorch, by its own profiler": "PyTorch,由其自带的分析器测得",
     "Roofline": "屋顶线",
-    "Roofline, {lane}: what each operation of a training step reaches, under the measured "
+    "Roofline, {device}: what each operation of a training step reaches, under the measured "
     "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
-        "屋顶线（{lane}）：训练步中各算子达到的性能，及实测上限：矩阵"
+        "屋顶线（{device}）：训练步中各算子达到的性能，及实测上限：矩阵"
         "乘 {flops} GFLOP/s,拷贝 {bytes} GB/s。",
     "STALE": "已过期",
     "Table": "表",
-    "The ladder, {lane}: one convolution, forward and backward, on the plain path (none) and "
+    "The ladder, {device}: one convolution, forward and backward, on the plain path (none) and "
     "with quicker kernels.":
-        "阶梯（{lane}）：同一卷积的前向加反向，朴素实现（none）与更快的"
+        "阶梯（{device}）：同一卷积的前向加反向，朴素实现（none）与更快的"
         "核函数。",
-    "The {count} test images that net {net} is most sure about and wrong, {lane}: true class, "
+    "The {count} test images that net {net} is most sure about and wrong, {device}: true class, "
     "and its answer.":
-        "网络 {net} 最有把握却答错的 {count} 张测试图像（{lane}）：真实类别"
+        "网络 {net} 最有把握却答错的 {count} 张测试图像（{device}）：真实类别"
         "与网络的回答。",
-    "The {k} filters of the first convolution of net {net}, {lane}: weights of the three "
+    "The {k} filters of the first convolution of net {net}, {device}: weights of the three "
     "colours, each filter scaled to itself; zero is middle grey.":
-        "网络 {net} 第一个卷积层的 {k} 个卷积核（{lane}）：三种颜色的权重"
+        "网络 {net} 第一个卷积层的 {k} 个卷积核（{device}）：三种颜色的权重"
         "，各自缩放；零为中灰。",
-    "Time of a training step against the batch size, {lane}; PyTorch's in its quickest way.":
-        "训练步耗时随批大小的变化（{lane}）；PyTorch 取其最快方式。",
+    "Time of a training step against the batch size, {device}; PyTorch's in its quickest way.":
+        "训练步耗时随批大小的变化（{device}）；PyTorch 取其最快方式。",
     "To fill this gap": "补全方法",
     "Training": "训练",
     "Training steps": "训练步",
@@ -101,9 +101,9 @@ ZH = {
         "时间：中位数和四分位数。MiB：不含数据集的内存峰值，由两个分"
         "配器各自计数。比值小于 1 表示本实现更快。",
     "Training, epoch by epoch": "逐轮训练结果",
-    "Training, {lane}: test accuracy and loss after the last epoch, time without evaluation, "
+    "Training, {device}: test accuracy and loss after the last epoch, time without evaluation, "
     "images a second. Mean over the seeds, in brackets the smallest and the largest.":
-        "训练（{lane}）：最后一轮后的测试准确率和损失、不含评估的时间"
+        "训练（{device}）：最后一轮后的测试准确率和损失、不含评估的时间"
         "、每秒图像数。为各种子的平均值，括号内为最小值和最大值。",
     "a student's own files, without quicker kernels":
         "学生自己编写的文件，不含更快的核函数",

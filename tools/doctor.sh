@@ -1,5 +1,5 @@
 #!/bin/bash
-# doctor.sh: what was found, what is missing, what that costs, and the command that mends it.
+# doctor.sh: what was found, what is missing, what that costs, and the command that fixes it.
 # Changes nothing and always exits 0: it reports, it does not judge.
 set -uo pipefail
 . tools/probe.sh
@@ -10,10 +10,10 @@ has() { printf '  ok       %-12s %s\n' "$1" "$2"; }
 lacks() {
     printf '  missing  %-12s %s\n' "$1" "$2"
     printf '           %-12s costs: %s\n' "" "$3"
-    printf '           %-12s mend:  %s\n' "" "$4"
+    printf '           %-12s fix:  %s\n' "" "$4"
 }
 
-with= # what the setup that mends it is to be told
+with= # what the setup that fixes it is to be told
 [ "$CC" = gcc ] || with=" CC=$CC"
 
 echo "to build and train"
@@ -75,10 +75,10 @@ if [ -z "$grading" ]; then
     lacks Python "neither $PYTHON nor python3" "make grade" "make setup lab1$with"
 elif ! have_grading; then
     lacks Python "$grading is older than 3.11 and has no tomli" "make grade" "make setup lab1$with"
-elif walls=$("$grading" autograder/grade/sandbox.py 2>&1); then
-    has walls "$walls"
+elif sandbox=$("$grading" autograder/grade/sandbox.py 2>&1); then
+    has sandbox "$sandbox"
 else
-    lacks walls "$walls" "make grade SUBMISSION= grades nobody else's work" \
+    lacks sandbox "$sandbox" "make grade SUBMISSION= grades nobody else's work" \
         "install bubblewrap, and allow unprivileged user namespaces"
 fi
 
@@ -118,7 +118,7 @@ fi
 echo "data sets in GRADLAB_DATA=$GRADLAB_DATA"
 # data_set NAME BYTES COST MEND FILE...: every file there, with this many bytes together.
 data_set() {
-    local name=$1 bytes=$2 cost=$3 mend=$4 dir=$GRADLAB_DATA/$1 file here=0
+    local name=$1 bytes=$2 cost=$3 fix=$4 dir=$GRADLAB_DATA/$1 file here=0
     shift 4
     for file in "$@"; do
         [ -f "$dir/$file" ] && here=$((here + $(stat -Lc %s "$dir/$file")))
@@ -126,9 +126,9 @@ data_set() {
     if [ "$here" = "$bytes" ]; then
         has "$name" "$dir, complete"
     elif [ "$here" = 0 ]; then
-        lacks "$name" "no files in $dir" "$cost" "$mend"
+        lacks "$name" "no files in $dir" "$cost" "$fix"
     else
-        lacks "$name" "$dir is incomplete: $here of $bytes bytes" "$cost" "$mend"
+        lacks "$name" "$dir is incomplete: $here of $bytes bytes" "$cost" "$fix"
     fi
 }
 cifar_form=(data_batch_{1,2,3,4,5}.bin test_batch.bin)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-PROGRAM = "build/float/tests"
+PROGRAM = "build/float/suites"
 TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")
 # Claims of lab 4, 5 and of given code drive the same kernels through hundreds of calls more.
 SUITES = "@(lab1_*|lab2_*|lab3_*|fused*)/*"
@@ -133,7 +133,7 @@ def main(arguments):
     for needed in ("compute-sanitizer", "nvidia-smi", PROGRAM):
         if not shutil.which(needed):
             sys.exit(f"gpu_sanitizer.py: there is no {needed}; it needs a GPU machine with the "
-                     "CUDA toolkit, and `make build/float/tests` there")  # fmt: skip
+                     "CUDA toolkit, and `make build/float/suites` there")  # fmt: skip
     base = os.path.abspath(os.path.splitext(arguments[0])[0])
     common, good = origin(), True
     for tool in arguments[1:] or TOOLS:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # needs.sh GOAL...: one line if this machine lacks what these make goals need, with the command that
-# mends it; nothing otherwise. The Makefile asks whenever it is read, before any tool says it in
+# fixes it; nothing otherwise. The Makefile asks whenever it is read, before any tool says it in
 # words of its own. So what is there is noted in build/has, and looked for again when programs or
 # search paths change. SETUP: what was typed for make and is to be typed for its setup, too.
 set -uo pipefail

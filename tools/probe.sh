@@ -27,7 +27,7 @@ int main(void) { return puts("") < 0; }'; }
 # standard headers of C++, and a C library that has not given its names to something else.
 have_cxx() {
     printf '#include <hostcuda/hostcuda.h>\nint main() { return 0; }\n' |
-        $CXX -std=c++17 -Ikernels/hostcuda/include -x c++ -o /dev/null - >/dev/null 2>&1
+        $CXX -std=c++17 -Ihostcuda/include -x c++ -o /dev/null - >/dev/null 2>&1
 }
 have_openmp() { links '#include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }
@@ -37,7 +37,7 @@ int main(void) { openblas_set_num_threads(1); return 0; }' -lopenblas; }
 have_criterion() { links '#include <criterion/criterion.h>
 Test(probe, links) { cr_assert(1); }' -lcriterion; }
 
-# What autograder/fuzz links: Debian and Ubuntu ship the runtime apart from clang.
+# What tests/fuzz links: Debian and Ubuntu ship the runtime apart from clang.
 have_fuzzer() { CC=$FUZZ_CC links 'int LLVMFuzzerTestOneInput(void) { return 0; }' \
     -fsanitize=fuzzer,address,undefined; }
 
@@ -76,7 +76,7 @@ have_legality() {
     local dir rc=0
     dir=$(mktemp -d)
     echo '#include "tl/cublas.h"' >"$dir/probe.cu"
-    HOSTCUDA_LEGALITY=quick kernels/hostcuda/legality.sh -Ilabs/include "$dir/probe.cu" >&2 || rc=1
+    HOSTCUDA_LEGALITY=quick hostcuda/legality.sh -Itl/include "$dir/probe.cu" >&2 || rc=1
     rm -rf "$dir"
     return $rc
 }

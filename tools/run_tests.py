@@ -1,8 +1,8 @@
 """run_tests.py JOB...: runs them, believes counts instead of exit codes, and ends with one line
 `N passed, N failed` over everything. A job is
 
-    build/float/tests             a Criterion binary
-    build/float/tests@hostcuda    those of its suites that take devices, on this one
+    build/float/suites             a Criterion binary
+    build/float/suites@hostcuda    those of its suites that take devices, on this one
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
     legality                      what is not CUDA is refused, every .cu file is judged legal
@@ -33,7 +33,8 @@ DEVICE_SUITES = ("lab", "fused")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
-                  "report": os.cpu_count(), "tools/tests": 2 * os.cpu_count()}
+                  "tests": 2 * os.cpu_count(), "report": os.cpu_count(),
+                  "tools/tests": 2 * os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 DISTROS_LIMIT_S = 12 * 3600
 PARITY_SHORT = ["STEPS=5", "BATCH=16", "LIMIT=640"]
@@ -184,7 +185,7 @@ def fuzz(seconds: int) -> tuple:
     """One verdict per target; none where clang has no libFuzzer, which is said."""
     Path("build").mkdir(exist_ok=True)
     with open("build/fuzz.txt", "w+") as output:
-        status = run(["autograder/fuzz/fuzz.sh", str(seconds)], stdout=output,
+        status = run(["tests/fuzz/fuzz.sh", str(seconds)], stdout=output,
                      stderr=subprocess.STDOUT)
         output.seek(0)
         text = output.read()
@@ -244,7 +245,7 @@ def main(jobs: list) -> int:
         elif job in ("fuzz", "fuzz-all"):
             passed, failed = fuzz(10 if job == "fuzz" else 300)
         elif job == "refusals":
-            passed, failed = counted(job, ["kernels/hostcuda/tests/refusals.sh",
+            passed, failed = counted(job, ["hostcuda/corpus/refusals.sh",
                                            "build/hostcuda/hostcuda-rewrite"],
                                      r"(\d+) of (\d+)")
         elif job == "legality":

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/hostcuda/check/counts.h"
-#include "labs/common/program/device_plugin.h"
+#include "hostcuda/check/counts.h"
+#include "tl/device_plugin.h"
 #include "tl/device.h"
 
 /* Contexts are opened once per process: a suite makes hundreds of calls on a handful of targets. */
@@ -179,7 +179,7 @@ void call_close(call_report *report) {
     contexts = 0;
 }
 
-/* Nothing to start or to end, and nothing to tell, in a process of one's own. */
+/* Nothing to start or to end, and nothing to tell, within one process. */
 void call_run_begin(void) {}
 void call_run_end(void) {}
 

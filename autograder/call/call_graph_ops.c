@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "labs/common/block.h"
+#include "tl/block.h"
 
 /* Fetches operands that are variables; -1 is "none" where the operation allows it. */
 #define VARIABLE(name, operand)                                                                    \

@@ -75,7 +75,7 @@ static void limit(int what, rlim_t most) {
 }
 
 /* In the child, between fork and exec: system calls alone. `sandbox`: a program that starts the
- * worker behind walls, or NULL. */
+ * worker in a sandbox, or NULL. */
 static void become_worker(const char *path, const char *sandbox, const int file[5], bool limited) {
     int high[5];
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a grader that is killed leaves nobody behind */

@@ -75,7 +75,7 @@ static bool add_frame(call_evidence *e, char *function, char *place) {
     if (!line || place[0] == '?' || strstr(place, "/include/") || strstr(place, "hostcuda/runtime"))
         return true;
     *colon = '\0';
-    bool given = strstr(place, "labs/common/") != NULL;
+    bool given = strstr(place, "tl/") != NULL;
     if (!e->line && !given) {
         snprintf(e->file, sizeof e->file, "%.60s", base(place));
         e->line = line;

@@ -48,7 +48,7 @@ def parse_line(line: str) -> dict:
     return record
 
 
-def read(path: Path, lane: str, real: str, expected: set) -> tuple:
+def read(path: Path, device: str, real: str, expected: set) -> tuple:
     """({claim: record}, [problem]) of one run: only lines that were asked for are kept."""
     records, problems = {}, []
     try:
@@ -61,7 +61,7 @@ def read(path: Path, lane: str, real: str, expected: set) -> tuple:
         try:
             record = parse_line(raw.decode("utf-8", "surrogateescape"))
             name = record["claim"]
-            if (record["device"], record["real"]) != (lane, real):
+            if (record["device"], record["real"]) != (device, real):
                 raise LineError(f"speaks of {record['device']}, {record['real']}")
             if name not in expected:
                 raise LineError(f"speaks of {name}, which was not asked for")
@@ -69,5 +69,5 @@ def read(path: Path, lane: str, real: str, expected: set) -> tuple:
                 raise LineError(f"is a second one about {name}")
             records[name] = record
         except LineError as error:
-            problems.append(f"line {number} of the grader's claims ({lane}, {real}) {error}")
+            problems.append(f"line {number} of the grader's claims ({device}, {real}) {error}")
     return records, problems

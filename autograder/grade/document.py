@@ -10,7 +10,7 @@ from pathlib import Path
 import judge
 import table
 
-SCHEMA = "gradlab-grade/1"
+SCHEMA = "gradlab-grade/2"
 ROOT = Path(__file__).resolve().parents[2]
 RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
                "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
@@ -38,7 +38,7 @@ def version() -> str:
     return done.stdout.strip() if done.returncode == 0 else "unknown"
 
 
-def build(lab: table.Lab, results: list, *, lanes: list, seed: int, taskwise: bool, filter: str,
+def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: bool, filter: str,
           cpu_factor: float, sandbox: str, graders: list, seconds: dict, wall_s: float,
           findings: list) -> dict:
     for result in results:
@@ -48,29 +48,29 @@ def build(lab: table.Lab, results: list, *, lanes: list, seed: int, taskwise: bo
         "schema": SCHEMA, "lab": lab.number, "title": lab.title, "steps": lab.steps,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "version": version(),
-        "contract": hash_of((ROOT / "labs/include/tl").glob("*.h")),
+        "contract": hash_of((ROOT / "tl/include/tl").glob("*.h")),
         "grader": hash_of([lab.path, *graders]),
-        # around the student's code: a process of its own, or one within bubblewrap's walls
+        # around the student's code: a process of its own, or one within bubblewrap's sandbox
         "sandbox": sandbox,
-        "seed": seed, "devices": lanes, "taskwise": taskwise, "filter": filter,
+        "seed": seed, "devices": devices, "taskwise": taskwise, "filter": filter,
         "cpu_factor": cpu_factor,
         "score": judge.totals(results), "tasks": judge.by_task(lab, results),
         "next": judge.next_to_mend(lab, results), "claims": results,
         "gate": [{"file": str(f), "line": n, "text": t} for f, n, t in findings],
         "wall_s": round(wall_s, 3),
-        "runs": [{"variant": p.variant, "device": p.lane, "real": p.real, "build": p.build,
+        "runs": [{"variant": p.variant, "device": p.device, "real": p.real, "build": p.build,
                   "seconds": round(s, 3)} for p, s in seconds.items()],
     }
 
 
 def changes(document: dict, before: dict | None) -> list:
-    """What has other points than in the last run: [{claim, half, points}], most first."""
+    """What has other points than in the last run: [{claim, side, points}], most first."""
     if not before or before.get("schema") != SCHEMA or before.get("lab") != document["lab"]:
         return []
-    old = {(c["claim"], c["half"]): c["points"] for c in before["claims"]}
-    moved = [{"claim": c["claim"], "half": c["half"],
-              "points": c["points"] - old[c["claim"], c["half"]]}
-             for c in document["claims"] if (c["claim"], c["half"]) in old]
+    old = {(c["claim"], c["side"]): c["points"] for c in before["claims"]}
+    moved = [{"claim": c["claim"], "side": c["side"],
+              "points": c["points"] - old[c["claim"], c["side"]]}
+             for c in document["claims"] if (c["claim"], c["side"]) in old]
     return sorted((m for m in moved if m["points"]), key=lambda m: -abs(m["points"]))
 
 

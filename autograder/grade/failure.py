@@ -7,7 +7,7 @@ import re
 import text
 import words
 
-HALF_NAMES = {"c": "C", "cuda": "CUDA"}
+SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 OUTPUT_LINES = 12
@@ -169,9 +169,9 @@ class Page:
     def title(self, result: dict) -> None:
         """im2col/padding_becomes_zero (C): crash on hostcuda, 2 points"""
         kind = words.kind_title(result["kind"])
-        lanes = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
-        where = f" on {' and '.join(lanes)}" if lanes else ""
-        name = f"{result['claim']} ({HALF_NAMES[result['half']]}):"
+        devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
+        where = f" on {' and '.join(devices)}" if devices else ""
+        name = f"{result['claim']} ({SIDE_NAMES[result['side']]}):"
         rest = f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else "")
         first, *others = text.wrap(f"{name} {rest}", self.width, "", "    ")
         if first.startswith(name):
@@ -191,7 +191,7 @@ class Page:
             else:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
         self.field("means", words.kind_advice(result["kind"]))
-        self.field("perhaps", result.get("belief", ""), "bold")
+        self.field("perhaps", result.get("advice", ""), "bold")
         if result["kind"] not in words.OF_A_FILE:
             self.field("hint", result["hint"])
             self.again(result)

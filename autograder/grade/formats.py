@@ -31,14 +31,14 @@ def plain(document: dict, result: dict) -> str:
 
 
 def junit(document: dict) -> str:
-    """One suite per task and half; waiting is skipped, what could not be judged is an error."""
+    """One suite per task and side; waiting is skipped, what could not be judged is an error."""
     root = ElementTree.Element("testsuites", name=f"lab{document['lab']}")
     for row in document["tasks"]:
-        for half in row["halves"]:
+        for side in row["sides"]:
             results = [c for c in document["claims"]
-                       if (c["task"], c["half"]) == (row["task"], half)]
+                       if (c["task"], c["side"]) == (row["task"], side)]
             suite = ElementTree.SubElement(
-                root, "testsuite", name=f"lab{document['lab']}.{row['task']}.{half}",
+                root, "testsuite", name=f"lab{document['lab']}.{row['task']}.{side}",
                 tests=str(len(results)), timestamp=document["time"].rstrip("Z"),
                 failures=str(sum(r["verdict"] == "fail" for r in results)),
                 errors=str(sum(r["verdict"] == "unjudged" for r in results)),
@@ -80,12 +80,12 @@ def annotation(level: str, message: str, **properties) -> str:
 
 
 def first_failures(document: dict) -> list:
-    """[(claim, how many more)]: the first failure of each half of a task, of what is written."""
+    """[(claim, how many more)]: the first failure of each side of a task, of what is written."""
     groups = {}
     for result in document["claims"]:
         if result["verdict"] == "fail" and result["kind"] not in (
                 *words.OF_A_FILE, "not_implemented"):
-            groups.setdefault((result["task"], result["half"]), []).append(result)
+            groups.setdefault((result["task"], result["side"]), []).append(result)
     return [(group[0], len(group) - 1) for group in groups.values()]
 
 
@@ -96,7 +96,7 @@ def annotations(document: dict) -> list:
              for g in document["gate"]]
     for result, _ in first_failures(document):
         record = result["failures"][0]
-        advice = result.get("belief") or result["hint"]
+        advice = result.get("advice") or result["hint"]
         said = text.visible(record.get("text") or failure.place_of(record), 300)
         file, line = own_file(document, result, record)
         found.append(annotation(
@@ -109,7 +109,7 @@ def annotations(document: dict) -> list:
 def own_file(document: dict, result: dict, record: dict) -> tuple:
     """The student's file, with the line if the record speaks of this file."""
     row = next(t for t in document["tasks"] if t["task"] == result["task"])
-    name = row["halves"][result["half"]]["file"]
+    name = row["sides"][result["side"]]["file"]
     if not name:
         return "", 0
     line = record.get("line", 0) if str(record.get("file", "")).endswith(name) else 0
@@ -132,13 +132,13 @@ def summary(document: dict) -> str:
     """For $GITHUB_STEP_SUMMARY: points per task, then what is wrong, in one line each."""
     lines = [f"### {render.last_line(document)}", "", "| task | C | CUDA |", "|---|---|---|"]
     for row in document["tasks"]:
-        cells = [f"{row['halves'][h]['points']}/{row['halves'][h]['max']}"
-                 if h in row["halves"] else "" for h in failure.HALF_NAMES]
+        cells = [f"{row['sides'][h]['points']}/{row['sides'][h]['max']}"
+                 if h in row["sides"] else "" for h in failure.SIDE_NAMES]
         lines.append("| " + " | ".join([markdown(row["task"]), *cells]) + " |")
     lines.append("")
     for result, others in first_failures(document):
-        advice = result.get("belief") or result["hint"]
+        advice = result.get("advice") or result["hint"]
         more = f" ({others} more)" if others else ""
-        lines.append(f"- **{markdown(result['claim'])}** ({failure.HALF_NAMES[result['half']]})"
+        lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
                      f"{more}: {words.kind_title(result['kind'])}. {markdown(advice)}")
     return "\n".join(lines) + "\n"

@@ -20,6 +20,7 @@ import gate_names as names
 import legality
 import machine
 import skeletons
+import table
 import tokens
 from table import tomllib
 from tokens import HEADER, IDENTIFIER, NUMBER, ODD, PUNCTUATOR, STRING
@@ -35,14 +36,19 @@ def allow_lists() -> dict:
     return tomllib.loads((FOLDER / "allow.toml").read_text(encoding="utf-8"))
 
 
+@functools.cache
+def own_lists(lab: int) -> dict:
+    """task -> side -> what its list of claims allows it."""
+    return {task.name: task.allow for task in table.load(lab).tasks}
+
+
 class Rules:
-    """What one file may use: the lists for every file of its half and those of its task."""
+    """What one file may use: the lists for every file of its side and those of its task."""
 
     def __init__(self, lab: int, path: Path):
-        lists = allow_lists()
-        half = "cuda" if path.suffix == ".cu" else "c"
-        own = lists.get(f"lab{lab}", {}).get(path.stem, {}).get(half, {})
-        every = lists["every"][half]
+        side = "cuda" if path.suffix == ".cu" else "c"
+        own = own_lists(lab).get(path.stem, {}).get(side, {})
+        every = allow_lists()[side]
         self.calls = every["calls"] + own.get("calls", [])
         self.members = every["members"] + own.get("members", [])
         self.headers = names.HEADERS | set(own.get("headers", []))
@@ -97,8 +103,8 @@ def include_findings(line: int, rest: list, rules: Rules) -> list:
     if [t.kind for t in rest] != [HEADER]:
         return [(line, f"#include {what}: name the header itself, and nothing behind it")]
     if match := re.fullmatch(r'"tl/(\w+\.h)"', what):
-        if not (ROOT / "labs/include/tl" / match[1]).exists():
-            return [(line, f"#include {what}: there is no such header in labs/include")]
+        if not (ROOT / "tl/include/tl" / match[1]).exists():
+            return [(line, f"#include {what}: there is no such header in tl/include")]
         return []
     if (match := re.fullmatch(r"<([\w./]+)>", what)) and match[1] in rules.headers:
         return []
@@ -222,7 +228,7 @@ def symbol_findings(symbols: list, found: list, rules: Rules, exported: set) -> 
 @functools.cache
 def contracts() -> set:
     """All functions of the contracts."""
-    texts = (p.read_text(encoding="utf-8") for p in (ROOT / "labs/include/tl").glob("*.h"))
+    texts = (p.read_text(encoding="utf-8") for p in (ROOT / "tl/include/tl").glob("*.h"))
     return {name for text in texts for name in re.findall(r"\b(tl_\w+)\(", text)}
 
 

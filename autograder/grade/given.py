@@ -35,11 +35,12 @@ def missing(lab: table.Lab, root: Path = ROOT) -> list:
     if lost:
         return lost
     known = skeletons.read_manifest(root)
-    asked = {f"labs/lab{lab.number}/{task.file(half)}" for task in lab.tasks
-             for half in task.halves if task.name != "whole"}
+    asked = {f"labs/lab{lab.number}/{task.file(side)}" for task in lab.tasks
+             for side in task.sides if task.name != "whole"}
     listed = {name for name in known if name.startswith(f"labs/lab{lab.number}/")}
     return ([f"the line of {name} in {skeletons.MANIFEST}" for name in sorted(asked - listed)]
-            + [f"the task of {name} in {lab.path.name}" for name in sorted(listed - asked)]
+            + [f"the task of {name} in {table.name_of(lab.path)}"
+               for name in sorted(listed - asked)]
             or unequal(root, known))
 
 

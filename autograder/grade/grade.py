@@ -20,7 +20,7 @@ import given as tree
 import judge
 import machine
 import render
-import runs
+import execute
 import skeletons
 import table
 import text
@@ -31,7 +31,7 @@ OPTIONS = {
     "DEVICES": "", "LABS": "labs", "OUT": "", "LIST": "",
     "WORKER": "", "SUFFIX": "",
 }
-LANES = tuple(table.HALF_OF)
+DEVICES = tuple(table.SIDE_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
@@ -73,20 +73,20 @@ def others_wrote(given: dict) -> bool:
     return given["LABS"].startswith(SUBMISSIONS)
 
 
-def choose_lanes(given: dict, programs: runs.Programs) -> list:
+def choose_devices(given: dict, programs: execute.Programs) -> list:
     """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
     code is one's own."""
     if asked := given["DEVICES"]:
-        lanes = asked.split(",")
-        for lane in lanes:
-            if lane not in LANES:
-                raise Usage(f"DEVICES={asked}: expected some of {','.join(LANES)}")
-        return [lane for lane in LANES if lane in lanes]
+        devices = asked.split(",")
+        for device in devices:
+            if device not in DEVICES:
+                raise Usage(f"DEVICES={asked}: expected some of {','.join(DEVICES)}")
+        return [device for device in DEVICES if device in devices]
     if others_wrote(given):
-        return [lane for lane in LANES if lane != "cuda"]
-    any_worker = programs.worker_of(runs.Place("all", "cuda", table.REALS[0]))
+        return [device for device in DEVICES if device != "cuda"]
+    any_worker = programs.worker_of(execute.Run("all", "cuda", table.REALS[0]))
     gpu = machine.has_gpu() and (any_worker.parent / "libtl_cuda.so").exists()
-    return [lane for lane in LANES if lane != "cuda" or gpu]
+    return [device for device in DEVICES if device != "cuda" or gpu]
 
 
 def out_folder(given: dict) -> Path:
@@ -114,19 +114,19 @@ def show(result: dict, changes: list, given: dict, last: str) -> None:
     say([*lines, last])
 
 
-def run(runner: runs.Runner, lab: table.Lab, places: dict, labs: str) -> tuple:
+def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
     """(what the runs brought, findings of the gate); a mistake of the grader's own ends it all."""
-    unbuilt = runner.check_files(places)
-    problems = runs.check_list(lab, runner.programs, places)
+    unbuilt = runner.check_files(runs)
+    problems = execute.check_list(lab, runner.programs, runs)
     if not problems:
         # the gate asks compilers, which takes as long as the claims do
         with ThreadPoolExecutor(1) as beside:
             gated = beside.submit(gate.findings, lab.number, labs)
-            outcome = runner.run(places, unbuilt)
+            outcome = runner.run(runs, unbuilt)
             findings = gated.result()
         problems = outcome.problems
     if problems:
-        raise runs.CannotGrade("\n".join(["the grader is at fault, nothing was graded:",
+        raise execute.CannotGrade("\n".join(["the grader is at fault, nothing was graded:",
                                           *(text.visible(p, 600) for p in problems[:10])]))
     return outcome, findings
 
@@ -135,34 +135,34 @@ def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     tree.check(lab)
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
-    programs = runs.Programs(runs.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    lanes = choose_lanes(given, programs)
+    programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
+    devices = choose_devices(given, programs)
     claims = wanted(lab, given["T"])
-    places = runs.plan(claims, lanes, bool(given["TASKWISE"]))
+    runs = execute.plan(claims, devices, bool(given["TASKWISE"]))
     if given["LIST"]:
-        say(sorted({f"{p.mode} {p.variant}" for p in places}))
+        say(sorted({f"{p.mode} {p.variant}" for p in runs}))
         return 0
-    if not places:
+    if not runs:
         raise Usage(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
 
     begin = time.monotonic()
     out = out_folder(given)
-    runner = runs.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
+    runner = execute.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
     try:
-        open_because = runner.build_walls(places)
+        open_because = runner.build_sandbox(runs)
         if open_because and others_wrote(given):
-            raise runs.CannotGrade("a submission is graded in a sandbox alone, for others wrote "
+            raise execute.CannotGrade("a submission is graded in a sandbox alone, for others wrote "
                                    f"it: {open_because}")
-        outcome, findings = run(runner, lab, places, given["LABS"])
+        outcome, findings = run(runner, lab, runs, given["LABS"])
     finally:
         runner.close()
 
-    findings = judge.of_whole_files(lab, places, outcome.records, findings)
-    results = judge.judge(lab, places, outcome.records, findings, bool(given["TASKWISE"]))
-    graders = {programs.grader_of(p) for p in places}
+    findings = judge.of_whole_files(lab, runs, outcome.records, findings)
+    results = judge.judge(lab, runs, outcome.records, findings, bool(given["TASKWISE"]))
+    graders = {programs.grader_of(p) for p in runs}
     asked = " ".join(f"{name}={given[name]}" for name in ("T", "DEVICES") if given[name])
     result = document.build(
-        lab, results, lanes=lanes, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
+        lab, results, devices=devices, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
         filter="" if judge.totals(results)["max"] == lab.total else asked,
         cpu_factor=runner.cpu_factor, sandbox="process" if open_because else "bwrap",
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
@@ -183,7 +183,7 @@ def grade(given: dict) -> int:
 def main(arguments: list) -> int:
     try:
         return grade(options(arguments))
-    except (Usage, table.TableError, runs.CannotGrade, skeletons.Refused) as error:
+    except (Usage, table.TableError, execute.CannotGrade, skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -1,8 +1,8 @@
-"""judge.py: from records of claims to verdicts, points and diagnoses, one for each claim and half.
+"""judge.py: from records of claims to verdicts, points and diagnoses, one for each claim and side.
 
-A half of a claim has its points if it passed at every place where it was judged. A failure behind
+A side of a claim has its points if it passed in every run in which it is judged. A failure behind
 a failed task of the same lab is "waiting": its points are open, and the other task is to blame
-until it is mended. What could not be judged is named as such and never counts as wrong.
+until it is fixed. What could not be judged is named as such and never counts as wrong.
 """
 
 import re
@@ -17,9 +17,9 @@ PRODUCT = re.compile(r"\bk = (\d+)")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
-def features(record: dict, half: str) -> set:
+def features(record: dict, side: str) -> set:
     """What a pattern in labN.toml can speak of."""
-    found = {half, record["kind"], *(str(p) for p in record.get("patterns", ()))}
+    found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
     if record["kind"].startswith("race_"):
         found.add("race")
     for key in ("array", "op"):
@@ -41,16 +41,16 @@ def features(record: dict, half: str) -> set:
 
 
 def diagnose(claim: table.Claim, result: dict, results: list) -> str:
-    """The first belief of the claim all of whose conditions ("borders+nan") hold, or "". What the
-    other claims of the same task and half say is a condition too ("ok=name", "bad=name")."""
-    found = features(result["failures"][0], result["half"])
+    """The first diagnosis of the claim all of whose conditions ("borders+nan") hold, or "". What
+    other claims of the same task and side say is a condition too ("ok=name", "bad=name")."""
+    found = features(result["failures"][0], result["side"])
     for other in results:
-        if (other["task"], other["half"]) == (result["task"], result["half"]):
+        if (other["task"], other["side"]) == (result["task"], result["side"]):
             name = other["claim"].split("/")[1]
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
             if other["verdict"] == "fail" and other["kind"].startswith("race"):
                 found.add("elsewhere=race")  # wrong values may well come from it
-    for pattern, name in claim.misconceptions.items():
+    for pattern, name in claim.diagnosis.items():
         if found.issuperset(pattern.split("+")):
             return name
     return ""
@@ -63,56 +63,56 @@ def names_own_file(record: dict, task: str) -> bool:
     return not named or task in named
 
 
-def gate_of(findings: list, task: table.Task, half: str) -> list:
-    """The findings that concern this half of the task; the whole lab is concerned by all."""
+def gate_of(findings: list, task: table.Task, side: str) -> list:
+    """The findings that concern this side of the task; the whole lab is concerned by all."""
     return [(file, line, text) for file, line, text in findings
-            if Path(file).name == task.file(half)
-            or (task.name == "whole" and Path(file).suffix == table.SUFFIX[half])]
+            if Path(file).name == task.file(side)
+            or (task.name == "whole" and Path(file).suffix == table.SUFFIX[side])]
 
 
-def of_whole_files(lab: table.Lab, places: dict, records: dict, findings: list) -> list:
+def of_whole_files(lab: table.Lab, runs: dict, records: dict, findings: list) -> list:
     """The findings without those about a file that does not compile anywhere: it has no points
     either way, and what is wrong with it its compiler has said."""
     kinds = {}
-    for place, claims in places.items():
+    for run, claims in runs.items():
         for claim in claims:
-            name = lab.task(claim.task).file(table.HALF_OF[place.lane])
-            record = records[claim.full_name, place]
+            name = lab.task(claim.task).file(table.SIDE_OF[run.device])
+            record = records[claim.full_name, run]
             kinds.setdefault(name, set()).add(record.get("kind", "pass"))
     return [found for found in findings if kinds.get(Path(found[0]).name) != {"compile"}]
 
 
-def judge_half(lab: table.Lab, claim: table.Claim, half: str, places: list, records: dict,
+def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, records: dict,
                findings: list) -> dict:
-    result = {"claim": claim.short_name, "task": claim.task, "half": half,
-              "points": 0, "max": claim.points[half], "extra": claim.extra, "hint": claim.hint}
-    if found := gate_of(findings, lab.task(claim.task), half):
+    result = {"claim": claim.short_name, "task": claim.task, "side": side,
+              "points": 0, "max": claim.points[side], "extra": claim.extra, "hint": claim.hint}
+    if found := gate_of(findings, lab.task(claim.task), side):
         file, line, text = found[0]
         record = {"kind": "gate", "text": text, "file": str(file), "line": line, "seed": None}
         return result | {"verdict": "fail", "kind": "gate", "failures": [record]}
     failures, errors, shares = [], [], []
-    for place in sorted(places, key=lambda p: (ORDER[p.lane], p.build, claim.real.index(p.real))):
-        record = records[claim.full_name, place]
+    for run in sorted(runs, key=lambda p: (ORDER[p.device], p.build, claim.real.index(p.real))):
+        record = records[claim.full_name, run]
         shares.append(record.get("worst", 0))
         if said := record.get("said"):
             result.setdefault("said", said)
         if record["verdict"] == "pass":
             continue
         (errors if record["verdict"] == "error" else failures).append(record)
-    if errors and not failures:  # what is wrong at one place is wrong, whatever the other would say
+    if errors and not failures:  # what is wrong in one run is wrong, whatever the other would say
         return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
-    # the largest error at any place, as a share of its bound; a claim may compare nothing
+    # the largest error in any run, as a share of its bound; a claim may compare nothing
     shares = [share for share in shares if isinstance(share, (int, float)) and share > 0]
     result |= {"worst": max(shares)} if shares else {}
     if failures:
         return result | {"verdict": "fail", "kind": failures[0]["kind"], "failures": failures}
-    return result | {"verdict": "pass", "points": claim.points[half]}
+    return result | {"verdict": "pass", "points": claim.points[side]}
 
 
 def mark_waiting(lab: table.Lab, results: list) -> None:
-    """Failures behind a failed task of the same half wait for it, unless they say themselves that
+    """Failures behind a failed task of the same side wait for it, unless they say themselves that
     their own file is not written."""
-    failed = {(r["task"], r["half"]) for r in results if r["verdict"] == "fail"}
+    failed = {(r["task"], r["side"]) for r in results if r["verdict"] == "fail"}
     for result in results:
         if result["verdict"] != "fail" or result["kind"] in words.OF_A_FILE:
             continue
@@ -120,7 +120,7 @@ def mark_waiting(lab: table.Lab, results: list) -> None:
                 and names_own_file(result["failures"][0], result["task"])):
             continue
         causes = [t.name for t in lab.tasks
-                  if (t.name, result["half"]) in failed
+                  if (t.name, result["side"]) in failed
                   and result["task"] in [b.name for b in lab.behind(t.name)]]
         if causes:
             result["waits_for"] = causes
@@ -129,25 +129,25 @@ def mark_waiting(lab: table.Lab, results: list) -> None:
             result["verdict"] = "waiting"
             # the first cause is one that does not itself wait
             waiting = {r["task"] for r in results
-                       if r["half"] == result["half"] and r.get("waits_for")}
+                       if r["side"] == result["side"] and r.get("waits_for")}
             roots = [c for c in result["waits_for"] if c not in waiting]
             result["waits_for"] = roots or result["waits_for"]
 
 
-def judge(lab: table.Lab, places: dict, records: dict, findings: list, taskwise: bool) -> list:
-    """One result for each claim and half that was asked for, in the order of the list."""
+def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: bool) -> list:
+    """One result for each claim and side that was asked for, in the order of the list."""
     results = []
     for claim in lab.claims:
-        for half in claim.points:
-            where = [p for p, claims in places.items()
-                     if claim in claims and table.HALF_OF[p.lane] == half]
+        for side in claim.points:
+            where = [p for p, claims in runs.items()
+                     if claim in claims and table.SIDE_OF[p.device] == side]
             if where:
-                results.append(judge_half(lab, claim, half, where, records, findings))
+                results.append(judge_side(lab, claim, side, where, records, findings))
     by_name = {c.short_name: c for c in lab.claims}
     for result in results:
         if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
-            result |= {"diagnosis": name, "belief": lab.diagnoses.get(name, "")}
+            result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
     if not taskwise:
         mark_waiting(lab, results)
     return results
@@ -164,16 +164,16 @@ def totals(results: list) -> dict:
 
 
 def by_task(lab: table.Lab, results: list) -> list:
-    """For each task and half: points, most points, and how it stands in one word."""
+    """For each task and side: points, most points, and how it stands in one word."""
     rows = []
     for task in lab.tasks:
-        halves = {}
-        for half in table.HALVES:
-            mine = [r for r in results if (r["task"], r["half"]) == (task.name, half)]
+        sides = {}
+        for side in table.SIDES:
+            mine = [r for r in results if (r["task"], r["side"]) == (task.name, side)]
             if mine:
-                halves[half] = totals(mine) | {"state": state_of(mine), "file": task.file(half)}
-        if halves:
-            rows.append({"task": task.name, "halves": halves})
+                sides[side] = totals(mine) | {"state": state_of(mine), "file": task.file(side)}
+        if sides:
+            rows.append({"task": task.name, "sides": sides})
     return rows
 
 
@@ -188,21 +188,21 @@ def state_of(results: list) -> str:
 
 
 def next_to_mend(lab: table.Lab, results: list) -> dict | None:
-    """The best thing to do next: of what is begun and wrong, the half of a task that wins most,
+    """The best thing to do next: of what is begun and wrong, the side of a task that wins most,
     with what waits for it; if nothing is begun, the first one that is not written."""
     candidates = []
-    for half in table.HALVES:
+    for side in table.SIDES:
         for task in lab.tasks:
-            mine = [r for r in results if (r["task"], r["half"]) == (task.name, half)]
+            mine = [r for r in results if (r["task"], r["side"]) == (task.name, side)]
             failed = [r for r in mine if r["verdict"] == "fail"]
             if not failed:
                 continue
-            behind = [r for r in results if r["half"] == half
+            behind = [r for r in results if r["side"] == side
                       and task.name in r.get("waits_for", ())]
             begun = state_of(mine) != "not_implemented"
             first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
             candidates.append({
-                "task": task.name, "half": half, "file": task.file(half),
+                "task": task.name, "side": side, "file": task.file(side),
                 "claim": first["claim"], "kind": first["kind"], "begun": begun,
                 "points": sum(r["max"] for r in failed),
                 "behind": sum(r["max"] for r in behind)})

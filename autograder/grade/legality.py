@@ -1,6 +1,6 @@
 """legality.py: whether a .cu file is CUDA, and not only C++ that hostcuda's host compiler takes.
 
-nvcc or clang says (kernels/hostcuda/legality.sh). What they said is kept by content below
+nvcc or clang says (hostcuda/legality.sh). What they said is kept by content below
 build/legality, because asking takes as long as running the claims.
 """
 
@@ -11,10 +11,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from runs import CannotGrade
+from execute import CannotGrade
 
 ROOT = Path(__file__).resolve().parents[2]
-LEGALITY = ROOT / "kernels/hostcuda/legality.sh"
+LEGALITY = ROOT / "hostcuda/legality.sh"
 CACHE = Path("build/legality")
 UNSURE = "whether this is CUDA could not be judged"
 
@@ -22,9 +22,9 @@ UNSURE = "whether this is CUDA could not be judged"
 def key() -> bytes:
     """Of everything but the file itself that decides whether it is legal."""
     hashed = hashlib.sha256()
-    for path in sorted([LEGALITY, *ROOT.glob("kernels/hostcuda/legality/**/*.*"),
-                        *ROOT.glob("kernels/hostcuda/include/**/*.h"),
-                        *ROOT.glob("labs/include/tl/*.h")]):
+    for path in sorted([LEGALITY, *ROOT.glob("hostcuda/legality/**/*.*"),
+                        *ROOT.glob("hostcuda/include/**/*.h"),
+                        *ROOT.glob("tl/include/tl/*.h")]):
         hashed.update(path.read_bytes())
     return hashed.digest()
 
@@ -32,7 +32,7 @@ def key() -> bytes:
 def judge(path: Path) -> subprocess.CompletedProcess:
     """legality.sh on one file, by clang where there is one: it is quicker, and knows all that labs
     need."""
-    return subprocess.run([LEGALITY, f"-I{ROOT / 'labs/include'}", path], text=True,
+    return subprocess.run([LEGALITY, f"-I{ROOT / 'tl/include'}", path], text=True,
                           capture_output=True, errors="replace", stdin=subprocess.DEVNULL,
                           env=os.environ | {"HOSTCUDA_LEGALITY": "quick",
                                             "HOSTCUDA_LEGALITY_CACHE": str(CACHE)})
@@ -64,7 +64,7 @@ def ask(path: Path) -> str:
 
 def judge_headers() -> str:
     """Why a file that includes all headers of the labs is not judged legal, or nothing."""
-    headers = sorted(path.name for path in (ROOT / "labs/include/tl").glob("*.h"))
+    headers = sorted(path.name for path in (ROOT / "tl/include/tl").glob("*.h"))
     with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
         path = Path(folder, "given.cu")
         path.write_text("".join(f'#include "tl/{name}"\n' for name in headers))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OPS_DEF = ROOT / "labs/include/tl/ops.def"
+OPS_DEF = ROOT / "tl/include/tl/ops.def"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """render.py: grade.json as text for a person: what is wrong, why probably, and what to do next.
 
-Short where there is little to say: the first failure of each half of a task in full, further ones
+Short where there is little to say: the first failure of each side of a task in full, further ones
 in a line, what is not written yet in a line, passes only in the table. V=1 shows everything in
 full.
 """
@@ -8,7 +8,7 @@ full.
 import text
 import unlinked
 import words
-from failure import HALF_NAMES, Page, points
+from failure import SIDE_NAMES, Page, points
 
 
 class Report(Page):
@@ -41,12 +41,12 @@ class Report(Page):
             self.put()
 
     def failures(self) -> None:
-        """By task and half: one in full, the others in a line each. A half of which nothing is
+        """By task and side: one in full, the others in a line each. A side of which nothing is
         written yet has its line in the table."""
         groups = {}
         for result in self.document["claims"]:
             if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
-                groups.setdefault((result["task"], result["half"]), []).append(result)
+                groups.setdefault((result["task"], result["side"]), []).append(result)
         for group in groups.values():
             written = [r for r in group if r["kind"] != "not_implemented"]
             if not written and not self.everything:
@@ -67,7 +67,7 @@ class Report(Page):
             if result["verdict"] == "unjudged":
                 record = result["failures"][0]
                 self.put(f"{self.paint('yellow', result['claim'])} "
-                         f"({HALF_NAMES[result['half']]}): not judged on {record.get('device')}")
+                         f"({SIDE_NAMES[result['side']]}): not judged on {record.get('device')}")
                 self.field("what", text.visible(record.get("text", ""), 600))
                 self.field("means", words.kind_advice(result["kind"]))
                 self.again(result)
@@ -81,12 +81,12 @@ class Report(Page):
         if told:
             self.put()
 
-    def state(self, task: str, half: str, cell: dict) -> str:
+    def state(self, task: str, side: str, cell: dict) -> str:
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
             return f"{file} is not written yet"
         if cell["state"] == "waiting":
-            mine = [r for r in self.document["claims"] if (r["task"], r["half"]) == (task, half)]
+            mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)]
             causes = dict.fromkeys(c for r in mine for c in r.get("waits_for", ()))
             return f"waiting for {', '.join(causes)}, up to {points(cell['waiting'])}"
         if cell["state"] in words.OF_A_FILE:
@@ -97,37 +97,37 @@ class Report(Page):
         return ""
 
     def table(self) -> None:
-        """Points of each task and half; and in words what is not to be seen from the numbers."""
+        """Points of each task and side; and in words what is not to be seen from the numbers."""
         rows = self.document["tasks"]
-        halves = [h for h in HALF_NAMES if any(h in row["halves"] for row in rows)]
+        sides = [h for h in SIDE_NAMES if any(h in row["sides"] for row in rows)]
         name_width = max([len(row["task"]) for row in rows] + [4])
-        head = f"{'task':<{name_width}}" + "".join(f"  {HALF_NAMES[h]:>7}" for h in halves)
+        head = f"{'task':<{name_width}}" + "".join(f"  {SIDE_NAMES[h]:>7}" for h in sides)
         self.put(self.paint("bold", head))
         for row in rows:
             cells, notes = "", []
-            for half in halves:
-                cell = row["halves"].get(half)
+            for side in sides:
+                cell = row["sides"].get(side)
                 if not cell:
                     cells += " " * 9
                     continue
                 most, got = cell["max"] + cell["extra_max"], cell["points"] + cell["extra"]
                 colour = "green" if cell["state"] == "pass" else "red" if got == 0 else "yellow"
                 cells += "  " + self.paint(colour, f"{f'{got}/{most}':>7}")
-                notes.append(self.state(row["task"], half, cell))
+                notes.append(self.state(row["task"], side, cell))
             note = "; ".join(dict.fromkeys(n for n in notes if n))
             start = f"{row['task']:<{name_width}}"
-            room = self.width - name_width - 9 * len(halves) - 2
+            room = self.width - name_width - 9 * len(sides) - 2
             pieces = text.wrap(note, max(room, 24)) if note else [""]
             self.put(f"{start}{cells}  {pieces[0]}")
             for piece in pieces[1:]:
-                self.put(" " * (name_width + 9 * len(halves) + 2) + piece)
+                self.put(" " * (name_width + 9 * len(sides) + 2) + piece)
         self.put()
 
     def since_last_run(self) -> None:
         if not self.changes:
             return
         total = sum(c["points"] for c in self.changes)
-        shown = [f"{c['points']:+d} {c['claim']} ({HALF_NAMES[c['half']]})"
+        shown = [f"{c['points']:+d} {c['claim']} ({SIDE_NAMES[c['side']]})"
                  for c in self.changes[: len(self.changes) if self.everything else 4]]
         more = len(self.changes) - len(shown)
         self.paragraph("since the last run: ", f"{total:+d} in all: " + ", ".join(shown)
@@ -144,13 +144,13 @@ class Report(Page):
         elif best["kind"] == "gate":
             action = f"take out of {file} what is not allowed"
         elif best["kind"] == "compile":
-            action = f"mend {file}, so that it compiles"
+            action = f"fix {file}, so that it compiles"
         elif best["kind"] == "missing":
             action = f"put {file} back in its place"
         elif best["kind"] == "build":
             action = "write what is missing, so that the lab links"
         elif best["begun"]:
-            action = f"mend {file}, beginning with {best['claim'].split('/')[1]}"
+            action = f"fix {file}, beginning with {best['claim'].split('/')[1]}"
         else:
             action = f"write {file}"
         self.paragraph("next: ", f"{action} (up to {points(best['points'])}{behind})")
@@ -159,7 +159,7 @@ class Report(Page):
         for result in self.document["claims"]:
             if result["verdict"] == "pass":
                 self.put(f"{self.paint('green', 'passed')} {result['claim']} "
-                         f"({HALF_NAMES[result['half']]}), {points(result['points'])}")
+                         f"({SIDE_NAMES[result['side']]}), {points(result['points'])}")
         self.put()
 
     def whole(self) -> list:

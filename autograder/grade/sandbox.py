@@ -1,10 +1,10 @@
-"""sandbox.py: walls around the process that holds a student's code, where bubblewrap builds them.
+"""sandbox.py: bubblewrap's sandbox around the process that holds a student's code, where it works.
 
 Inside there are the system's libraries, the worker's own folder, both read-only, and an empty /tmp:
 no repository with its solution, no network, no other process. The grader starts a worker by the
 script that is written here (GRADLAB_SANDBOX). On a GPU its driver needs more than that, and a
 sanitizer looks around: there the worker is a process of its own and no more. What others wrote is
-judged within walls or not at all (submission.py, grade.py).
+judged in a sandbox or not at all (submission.py, grade.py).
 """
 
 import re
@@ -45,7 +45,7 @@ def libraries(programs: list) -> list:
 
 def write(script: Path, programs: list) -> str:
     """Writes the script for these workers and plug-ins, and tries it; returns why there can be no
-    walls here, or an empty string. Containers differ in what they allow: only a trial tells."""
+    sandbox here, or an empty string. Containers differ in what they allow: only a trial tells."""
     try:
         more = " ".join(map(bound, libraries(programs) if programs else []))
     except FileNotFoundError:
@@ -74,13 +74,13 @@ def write(script: Path, programs: list) -> str:
 
 
 def lacking() -> str:
-    """Why this machine can build no walls, or an empty string."""
+    """Why this machine can build no sandbox, or an empty string."""
     with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:
         return write(Path(folder, "sandbox"), [])
 
 
 def main() -> int:
-    """For `make doctor`: whether this machine has walls, else why not."""
+    """For `make doctor`: whether this machine has a sandbox, else why not."""
     reason = lacking()
     print(reason or "bubblewrap")
     return 1 if reason else 0

@@ -1,4 +1,5 @@
-"""table.py: the committed list of tasks, claims and points of a lab (labN.toml), read and checked.
+"""table.py: the committed list of tasks, claims and points of a lab, autograder/labN/lab.toml, read
+and checked.
 
 The list is what a run is compared with: a claim that is missing from a run, or one that is not in
 the list, is a fault of the grader. So a slip in the list itself must never pass unseen, and every
@@ -18,15 +19,21 @@ except ModuleNotFoundError:  # Python 3.10, as on Ubuntu 22.04
         import tomli as tomllib
     except ModuleNotFoundError:
         sys.exit(f"grade: Python {sys.version_info.major}.{sys.version_info.minor} cannot read "
-                 "labN.toml: say PYTHON=python3.11 (Ubuntu 22.04: apt-get install python3.11) or "
+                 "lab.toml: say PYTHON=python3.11 (Ubuntu 22.04: apt-get install python3.11) or "
                  f"run `{sys.executable} -m pip install tomli`")
 
-HALVES = {"c": ("cpu",), "cuda": ("hostcuda", "cuda")}  # and the lanes on which each is judged
-HALF_OF = {lane: half for half, lanes in HALVES.items() for lane in lanes}
+ROOT = Path(__file__).resolve().parents[2]
+SIDES = {"c": ("cpu",), "cuda": ("hostcuda", "cuda")}  # and the devices on which each is judged
+SIDE_OF = {device: side for side, devices in SIDES.items() for device in devices}
 SUFFIX = {"c": ".c", "cuda": ".cu"}
 REALS = ("float", "double")
 BUILDS = ("", "check")
 TOTAL = 100
+
+
+def name_of(path: Path) -> str:
+    """lab2/lab.toml"""
+    return f"{path.parent.name}/{path.name}"
 
 
 class TableError(Exception):
@@ -39,9 +46,9 @@ class Claim:
     name: str
     suite: str
     real: tuple
-    points: dict  # half -> points, for the halves in which the claim is judged
+    points: dict  # side -> points, for the sides in which the claim is judged
     hint: str = ""
-    misconceptions: dict = field(default_factory=dict)  # pattern -> name of a diagnosis
+    diagnosis: dict = field(default_factory=dict)  # pattern -> name of a diagnosis
     build: str = ""  # "check": hostcuda with the checkers compiled in
     extra: bool = False  # extra credit: outside the hundred
 
@@ -59,16 +66,17 @@ class Claim:
 @dataclass
 class Task:
     name: str
-    halves: tuple  # which files there are: name.c, name.cu
+    sides: tuple  # which files there are: name.c, name.cu
     needs: tuple
     claims: list
+    allow: dict  # side -> what its file may use beside what every file may (gate.py)
 
-    def file(self, half: str) -> str:
-        """What the student mends. A C file may be judged on the device, too; the whole lab has none
+    def file(self, side: str) -> str:
+        """What the student fixes. A C file may be judged on the device, too; the whole lab has none
         of its own."""
         if self.name == "whole":
             return ""
-        return self.name + SUFFIX[half if half in self.halves else self.halves[0]]
+        return self.name + SUFFIX[side if side in self.sides else self.sides[0]]
 
 
 @dataclass
@@ -121,53 +129,59 @@ def _need(where: str, entry: dict, *keys) -> None:
 
 
 def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
-    _known(where, entry, name=str, real=list, c=int, cuda=int, hint=str, misconceptions=dict,
+    _known(where, entry, name=str, real=list, c=int, cuda=int, hint=str, diagnosis=dict,
            build=str, extra=bool)
     _need(where, entry, "name", "real", "hint")
     where = f"{where} {entry['name']}"
-    points = {half: entry[half] for half in HALVES if half in entry}
+    points = {side: entry[side] for side in SIDES if side in entry}
     if not points or any(p < 1 for p in points.values()):
-        raise TableError(f"{where}: each half in which it is judged has at least one point")
+        raise TableError(f"{where}: each side in which it is judged has at least one point")
     if not entry["real"] or any(r not in REALS for r in entry["real"]):
         raise TableError(f"{where}: real = {entry['real']!r}, expected some of {REALS}")
     build = entry.get("build", "")
     if build not in BUILDS or (build and "c" in points):
-        raise TableError(f"{where}: build = {build!r} (the check build has no cpu lane)")
+        raise TableError(f"{where}: build = {build!r} (the check build has no cpu device)")
     # What is said of the whole task holds for each of its claims, after what is said of the claim.
-    beliefs = dict(entry.get("misconceptions", {}))
-    for pattern, name in task.get("misconceptions", {}).items():
-        beliefs.setdefault(pattern, name)
+    diagnosis = dict(entry.get("diagnosis", {}))
+    for pattern, name in task.get("diagnosis", {}).items():
+        diagnosis.setdefault(pattern, name)
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
                  real=tuple(entry["real"]), points=points, hint=one_line(entry["hint"]),
-                 misconceptions=beliefs, build=build, extra=entry.get("extra", False))
+                 diagnosis=diagnosis, build=build, extra=entry.get("extra", False))
 
 
 def _task(where: str, lab: int, entry: dict) -> Task:
-    _known(where, entry, name=str, halves=list, needs=list, misconceptions=dict, claim=list)
-    _need(where, entry, "name", "halves", "claim")
+    _known(where, entry, name=str, sides=list, needs=list, diagnosis=dict, allow=dict,
+           claim=list)
+    _need(where, entry, "name", "sides", "claim")
     where = f"{where} {entry['name']}"
-    if not entry["halves"] or any(h not in HALVES for h in entry["halves"]):
-        raise TableError(f"{where}: halves = {entry['halves']!r}, expected some of {list(HALVES)}")
+    if not entry["sides"] or any(h not in SIDES for h in entry["sides"]):
+        raise TableError(f"{where}: sides = {entry['sides']!r}, expected some of {list(SIDES)}")
     claims = [_claim(f"{where}, claim", lab, entry, c) for c in entry["claim"]]
-    return Task(entry["name"], tuple(entry["halves"]), tuple(entry.get("needs", ())), claims)
+    allow = entry.get("allow", {})
+    _known(f"{where}, allow", allow, **dict.fromkeys(entry["sides"], dict))
+    for side, lists in allow.items():
+        _known(f"{where}, allow.{side}", lists, calls=list, members=list, headers=list)
+    return Task(entry["name"], tuple(entry["sides"]), tuple(entry.get("needs", ())), claims, allow)
 
 
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
-    known = set(words.PATTERNS) | set(words.KINDS) | set(HALVES) | {
+    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
         "ratio=1/N", "elsewhere=race", "k>64"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}
-        for part in {p for key in claim.misconceptions for p in key.split("+")}:
+        for part in {p for key in claim.diagnosis for p in key.split("+")}:
             left, equals, right = part.partition("=")
             good = part in known or left in ("array", "op", "index") or (
                 left in ("ok", "bad") and right in siblings)
             if not good:
-                raise TableError(f"{lab.path.name}: {claim.short_name}: unknown pattern {part!r}")
+                raise TableError(f"{name_of(lab.path)}: {claim.short_name}: "
+                                 f"unknown pattern {part!r}")
 
 
 def _check_whole(lab: Lab) -> None:
-    where = lab.path.name
+    where = name_of(lab.path)
     seen = set()
     for task in lab.tasks:
         for need in task.needs:
@@ -180,7 +194,7 @@ def _check_whole(lab: Lab) -> None:
     for name in names:
         if names.count(name) > 1:
             raise TableError(f"{where}: claim {name} comes twice")
-    used = {d for c in lab.claims for d in c.misconceptions.values()}
+    used = {d for c in lab.claims for d in c.diagnosis.values()}
     for name in sorted(used ^ set(lab.diagnoses)):
         raise TableError(f"{where}: diagnosis {name} is "
                          + ("not written" if name in used else "used by no claim"))
@@ -192,20 +206,24 @@ def parse(text: str, path: Path) -> Lab:
     try:
         top = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TableError(f"{path.name}: {error}") from None
-    _known(path.name, top, lab=int, title=str, steps=bool, task=list, diagnoses=dict)
-    _need(path.name, top, "lab", "title", "task")
+        raise TableError(f"{name_of(path)}: {error}") from None
+    _known(name_of(path), top, lab=int, title=str, steps=bool, task=list, diagnoses=dict)
+    _need(name_of(path), top, "lab", "title", "task")
     diagnoses = {name: one_line(str(text)) for name, text in top.get("diagnoses", {}).items()}
-    lab = Lab(top["lab"], top["title"],
-              [_task(f"{path.name}: task", top["lab"], t) for t in top["task"]], diagnoses, path,
-              top.get("steps", False))
+    tasks = [_task(f"{name_of(path)}: task", top["lab"], t) for t in top["task"]]
+    lab = Lab(top["lab"], top["title"], tasks, diagnoses, path, top.get("steps", False))
     _check_whole(lab)
     _check_patterns(lab)
     return lab
 
 
-def load(number: int, folder: Path | None = None) -> Lab:
-    path = (folder or Path(__file__).parent) / f"lab{number}.toml"
+def files(root: Path = ROOT) -> list:
+    """The lists of all labs."""
+    return sorted(root.glob("autograder/lab[0-9]/lab.toml"))
+
+
+def load(number: int, root: Path = ROOT) -> Lab:
+    path = root / f"autograder/lab{number}/lab.toml"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

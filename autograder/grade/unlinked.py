@@ -51,7 +51,7 @@ def kind_of(line: str) -> str:
 
 
 def gone(source: Path) -> str:
-    """That a file is missing, what may have become of it, and the command that mends it."""
+    """That a file is missing, what may have become of it, and the command that fixes it."""
     lab = source.parent.name[3:]
     own = skeletons.own_files(ROOT, int(lab))
     others = {p.name.lower(): p for p in source.parent.glob("*") if p.name not in own}

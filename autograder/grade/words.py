@@ -16,7 +16,7 @@ KINDS = {
                       "how many elements the loops (or the threads) cover."),
     "not_implemented": ("not implemented", ""),
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
-               "labs/include/tl says what is an error, and which status it has."),
+               "tl/include/tl says what is an error, and which status it has."),
     "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
               "line of the trace that lies in your own file, is where to look."),
     "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "

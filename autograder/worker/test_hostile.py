@@ -7,18 +7,16 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import operations
 import pytest
+import sandbox
+from relink import unwritten
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "autograder" / folder) for folder in ("grade", "tests")]
-import operations  # noqa: E402
-import sandbox  # noqa: E402
-from relink import unwritten  # noqa: E402
 
 BUILD = ROOT / "build" / "float"
 OPERATIONS = ["im2col", "conv2d_fwd"]  # those of hostile.c
@@ -104,12 +102,12 @@ EITHER = {"kills_itself": {"pass", "crash"}, "kills_its_parent": {"pass", "crash
 EVERYWHERE = ["crashes", "exits", "floods", "loops", "sleeps", "writes_garbage"]
 
 
-# Where the worker runs: as a process, and within walls where this machine can build them.
+# Where the worker runs: as a process, and in a sandbox where this machine can build one.
 FOLDER = tempfile.TemporaryDirectory(prefix="gradlab-")
-WALLS = Path(FOLDER.name, "sandbox")
+SANDBOX = Path(FOLDER.name, "sandbox")
 PLACES = {"process": {}}
-if not sandbox.write(WALLS, []):
-    PLACES["walls"] = {"GRADLAB_SANDBOX": str(WALLS)}
+if not sandbox.write(SANDBOX, []):
+    PLACES["sandbox"] = {"GRADLAB_SANDBOX": str(SANDBOX)}
 
 
 def deeds() -> list:
@@ -123,8 +121,8 @@ def worker(tmp_path_factory) -> Path:
     """One worker that holds all deeds; its name says which of them it does."""
     folder = tmp_path_factory.mktemp("hostile")
     grader = BUILD / "grader"
-    assert grader.exists(), "no build/float/grader: make build/float/grader build/float/tests"
-    flags = ["-std=gnu11", "-O1", "-g1", "-gdwarf-4", "-fopenmp", "-march=native", "-Ilabs/include",
+    assert grader.exists(), "no build/float/grader: make build/float/grader build/float/suites"
+    flags = ["-std=gnu11", "-O1", "-g1", "-gdwarf-4", "-fopenmp", "-march=native", "-Itl/include",
              "-I."]
     renamed = [f"-Dtl_{o}=reference_{o}" for o in OPERATIONS]
     objects = []
@@ -140,9 +138,9 @@ def worker(tmp_path_factory) -> Path:
         compile_c(source)
     for name, new in zip(OPERATIONS, renamed):
         compile_c(ROOT / f"solution/lab2/{name}.c", new)
-    given = ["labs/common/*.c", "solution/lab[!2]/*.c", "solution/lab2/col2im.c",
+    given = ["tl/*.c", "solution/lab[!2]/*.c", "solution/lab2/col2im.c",
              "solution/lab2/conv2d_bwd.c"]
-    given += [f"labs/common/program/{n}.c" for n in ("device", "device_cpu", "device_plugin",
+    given += [f"programs/{n}.c" for n in ("device", "device_cpu", "device_plugin",
                                                      "rungs_apply")]
     given += [f"autograder/call/call_{n}.c" for n in ("direct", "table", "tensor", "train", "graph",
                                                       "graph_ops")]

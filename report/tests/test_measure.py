@@ -139,7 +139,9 @@ def test_what_is_stopped_leaves_nothing_running(tmp_path, number, name):
     helper.write_text(HELPER)
     process = subprocess.Popen([sys.executable, "-B", "-c", DRIVER, str(helper), str(pid)],
                                cwd=REPORT, text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+                               stderr=subprocess.PIPE, start_new_session=True,
+                               # (a shell's job in the background has Ctrl-C ignored)
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert until(lambda: pid.exists() and pid.read_text())
     grandchild = int(pid.read_text())
     process.send_signal(number)

@@ -107,7 +107,7 @@ def grade(lab, name, points, time, number=1):
     path = lab.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     score = {"points": points, "max": 100}
-    document = {"schema": "gradlab-grade/1", "lab": number, "time": time, "score": score}
+    document = {"schema": "gradlab-grade/2", "lab": number, "time": time, "score": score}
     path.write_text(json.dumps(document))
 
 

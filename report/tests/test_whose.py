@@ -178,7 +178,7 @@ def test_what_failed_is_refused_and_a_draft_says_why(mine):
                "results/mine/report/failures.json")  # fmt: skip
     with pytest.raises(build.ReportError) as error:
         mine.build()
-    text = f"it could not be measured: {said}\n    mend: make lab3 && make grade; "
+    text = f"it could not be measured: {said}\n    fix: make lab3 && make grade; "
     assert text in str(error.value)
     page = re.sub(r"\s+", " ", text_of(mine.build("DRAFT=1")))
     assert f"it could not be measured: {said}" in page

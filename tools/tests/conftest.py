@@ -1,13 +1,11 @@
 """What the tests of the tools share."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "autograder/grade"), str(ROOT / "autograder/tests")]
 
 # What was typed for the make around these tests is not for those that they start.
 for name in [n for n in os.environ if n.startswith("MAKE") or n == "MFLAGS"]:

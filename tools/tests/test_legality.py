@@ -123,11 +123,11 @@ def says(folder: Path, given: str, student: str) -> Path:
 case $file in */given.cu) {given} ;; *) {student} ;; esac""")
 
 
-HEADER = "echo 'labs/include/tl/cublas.h:5: error: this is not legal CUDA: no cublas_v2.h'; exit 1"
+HEADER = "echo 'tl/include/tl/cublas.h:5: error: this is not legal CUDA: no cublas_v2.h'; exit 1"
 
 
 @pytest.mark.parametrize("student, line", [
-    (HEADER, "this is not legal CUDA: labs/include/tl/cublas.h:5: no cublas_v2.h"),
+    (HEADER, "this is not legal CUDA: tl/include/tl/cublas.h:5: no cublas_v2.h"),
     ("echo 'legality.sh: nvcc failed: two\nlines' >&2; exit 2",
      f"{legality.UNSURE}: nvcc failed: two lines"),
 ])

@@ -59,7 +59,7 @@ def the_missing_file_has_one_line(said: str) -> None:
 
 
 def the_others_keep_their_points(result: dict) -> None:
-    cells = {(c["task"], c["half"]): (c["points"], c.get("kind")) for c in result["claims"]}
+    cells = {(c["task"], c["side"]): (c["points"], c.get("kind")) for c in result["claims"]}
     assert cells == {("vector_add", "c"): (0, "missing"), ("vector_add", "cuda"): (0, "compile"),
                      ("vector_reverse", "cuda"): (1, None)}
 

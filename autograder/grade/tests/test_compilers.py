@@ -67,7 +67,7 @@ def test_both_compilers_are_tried():
 def test_a_build_prints_no_warning(checkout, cc):
     assert built(checkout, cc, "build/hostcuda/hostcuda-rewrite",
                  f"build/hostcuda/{cc}/runtime/launch.o", f"build/hostcuda/{cc}-check/check/race.o",
-                 "build/float/labs/common/shape.o", "build/double/solution/lab1/elementwise.o",
+                 "build/float/tl/shape.o", "build/double/solution/lab1/elementwise.o",
                  "build/float/hostcuda/solution/lab0/vector_add.cu.o",
                  "build/float-check/hostcuda/kernels/batch/01_words.cu.o") == ""
 
@@ -105,7 +105,7 @@ def test_the_c_library_may_have_names_of_cuda(checkout, newer_library, cc):
                  CPLUS_INCLUDE_PATH=newer_library) == ""
     if cc == "clang":  # which also judges whether it is CUDA
         env = BARE | {"HOSTCUDA_LEGALITY": "clang", "CPLUS_INCLUDE_PATH": newer_library}
-        done = subprocess.run(["kernels/hostcuda/legality.sh", "-Ilabs/include", source], env=env,
+        done = subprocess.run(["hostcuda/legality.sh", "-Itl/include", source], env=env,
                               cwd=checkout, text=True, capture_output=True, timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -16,9 +16,9 @@ LIST = skeletons.MANIFEST
 @pytest.fixture
 def tree(tmp_path):
     """A copy of what the checks look at, with pristine skeletons beside the solution."""
-    for name in ("Makefile", "tools", "kernels"):
+    for name in ("Makefile", "mk", "tools", "kernels", "hostcuda", "tl", "programs"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("labs", "solution", "autograder/grade"):
+    for name in ("labs", "solution", "autograder"):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name, data in skeletons.skeletons(ROOT).items():
         skeletons.replace(tmp_path / name.replace("labs", skeletons.HANDOUT, 1), data)
@@ -26,7 +26,7 @@ def tree(tmp_path):
 
 
 def lacks(tree, number: int = 2) -> list:
-    return given.missing(table.load(number, tree / "autograder/grade"), tree)
+    return given.missing(table.load(number, tree), tree)
 
 
 def cut(path, *words: str) -> None:
@@ -64,12 +64,13 @@ def test_a_line_that_is_missing_is_named(tree):
 
 
 def test_a_task_that_is_missing_is_named(tree):
-    path = tree / "autograder/grade/lab0.toml"
+    path = tree / "autograder/lab0/lab.toml"
     text = path.read_text()
     rest, diagnoses = text[:text.rindex("[[task]]")], text[text.index("[diagnoses]"):]
     # (no diagnosis may stay that no task names)
-    path.write_text(rest + re.sub(r'^barrier\w+ = """.*?"""\n', "", diagnoses, flags=re.M | re.DOTALL))
-    assert lacks(tree, 0) == ["the task of labs/lab0/vector_reverse.cu in lab0.toml"]
+    path.write_text(rest + re.sub(r'^barrier\w+ = """.*?"""\n', "", diagnoses,
+                                  flags=re.M | re.DOTALL))
+    assert lacks(tree, 0) == ["the task of labs/lab0/vector_reverse.cu in lab0/lab.toml"]
 
 
 def test_a_skeleton_that_was_changed_is_named(tree):

@@ -9,7 +9,7 @@ import time
 
 import machine
 import pytest
-import runs
+import execute
 from conftest import FOLDER
 
 
@@ -43,13 +43,13 @@ def test_closing_ends_what_still_runs(tmp_path):
     grader.chmod(0o755)
     code = f"""
 import signal, sys; sys.path.insert(0, {str(FOLDER)!r})
-import runs, table
+import execute, table
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-place = runs.Place("all", "cpu", "float")
+run = execute.Run("all", "cpu", "float")
 claim = table.Claim("one", "first", "lab9_one", ("float",), {{"c": 1}})
-runner = runs.Runner(runs.Programs({str(grader)!r}, {str(grader)!r}), 1, 1.0)
+runner = execute.Runner(execute.Programs({str(grader)!r}, {str(grader)!r}), 1, 1.0)
 try:
-    runner.run({{place: [claim]}}, {{}})
+    runner.run({{run: [claim]}}, {{}})
 except KeyboardInterrupt:
     sys.exit(7)
 finally:
@@ -79,18 +79,18 @@ finally:
 def test_grader_and_worker_lie_where_make_has_built_them(tmp_path, monkeypatch, suffix, build,
                                                          grader, worker):
     monkeypatch.chdir(tmp_path)  # whatever lies in build/ after somebody's last grade
-    programs = runs.Programs("build/{mode}/grader", "build/{mode}/lab2/{variant}/worker", suffix)
-    place = runs.Place("only-im2col", "hostcuda", "float", build)
-    assert str(programs.grader_of(place)) == f"build/{grader}/grader"
-    assert str(programs.worker_of(place)) == f"build/{worker}/lab2/only-im2col/worker"
+    programs = execute.Programs("build/{mode}/grader", "build/{mode}/lab2/{variant}/worker", suffix)
+    run = execute.Run("only-im2col", "hostcuda", "float", build)
+    assert str(programs.grader_of(run)) == f"build/{grader}/grader"
+    assert str(programs.worker_of(run)) == f"build/{worker}/lab2/only-im2col/worker"
 
 
 def test_cuda_is_judged_without_the_c_that_cannot_be_linked(tmp_path):
-    programs = runs.Programs("grader", str(tmp_path / "{mode}" / "worker"))
-    places = {lane: runs.Place("all", lane, "float") for lane in ("cpu", "hostcuda", "cuda")}
+    programs = execute.Programs("grader", str(tmp_path / "{mode}" / "worker"))
+    runs = {device: execute.Run("all", device, "float") for device in ("cpu", "hostcuda", "cuda")}
     (tmp_path / "float").mkdir()
     (tmp_path / "float/worker-cuda").touch()
-    assert {lane: programs.worker_of(place).name for lane, place in places.items()} == {
+    assert {device: programs.worker_of(run).name for device, run in runs.items()} == {
         "cpu": "worker", "hostcuda": "worker-cuda", "cuda": "worker-cuda"}
     (tmp_path / "float/worker").touch()
-    assert {programs.worker_of(place).name for place in places.values()} == {"worker"}
+    assert {programs.worker_of(run).name for run in runs.values()} == {"worker"}

@@ -15,7 +15,7 @@ def last(capsys) -> str:
 def test_everything_right_is_a_hundred(stage, capsys):
     assert stage.grade() == 0
     assert last(capsys) == ALL + ", extra 5/5"
-    assert stage.result()["schema"] == "gradlab-grade/1"
+    assert stage.result()["schema"] == "gradlab-grade/2"
 
 
 def test_points_are_those_of_the_claims_that_hold_everywhere(stage, capsys):
@@ -51,7 +51,7 @@ def test_behind_a_failed_task_a_failure_waits(stage, capsys):
     out = capsys.readouterr().out
     assert "waiting for one, up to 30 points" in out
     assert "two/third" not in out
-    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    verdicts = {(c["claim"], c["side"]): c["verdict"] for c in stage.result()["claims"]}
     assert verdicts["two/third", "c"] == "waiting"
     assert verdicts["whole/together", "c"] == "waiting"
     assert verdicts["two/bonus", "c"] == "pass"
@@ -72,7 +72,7 @@ def test_a_file_that_is_not_written_says_so_and_does_not_wait(stage, capsys):
     stage.says["lab9_two/third"] = fail("not_implemented", text="two.c:3: not yet")
     stage.says["lab9_two/bonus"] = fail("not_implemented", text="one.c:3: not yet")
     stage.grade()
-    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    verdicts = {(c["claim"], c["side"]): c["verdict"] for c in stage.result()["claims"]}
     assert verdicts["two/third", "c"] == "fail"
     assert verdicts["two/bonus", "c"] == "waiting"
 
@@ -107,19 +107,19 @@ def test_the_exit_code_of_the_grader_proves_nothing(stage, capsys, status):
 
 @pytest.mark.parametrize("line", [
     "not json", "[]", "{}", '{"schema":"gradlab-claims/2","claim":"lab9_two/third"}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"DEVICE","real":"REAL",'
     '"seed":1,"verdict":"perfect"}',
     '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"cuda","real":"REAL",'
     '"seed":1,"verdict":"pass"}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"DEVICE","real":"REAL",'
     '"verdict":"pass"}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"DEVICE","real":"REAL",'
     '"seed":1,"verdict":"fail"}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/fourth","device":"LANE","real":"REAL",'
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/fourth","device":"DEVICE","real":"REAL",'
     '"seed":1,"verdict":"pass"}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL",'
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"DEVICE","real":"REAL",'
     '"seed":1,"verdict":"fail","kind":"mismatch","index":7}',
-    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"LANE","real":"REAL","se',
+    '{"schema":"gradlab-claims/1","claim":"lab9_two/third","device":"DEVICE","real":"REAL","se',
     "[" * 100000,
 ])
 def test_a_damaged_line_is_a_fault_of_the_grader(stage, capsys, line):
@@ -173,7 +173,7 @@ def test_wrong_somewhere_is_wrong_though_not_judged_elsewhere(stage, capsys):
     stage.says["lab9_one/first@cpu"] = fail()
     stage.says["lab9_one/first@hostcuda"] = {"verdict": "error", "kind": "machine", "text": "x"}
     assert stage.grade() == 2
-    verdicts = {(c["claim"], c["half"]): c["verdict"] for c in stage.result()["claims"]}
+    verdicts = {(c["claim"], c["side"]): c["verdict"] for c in stage.result()["claims"]}
     assert verdicts["one/first", "c"] == "fail"
     assert verdicts["one/first", "cuda"] == "unjudged"
 
@@ -271,7 +271,7 @@ def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
     stage.says["lab9_one/first@hostcuda"] = {"worst": 0.25}
     stage.says["lab9_two/bonus"] = fail(worst="nan")
     assert stage.grade() == 0
-    worst = {(c["claim"], c["half"]): c.get("worst") for c in stage.result()["claims"]}
+    worst = {(c["claim"], c["side"]): c.get("worst") for c in stage.result()["claims"]}
     assert worst["one/first", "c"] == 0.125 and worst["one/first", "cuda"] == 0.25
     assert worst["two/bonus", "c"] is None
 
@@ -289,7 +289,7 @@ def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, caps
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("labs/lab9/one.cu does not compile: line 3: no `}`") == 1
-    assert "one.cu: does not compile" in out and "next: mend one.cu, so that it compiles" in out
+    assert "one.cu: does not compile" in out and "next: fix one.cu, so that it compiles" in out
     assert "not allowed" not in out and "does not link" not in out and "lab9: 80/100" in out
     assert stage.result()["gate"] == []
 
@@ -299,7 +299,7 @@ def test_of_what_compiles_somewhere_every_finding_counts(stage):
     stage.write("build/double/lab9/all/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
     stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
     assert stage.grade() == 0
-    kinds = {(c["claim"], c["half"]): c.get("kind") for c in stage.result()["claims"]}
+    kinds = {(c["claim"], c["side"]): c.get("kind") for c in stage.result()["claims"]}
     assert kinds["one/first", "cuda"] == "gate"
 
 

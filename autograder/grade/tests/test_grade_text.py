@@ -67,11 +67,11 @@ def test_what_was_measured_is_told_of_a_claim_that_holds_too(stage, capsys):
     ({"patterns": ["everything"]}, {"lab9_one/second": fail()}, ""),
     ({"patterns": ["interior"]}, {}, ""),
 ])
-def test_a_pattern_names_a_belief(stage, capsys, fields, features, name):
+def test_a_pattern_names_a_diagnosis(stage, capsys, fields, features, name):
     stage.says.update({"lab9_one/first@cpu": fail(**fields), **features})
     shown(stage, capsys)
     first = stage.result()["claims"][0]
-    assert (first["claim"], first["belief"]) == ("one/first", name)
+    assert (first["claim"], first["advice"]) == ("one/first", name)
 
 
 HOSTILE = [

@@ -44,7 +44,8 @@ def test_asking_for_quicker_kernels_is_refused():
 
 
 def test_a_missing_file_is_named_with_the_command_that_puts_it_back(tmp_path):
-    for name in ("Makefile", "labs", "tools", "autograder", "kernels", "solution"):
+    for name in ("Makefile", "mk", "labs", "tools", "autograder", "kernels", "solution", "hostcuda",
+                 "tl", "programs"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "labs").unlink()
     shutil.copytree(ROOT / "labs", tmp_path / "labs")

@@ -14,12 +14,12 @@ COMMANDS = [f"x$(shell touch {HIT})", f"x${{shell touch {HIT}}}$$(shell touch {H
             f"x`touch {HIT}`$(touch {HIT});touch {HIT}|touch {HIT}", f"x'; touch {HIT} '",
             f'x" & touch {HIT} "']  # fmt: skip
 ODD_NAMES = [*COMMANDS, "-n # 50% two words\\ a,b=c:d ~ * $HOME ${HOME} \u00e9t\u00e9 :="]
-# A bubblewrap that tries nothing and builds no walls.
+# A bubblewrap that tries nothing and builds no sandbox.
 NO_WALLS = '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
 
 
 @pytest.fixture
-def walls(tmp_path):
+def bwrap(tmp_path):
     """PATH with that bubblewrap in front."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -29,7 +29,7 @@ def walls(tmp_path):
 
 
 @pytest.fixture
-def no_walls(tmp_path):
+def no_sandbox(tmp_path):
     """PATH with everything but bubblewrap."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -79,66 +79,66 @@ def taken():
 
 
 @pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
-def test_a_folders_name_is_no_command_even_to_look(tmp_path, name, walls, taken):
+def test_a_folders_name_is_no_command_even_to_look(tmp_path, name, bwrap, taken):
     folder = handed_in(tmp_path / name)
-    grade("-n", f"SUBMISSION={folder}", path=walls)
+    grade("-n", f"SUBMISSION={folder}", path=bwrap)
     assert taken(folder) == {p.name for p in folder.iterdir()}
 
 
-def test_nor_is_it_one_in_the_environment(tmp_path, walls, taken):
+def test_nor_is_it_one_in_the_environment(tmp_path, bwrap, taken):
     folder = handed_in(tmp_path / "".join(COMMANDS))
-    grade("-n", path=walls, SUBMISSION=str(folder))
+    grade("-n", path=bwrap, SUBMISSION=str(folder))
     assert taken(folder) == {p.name for p in folder.iterdir()}
 
 
-def test_a_submission_is_graded_whatever_its_folder_is_called(tmp_path, walls, taken):
+def test_a_submission_is_graded_whatever_its_folder_is_called(tmp_path, bwrap, taken):
     """Also by the make within this one that grades each task by itself, for one file is empty."""
     folder = handed_in(tmp_path / "".join(COMMANDS))
     (folder / "vector_add.c").write_text("")
     junit = folder.with_suffix(".xml")
-    done = grade(f"SUBMISSION={folder}", f"JUNIT={junit}", "JSON=1", path=walls)
+    done = grade(f"SUBMISSION={folder}", f"JUNIT={junit}", "JSON=1", path=bwrap)
     assert done.returncode == 0, done.stderr
     assert '"sandbox": "bwrap"' in done.stdout and '"taskwise": true' in done.stdout
     assert junit.exists() and taken(folder)
 
 
-def test_a_line_break_in_a_name_is_refused(tmp_path, walls, taken):
+def test_a_line_break_in_a_name_is_refused(tmp_path, bwrap, taken):
     folder = handed_in(tmp_path / f"x\ntouch {HIT}\n")
     for words in [("-n",), ()]:
-        done = grade(f"SUBMISSION={folder}", *words, path=walls)
+        done = grade(f"SUBMISSION={folder}", *words, path=bwrap)
         assert done.returncode == 2 and "SUBMISSION= holds a line break" in done.stderr
     assert not taken(folder)
 
 
 @pytest.mark.parametrize("name", ["".join(COMMANDS), "x:y", "x=y", "two words", ""],
                          ids=range(5))
-def test_a_folder_of_labs_has_a_plain_name(tmp_path, name, walls):
+def test_a_folder_of_labs_has_a_plain_name(tmp_path, name, bwrap):
     """Its name becomes part of rules and commands."""
     handed_in(tmp_path / "lab0")
     (tmp_path / "lab0").rename(tmp_path / "given")
     (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / "given").rename(tmp_path / name / "lab0")
-    done = grade("-n", f"LABS={tmp_path}/{name}" if name else "LABS=", path=walls)
+    done = grade("-n", f"LABS={tmp_path}/{name}" if name else "LABS=", path=bwrap)
     assert done.returncode == 2 and "LABS=" in done.stderr and "a plain name" in done.stderr
 
 
 # ---- without a sandbox ---------------------------------------------------------------------------
 
-def test_without_bubblewrap_nothing_is_graded(tmp_path, no_walls, taken):
+def test_without_bubblewrap_nothing_is_graded(tmp_path, no_sandbox, taken):
     folder = handed_in(tmp_path / "ada")
-    done = grade(f"SUBMISSION={folder}", path=no_walls)
+    done = grade(f"SUBMISSION={folder}", path=no_sandbox)
     assert done.returncode == 2
     assert "apt-get install bubblewrap" in done.stderr and "make grade LAB=0" not in done.stdout
     assert not taken(folder) and "CC " not in done.stdout
 
 
-def test_ones_own_code_needs_no_bubblewrap(tmp_path, walls):
+def test_ones_own_code_needs_no_bubblewrap(tmp_path, bwrap):
     (tmp_path / "bin/bwrap").write_text("#!/bin/sh\nexit 1\n")
     own = f"build/test_official/{tmp_path.name}"
     (ROOT / own).mkdir(parents=True)
     handed_in(ROOT / own / "lab0")
     try:
-        done = grade(f"LABS={own}", "T=vector_reverse", "JSON=1", path=walls)
+        done = grade(f"LABS={own}", "T=vector_reverse", "JSON=1", path=bwrap)
     finally:
         for path in [ROOT / own, *ROOT.glob(f"build/*/from/{own}"),
                      *ROOT.glob(f"build/grade/{own.replace('/', '-')}")]:
@@ -146,22 +146,22 @@ def test_ones_own_code_needs_no_bubblewrap(tmp_path, walls):
     assert done.returncode == 0 and '"sandbox": "process"' in done.stdout, done.stderr
 
 
-def test_labs_is_a_plain_name_too(walls):
-    assert "LABS=" not in grade("-n", path=walls).stderr
+def test_labs_is_a_plain_name_too(bwrap):
+    assert "LABS=" not in grade("-n", path=bwrap).stderr
 
 
 @pytest.mark.parametrize("option", ["DEVICES=cuda", "DEVICES=cpu,cuda", "SAN=1"])
-def test_what_needs_more_than_a_sandbox_gives_is_refused(tmp_path, walls, taken, option):
+def test_what_needs_more_than_a_sandbox_gives_is_refused(tmp_path, bwrap, taken, option):
     folder = handed_in(tmp_path / "ada")
-    done = grade(f"SUBMISSION={folder}", option, path=walls)
+    done = grade(f"SUBMISSION={folder}", option, path=bwrap)
     assert done.returncode == 2 and "no sandbox" in done.stderr
     assert not taken(folder)
 
 
-def test_an_empty_submission_is_nobodys_grade(tmp_path, walls, taken):
+def test_an_empty_submission_is_nobodys_grade(tmp_path, bwrap, taken):
     (tmp_path / "empty").mkdir()
     for name, words in [(tmp_path / "empty", "no file of lab 0"), ("", "names no folder"),
                         (tmp_path / "none", "no such folder")]:
-        done = grade(f"SUBMISSION={name}", path=walls)
+        done = grade(f"SUBMISSION={name}", path=bwrap)
         assert done.returncode == 2 and words in done.stderr, done.stderr
         assert not name or not taken(name)

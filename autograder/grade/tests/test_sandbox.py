@@ -1,9 +1,9 @@
-"""What a worker within walls can see and do; and where there can be none, why."""
+"""What a worker in a sandbox can see and do; and where there can be none, why."""
 
 import subprocess
 
 import pytest
-import runs
+import execute
 import sandbox
 from conftest import FOLDER
 
@@ -75,27 +75,27 @@ def test_a_library_of_ones_own_is_let_in(tmp_path):
         assert subprocess.run([script, tmp_path / "w/worker"]).returncode == 7
 
 
-@pytest.mark.parametrize("lane, suffix, words", [
+@pytest.mark.parametrize("device, suffix, words", [
     ("cpu", "", ""), ("hostcuda", "-check", ""), ("cuda", "", "driver of a GPU"),
     ("cpu", "-san", "sanitizer")])
-def test_a_gpu_and_a_sanitizer_have_no_walls(monkeypatch, lane, suffix, words):
+def test_a_gpu_and_a_sanitizer_have_no_walls(monkeypatch, device, suffix, words):
     monkeypatch.setattr(sandbox, "write", lambda script, programs: "")
-    runner = runs.Runner(runs.Programs("g", "w", suffix), 1, 1.0)
-    reason = runner.build_walls([runs.Place("all", lane, "float")])
+    runner = execute.Runner(execute.Programs("g", "w", suffix), 1, 1.0)
+    reason = runner.build_sandbox([execute.Run("all", device, "float")])
     runner.close()
     assert words in reason and bool(words) == bool(reason)
 
 
 def test_a_submission_is_not_graded_without_walls(stage, capsys):
     assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 2
-    assert "in a sandbox alone, for others wrote it: no walls in tests" in capsys.readouterr().err
+    assert "in a sandbox alone, for others wrote it: no sandbox in tests" in capsys.readouterr().err
     assert not stage.runs() and not (stage.folder / "build/grade/lab9/grade.json").exists()
 
 
 def test_a_submission_has_no_gpu(stage, capsys, monkeypatch):
     """Where there is one, too: its driver needs more than a sandbox gives."""
     import grade
-    stage.no_walls = ""
+    stage.no_sandbox = ""
     monkeypatch.setattr(grade.machine, "has_gpu", lambda: True)
     for real in ("float", "double"):
         stage.write(f"build/{real}/lab9/all/libtl_cuda.so", "")
@@ -107,11 +107,11 @@ def test_a_submission_has_no_gpu(stage, capsys, monkeypatch):
 
 def test_a_student_is_not(stage, capsys):
     assert stage.grade() == 0
-    assert "walls" not in capsys.readouterr().err
+    assert "sandbox" not in capsys.readouterr().err
 
 
-def test_a_grade_says_that_there_were_walls(stage, capsys):
-    stage.no_walls = ""
+def test_a_grade_says_that_it_ran_in_one(stage, capsys):
+    stage.no_sandbox = ""
     assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 0
-    assert "walls" not in capsys.readouterr().err
+    assert "sandbox" not in capsys.readouterr().err
     assert stage.result()["sandbox"] == "bwrap"

@@ -29,9 +29,9 @@ def test_files_are_found_in_any_of_the_usual_places(tmp_path, given, place):
 
 def test_junk_stays_behind(tmp_path, given):
     (given / "labs/lab2").mkdir(parents=True)
-    (given / "labs/include/tl").mkdir(parents=True)
+    (given / "tl/include/tl").mkdir(parents=True)
     for name in ("labs/lab2/im2col.c", "labs/lab2/helper.h", "labs/lab2/Makefile", "Makefile",
-                 "labs/include/tl/conv2d.h", "labs/lab2/im2col.c~"):
+                 "tl/include/tl/conv2d.h", "labs/lab2/im2col.c~"):
         (given / name).write_text("x\n")
     submission.take(given, 2, tmp_path / "to")
     assert [p.name for p in (tmp_path / "to").rglob("*") if p.is_file()] == ["im2col.c"]

@@ -92,13 +92,13 @@ def test_an_error_in_short_is_its_line_and_what_is_wrong(error, short):
 RESTORE = "make restore LAB=2 T=im2col puts its skeleton back"
 
 
-@pytest.mark.parametrize("beside, mend", [
+@pytest.mark.parametrize("beside, fix", [
     ("notes.txt", RESTORE), ("col2im.c", RESTORE),
     ("im2col.C", f"mv labs/lab2/im2col.C labs/lab2/im2col.c gives that file its name, or {RESTORE}"),
     ("im2col (1).c", "mv 'labs/lab2/im2col (1).c' labs/lab2/im2col.c gives that file its name, or "
      + RESTORE)])
 def test_a_deleted_file_is_called_missing_with_what_mends_it(tmp_path, monkeypatch, capsys, beside,
-                                                             mend):
+                                                             fix):
     monkeypatch.chdir(tmp_path)
     Path("labs/lab2").mkdir(parents=True)
     Path("labs/lab2", beside).write_text("int x;\n")
@@ -106,7 +106,7 @@ def test_a_deleted_file_is_called_missing_with_what_mends_it(tmp_path, monkeypat
     Path("lab2/im2col.o.err").write_text("")
     Path("why.err").write_text("gcc: error: lab2/im2col.o: No such file or directory\n")
     assert unlinked.main(["why.err", "labs", "lab2/im2col.o"]) == 0
-    assert capsys.readouterr().out == f"labs/lab2/im2col.c is missing: {mend}\n"
+    assert capsys.readouterr().out == f"labs/lab2/im2col.c is missing: {fix}\n"
 
 
 def test_of_a_submission_nothing_is_restored():
@@ -123,7 +123,7 @@ def test_each_line_speaks_of_one_kind_of_failure(line, kind):
 
 
 @pytest.mark.parametrize("said", [
-    "/usr/bin/ld: build/float/labs/common/alloc.o: in function `tl_alloc_new':\n"
+    "/usr/bin/ld: build/float/tl/alloc.o: in function `tl_alloc_new':\n"
     "alloc.c:(.text+0x5): undefined reference to `tl_shape_size'\n",
     "/usr/bin/ld: build/float/autograder/call/call_table.o:(.data+0x8): undefined reference to "
     "`tl_shape_size'\n",

@@ -1,0 +1,177 @@
+/* elementwise_test.c: operations that treat every element alone. */
+#include "autograder/call/call_ops.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+
+/* Around a vector register, one element, what is not round, and enough for several threads. */
+static const int sizes[] = {7, 1, 8, 9, 31, 257, 4099, 70001};
+#define FOR_SIZES(n)                                                                               \
+    for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
+
+static void elementwise_case(claim *c, const call_target *t, const char *op, size_t n) {
+    claim_case(c, t, "%s of [%zu]", op, n);
+    claim_trait(c, "off_tile", n % 8 != 0);
+    claim_trait(c, "large", n > 256);
+}
+
+/* Sums and products of two numbers are rounded once: there is one right answer. In float the double
+ * result rounded to float is that answer (Figueroa 1995: 53 >= 2*24 + 2). */
+static double *rounded(claim *c, const double *x, size_t n) {
+    double *y = doubles(c, n);
+    for (size_t i = 0; i < n; i++) y[i] = (tl_real)x[i];
+    return y;
+}
+
+CLAIM(lab1_elementwise, fill_sets_every_element) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            call_target failing = launches_failing(t);
+            double value = draw_uniform(c, -3, 3);
+            tl_real *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
+            elementwise_case(c, t, "fill", n);
+            call_fill(&failing, &r, y, n, value);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, want, SHAPE((int)n));
+        }
+}
+
+CLAIM(lab1_elementwise, add_is_rounded_once) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] + (double)b[i];
+            elementwise_case(c, t, "add", n);
+            call_add(t, &r, y, a, b, n);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
+}
+
+CLAIM(lab1_elementwise, mul_is_rounded_once) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] * (double)b[i];
+            elementwise_case(c, t, "mul", n);
+            call_mul(t, &r, y, a, b, n);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
+}
+
+CLAIM(lab1_elementwise, scale_is_rounded_once) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = (double)x[i] * (double)factor;
+            elementwise_case(c, t, "scale", n);
+            call_scale(t, &r, y, x, n, factor);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
+        }
+}
+
+/* y0 + a*b element by element, with its bound, for axpy (a constant) and mul_add. */
+static void expect_sum_of(claim *c, const tl_real *got, const tl_real *y0, const tl_real *a,
+                          const tl_real *b, size_t n) {
+    double *want = doubles(c, n), *scale = doubles(c, n), *coarse = doubles(c, n);
+    double *a_coarse = coarsen(c, widen(c, a, n), n), *b_coarse = coarsen(c, widen(c, b, n), n);
+    for (size_t i = 0; i < n; i++) {
+        want[i] = (double)y0[i] + (double)a[i] * (double)b[i];
+        scale[i] = fabs((double)y0[i]) + fabs((double)a[i] * (double)b[i]);
+        coarse[i] = (double)y0[i] + a_coarse[i] * b_coarse[i];
+    }
+    double *bound = bound_of(c, scale, n, 2);
+    expect_added(c, "y", got, y0, want, bound, SHAPE((int)n));
+    expect_sharp(c, coarse, want, bound, n);
+}
+
+/* Two roundings, or one fused: both lie within the bound. */
+CLAIM(lab1_elementwise, axpy_adds_to_what_is_there) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *x = draw_reals(c, n), *y0 = draw_reals(c, n), *y = copy_reals(c, y0, n);
+            tl_real *alpha = reals(c, n);
+            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+            for (size_t i = 0; i < n; i++) alpha[i] = factor;
+            elementwise_case(c, t, "axpy", n);
+            call_axpy(t, &r, y, x, n, factor);
+            expect_ok(c, &r);
+            expect_sum_of(c, y, y0, alpha, x, n);
+        }
+}
+
+CLAIM(lab1_elementwise, mul_add_adds_to_what_is_there) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *a = draw_reals(c, n), *dy = draw_reals(c, n);
+            tl_real *dx0 = draw_reals(c, n), *dx = copy_reals(c, dx0, n);
+            elementwise_case(c, t, "mul_add", n);
+            call_mul_add(t, &r, dx, a, dy, n);
+            expect_ok(c, &r);
+            expect_sum_of(c, dx, dx0, a, dy, n);
+        }
+}
+
+/* The operands of an operation in place, y and two inputs: which of them are one array. */
+typedef enum shared { Y_IS_A, Y_IS_B, ALL_ARE_ONE } shared;
+static const char *const shared_name[] = {"into its first input", "into its second input",
+                                          "of an array with itself, into it"};
+
+typedef void (*of_two)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
+                       size_t);
+
+/* Elements are treated alone, so the same numbers give the same bits wherever the result goes. */
+static void expect_in_place(claim *c, const call_target *t, const char *name, of_two call,
+                            shared which, bool adds) {
+    enum { N = 37 };
+    call_report r;
+    call_target failing = launches_failing(t);
+    tl_real *a = draw_reals(c, N), *b = which == ALL_ARE_ONE ? a : draw_reals(c, N);
+    tl_real *one = copy_reals(c, which == Y_IS_B ? b : a, N);
+    tl_real *y = adds ? copy_reals(c, one, N) : reals(c, N);
+    claim_case(c, t, "%s %s", name, shared_name[which]);
+    call(&failing, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
+    expect_ok(c, &r);
+    call(t, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
+    expect_ok(c, &r);
+    expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE(N));
+}
+
+static void call_scale_of_two(call_where t, call_report *r, tl_real *y, const tl_real *a,
+                              const tl_real *b, size_t n) {
+    (void)b;
+    call_scale(t, r, y, a, n, 0.375);
+}
+
+static void call_axpy_of_two(call_where t, call_report *r, tl_real *y, const tl_real *a,
+                             const tl_real *b, size_t n) {
+    (void)b;
+    call_axpy(t, r, y, a, n, 0.375);
+}
+
+/* Whoever clears the output first, or forms it in two passes, loses an input. */
+CLAIM(lab1_elementwise, output_may_be_an_input) {
+    FOR_TARGETS (t)
+        for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++) {
+            expect_in_place(c, t, "add", call_add, which, false);
+            expect_in_place(c, t, "mul", call_mul, which, false);
+            expect_in_place(c, t, "mul_add", call_mul_add, which, true);
+            if (which != Y_IS_A) continue;
+            expect_in_place(c, t, "scale", call_scale_of_two, which, false);
+            expect_in_place(c, t, "axpy", call_axpy_of_two, which, true);
+        }
+}

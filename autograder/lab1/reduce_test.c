@@ -1,0 +1,191 @@
+/* reduce_test.c: sums and maxima over rows, columns or everything. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+
+static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
+                                {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},
+                                {3, 2100}, {2100, 3}}; /* more than a block has threads */
+#define FOR_SHAPES(rows, cols)                                                                     \
+    for (size_t at_ = 0; at_ < sizeof shapes / sizeof *shapes; at_++)                              \
+        for (int rows = shapes[at_][0], cols = shapes[at_][1]; rows; rows = 0)
+
+static void reduce_case(claim *c, const call_target *t, const char *op, int rows, int cols) {
+    claim_case(c, t, "%s of x[%d,%d]", op, rows, cols);
+    claim_trait(c, "large", rows > 32 || cols > 32);
+    claim_trait(c, "nonsquare", rows != cols);
+}
+
+static void expect_sum(claim *c, const call_target *t, size_t n) {
+    if (!bound_judges(n)) return;
+    call_report r;
+    tl_real *x = draw_reals(c, n), y = 0, again = 0;
+    double scale, *wide = widen(c, x, n), want = oracle_sum(wide, n, 1, &scale);
+    double rough = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
+    claim_case(c, t, "sum of x[%zu]", n);
+    claim_trait(c, "large", n > 64);
+    double *bound = bound_of(c, &scale, 1, n);
+    call_sum(t, &r, &y, x, n);
+    expect_ok(c, &r);
+    expect_close(c, "y", &y, &want, bound, SHAPE(1));
+    expect_sharp(c, &rough, &want, bound, 1);
+    call_sum(t, &r, &again, x, n); /* threads may come in another order, numbers may not */
+    expect_ok(c, &r);
+    expect_same_bits(c, "y", &again, &y, SHAPE(1));
+}
+
+CLAIM(lab1_reduce, sum_matches_definition) {
+    static const size_t sizes[] = {7, 1, 2, 64, 255, 1000, 1024, 70001};
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) expect_sum(c, t, sizes[s]);
+}
+
+/* One after the other, n equal numbers lose a digit with every factor of ten (in float 0.1 added a
+ * million times gives 100958); in chunks they do not. The claim proves that its bound tells both.
+ */
+CLAIM(lab1_reduce, long_sum_keeps_its_digits) {
+    const size_t n = (size_t)1 << 20;
+    call_report r;
+    tl_real *x = reals(c, n), naive = 0;
+    for (size_t i = 0; i < n; i++) naive += x[i] = TL_R(0.1);
+    double want = (double)n * (double)TL_R(0.1), one_by_one = naive;
+    double bound = 6 * sqrt((double)n) * bound_unit() * want;
+    FOR_TARGETS (t) {
+        tl_real y = 0;
+        claim_case(c, t, "sum of 2^20 times 0.1");
+        call_sum(t, &r, &y, x, n);
+        expect_ok(c, &r);
+        expect_close(c, "y", &y, &want, &bound, SHAPE(1));
+    }
+    if (sizeof(tl_real) == sizeof(float)) expect_sharp(c, &one_by_one, &want, &bound, 1);
+}
+
+typedef void (*reduction)(call_where, call_report *, tl_real *, const tl_real *, int, int);
+typedef void (*definition)(double *, double *, const double *, int, int);
+
+/* Sums along either dimension: which of them go away decides how many terms there are. */
+static void expect_sums(claim *c, const char *name, reduction call, definition oracle, bool rows_go,
+                        int rows, int cols, const call_target *t) {
+    size_t n = (size_t)rows * (size_t)cols, outs = (size_t)(rows_go ? cols : rows);
+    size_t terms = n / outs;
+    if (!bound_judges(terms)) return;
+    call_report r;
+    tl_real *x = draw_reals(c, n), *y = reals(c, outs), *again = reals(c, outs);
+    double *want = doubles(c, outs), *scale = doubles(c, outs), *coarse = doubles(c, outs);
+    oracle(want, scale, widen(c, x, n), rows, cols);
+    oracle(coarse, NULL, coarsen(c, widen(c, x, n), n), rows, cols);
+    reduce_case(c, t, name, rows, cols);
+    double *bound = bound_of(c, scale, outs, terms);
+    call(t, &r, y, x, rows, cols);
+    expect_ok(c, &r);
+    expect_close(c, "y", y, want, bound, SHAPE((int)outs));
+    expect_sharp(c, coarse, want, bound, outs);
+    call(t, &r, again, x, rows, cols);
+    expect_ok(c, &r);
+    expect_same_bits(c, "y", again, y, SHAPE((int)outs));
+}
+
+CLAIM(lab1_reduce, sum_rows_matches_definition) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols)
+            expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
+}
+
+CLAIM(lab1_reduce, sum_cols_matches_definition) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols)
+            expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
+}
+
+/* Maxima of negative numbers, and argmax of the first of equal ones. */
+static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
+    call_report r;
+    size_t n = (size_t)rows * (size_t)cols;
+    tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
+    for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
+    double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
+    int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
+    for (int i = 0; i < rows; i++) {
+        where[i] = oracle_argmax(wide + (size_t)i * (size_t)cols, cols);
+        want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
+    }
+    reduce_case(c, t, "max_cols", rows, cols);
+    call_max_cols(t, &r, y, x, rows, cols);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, SHAPE(rows));
+    reduce_case(c, t, "argmax_cols", rows, cols);
+    call_argmax_cols(t, &r, got, x, rows, cols);
+    expect_ok(c, &r);
+    expect_ints(c, "y", got, where, SHAPE(rows));
+}
+
+CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (rows, cols) expect_winners(c, t, rows, cols);
+}
+
+/* A net that has diverged must show: nothing is larger than a NaN, and of several the first counts.
+ */
+CLAIM(lab1_reduce, nan_wins_over_numbers) {
+    enum { ROWS = 5, COLS = 300 };
+    static const int first[ROWS] = {0, COLS - 1, 129, 31, -1}; /* in each row; -1: none */
+    call_report r;
+    FOR_TARGETS (t) {
+        tl_real *x = draw_reals(c, ROWS * COLS), y[ROWS];
+        int32_t got[ROWS], where[ROWS];
+        double want[ROWS], *wide = widen(c, x, ROWS * COLS);
+        for (int i = 0; i < ROWS; i++) {
+            where[i] = first[i] < 0 ? oracle_argmax(wide + i * COLS, COLS) : first[i];
+            want[i] = first[i] < 0 ? wide[i * COLS + where[i]] : (double)NAN;
+            if (first[i] >= 0) x[i * COLS + first[i]] = (tl_real)NAN;
+        }
+        x[2 * COLS + 200] = x[3 * COLS + 32] = (tl_real)NAN;
+        x[0 * COLS + 7] = x[3 * COLS + 7] = (tl_real)INFINITY;
+        claim_case(c, t, "max_cols of x[%d,%d] with NaN in four rows", ROWS, COLS);
+        call_max_cols(t, &r, y, x, ROWS, COLS);
+        expect_ok(c, &r);
+        expect_equal(c, "y", y, want, SHAPE(ROWS));
+        claim_case(c, t, "argmax_cols of x[%d,%d] with NaN in four rows", ROWS, COLS);
+        call_argmax_cols(t, &r, got, x, ROWS, COLS);
+        expect_ok(c, &r);
+        expect_ints(c, "y", got, where, SHAPE(ROWS));
+    }
+}
+
+/* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2.
+ */
+CLAIM(lab1_reduce, bits_do_not_depend_on_threads) {
+    static const int threads[] = {2, 3, 4, 8};
+    const int rows = 1009, cols = 97; /* small enough sums may stay on one thread */
+    const size_t n = (size_t)rows * (size_t)cols;
+    call_report r;
+    tl_real *x = draw_reals(c, n), *first = reals(c, 1 + (size_t)rows + (size_t)cols);
+    tl_real *again = reals(c, 1 + (size_t)rows + (size_t)cols);
+    for (size_t k = 0; k <= sizeof threads / sizeof *threads; k++) {
+        call_target t = claim_targets[0]; /* of the cpu */
+        if (k) t.threads = threads[k - 1];
+        tl_real *y = k ? again : first;
+        claim_case(c, &t, "sum, sum_rows, sum_cols of x[%d,%d]", rows, cols);
+        call_sum(&t, &r, y, x, n);
+        expect_ok(c, &r);
+        call_sum_rows(&t, &r, y + 1, x, rows, cols);
+        expect_ok(c, &r);
+        call_sum_cols(&t, &r, y + 1 + cols, x, rows, cols);
+        expect_ok(c, &r);
+        if (k) expect_same_bits(c, "all sums", again, first, SHAPE(1 + rows + cols));
+    }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab1_reduce, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_sum(c, &failing, 700);
+        expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, 37, 41, &failing);
+        expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, 37, 41, &failing);
+        expect_winners(c, &failing, 5, 300);
+    }
+}

@@ -1,0 +1,168 @@
+/* tensor_test.c: making, viewing, indexing and copying tensors. */
+#include "autograder/call/call_ops.h"
+#include "autograder/claim/expect.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { NDIM, DIM, SIZE = 5, OWNER, AS_GIVEN, FACTS };
+
+/* The 8 numbers that the call brings back of a tensor. */
+static void expect_facts(claim *c, const int32_t got[FACTS], int ndim, const int dim[],
+                         bool owner) {
+    int32_t want[FACTS] = {[NDIM] = ndim, [SIZE] = 1, [OWNER] = owner, [AS_GIVEN] = 1};
+    for (int i = 0; i < 4; i++) {
+        want[DIM + i] = i < ndim ? dim[i] : 1; /* entries from ndim on are 1 */
+        want[SIZE] *= want[DIM + i];
+    }
+    expect_ints(c, "ndim, dim[4], size, owner, as given", got, want, SHAPE(FACTS));
+}
+
+/* Its bytes are counted by the allocator: a forgotten free is a fault of the call. */
+CLAIM(lab1_tensor, a_new_tensor_has_its_shape_and_owns_its_memory) {
+    static const int shapes[][4] = {{1}, {7}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}, {1, 1, 1, 1}};
+    static const int ndim[] = {1, 1, 2, 3, 4, 4};
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < 6; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "tl_tensor_new of %d dimensions", ndim[s]);
+            call_tensor_new(t, &r, fact, ndim[s], shapes[s]);
+            expect_ok(c, &r);
+            expect_facts(c, fact, ndim[s], shapes[s], true);
+        }
+}
+
+/* Also five dimensions, none, a product of sizes beyond 64 bits, and one whose elements fit 64 bits
+ * and whose bytes do not: 2^62 + 2^20. */
+CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
+    static const struct {
+        int ndim, dim[5];
+    } bad[] = {{0, {1}},
+               {-1, {1}},
+               {5, {1, 1, 1, 1, 1}},
+               {1, {0}},
+               {2, {3, -1}},
+               {3, {2, 0, 2}},
+               {4, {1, 1, 1, 0}},
+               {1, {INT_MIN}},
+               {4, {INT_MAX, INT_MAX, INT_MAX, INT_MAX}},
+               {3, {1048576, 213005, 20647621}}};
+    call_report r;
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof bad / sizeof *bad; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %d, %d, …", bad[s].ndim,
+                       bad[s].dim[0], bad[s].dim[1]);
+            call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
+            /* what does not fit a size_t is refused as a size or as memory */
+            bool huge = bad[s].dim[0] >= 1048576;
+            expect_status(c, &r, huge && r.status == TL_ENOMEM ? TL_ENOMEM : TL_EINVAL);
+        }
+}
+
+CLAIM(lab1_tensor, a_view_shares_elements_under_another_shape) {
+    const int from[4] = {2, 3, 4, 5}, flat[] = {120}, rows[] = {6, 20}, back[] = {5, 4, 6};
+    const struct {
+        int ndim;
+        const int *dim;
+    } to[] = {{1, flat}, {2, rows}, {3, back}, {4, from}};
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < 4; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "view of [2,3,4,5] with %d dimensions", to[s].ndim);
+            call_tensor_view(t, &r, fact, 4, from, to[s].ndim, to[s].dim);
+            expect_ok(c, &r);
+            expect_facts(c, fact, to[s].ndim, to[s].dim, false);
+        }
+}
+
+CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
+    const int from[] = {2, 6}, more[] = {13}, less[] = {11}, twice[] = {2, 2, 6}, none[] = {12, 0};
+    const struct {
+        int ndim;
+        const int *dim;
+        tl_status status;
+    } to[] = {
+        {1, more, TL_ESHAPE}, {1, less, TL_ESHAPE}, {3, twice, TL_ESHAPE}, {2, none, TL_EINVAL}};
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < 4; s++) {
+            int32_t fact[FACTS];
+            claim_case(c, t, "view of [2,6] with %d dimensions, first %d", to[s].ndim,
+                       to[s].dim[0]);
+            call_tensor_view(t, &r, fact, 2, from, to[s].ndim, to[s].dim);
+            /* sizes of 0 may be named as a bad size or as another number of elements */
+            bool either = to[s].status == TL_EINVAL && r.status == TL_ESHAPE;
+            expect_status(c, &r, either ? TL_ESHAPE : to[s].status);
+            if (r.status == TL_ESHAPE)
+                expect_true(c, strstr(r.error, "[2,6]") != NULL, "the message names no shape: %s",
+                            r.error);
+        }
+}
+
+/* (n*C + c)*H + … in size_t: an int product is negative from 2^31 elements on. */
+CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
+    const int dim[4] = {3, 4, 5, 6}, plane[2] = {100000, 100000}, last[2] = {99999, 99999};
+    call_report r;
+    FOR_TARGETS (t) {
+        size_t want = 0, got;
+        for (int n = 0; n < 3; n++)
+            for (int k = 0; k < 4; k++)
+                for (int h = 0; h < 5; h++)
+                    for (int w = 0; w < 6; w++, want++) {
+                        const int index[4] = {n, k, h, w};
+                        claim_case(c, t, "offset of (%d,%d,%d,%d) in [3,4,5,6]", n, k, h, w);
+                        claim_trait(c, "large", false);
+                        call_tensor_offset(t, &r, &got, 4, dim, index);
+                        expect_ok(c, &r);
+                        expect_number(c, "offset", (double)got, (double)want, 0);
+                    }
+        claim_case(c, t, "offset of (99999,99999) in [100000,100000]");
+        claim_trait(c, "large", true);
+        call_tensor_offset(t, &r, &got, 2, plane, last);
+        expect_ok(c, &r);
+        want = (size_t)99999 * 100000 + 99999;
+        expect_number(c, "offset", (double)got, (double)want, 0);
+    }
+}
+
+/* Equal sizes are not equal shapes, and a missing dimension is not a dimension of 1. */
+CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
+    static const struct {
+        int ndim_a, a[4], ndim_b, b[4], same;
+    } pair[] = {{2, {3, 4}, 2, {3, 4}, 1},
+                {2, {3, 4}, 2, {4, 3}, 0},
+                {2, {3, 4}, 1, {12}, 0},
+                {1, {3}, 2, {3, 1}, 0},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 5}, 1},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}, 0},
+                {3, {1, 1, 1}, 4, {1, 1, 1, 1}, 0}};
+    call_report r;
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {
+            int32_t same, want = pair[s].same;
+            claim_case(c, t, "tl_tensor_same_shape, pair %zu", s);
+            call_tensor_same_shape(t, &r, &same, pair[s].ndim_a, pair[s].a, pair[s].ndim_b,
+                                   pair[s].b);
+            expect_ok(c, &r);
+            expect_ints(c, "same", &same, &want, SHAPE(1));
+        }
+}
+
+CLAIM(lab1_tensor, values_survive_the_way_in_and_out) {
+    static const int shapes[][4] = {{1}, {37}, {5, 7}, {3, 4, 5}, {2, 3, 5, 7}};
+    static const int ndim[] = {1, 1, 2, 3, 4};
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < 5; s++) {
+            size_t n = 1;
+            for (int i = 0; i < ndim[s]; i++) n *= (size_t)shapes[s][i];
+            tl_real *in = draw_reals(c, n), *out = reals(c, n);
+            claim_case(c, t, "from_host and to_host of %zu elements", n);
+            call_tensor_copy(t, &r, out, in, ndim[s], shapes[s]);
+            expect_ok(c, &r);
+            expect_equal(c, "tensor", out, widen(c, in, n), SHAPE((int)n));
+        }
+}

@@ -1,0 +1,37 @@
+/* transpose_test.c: rows become columns. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+
+/* Copies: exact. */
+static void expect_transposed(claim *c, const call_target *t, int rows, int cols) {
+    call_report r;
+    size_t n = (size_t)rows * (size_t)cols;
+    tl_real *x = draw_reals(c, n), *y = reals(c, n);
+    double *want = doubles(c, n);
+    oracle_transpose(want, widen(c, x, n), rows, cols);
+    claim_case(c, t, "transpose of x[%d,%d]", rows, cols);
+    claim_trait(c, "nonsquare", rows != cols);
+    claim_trait(c, "off_tile", rows % 16 || cols % 16);
+    call_transpose(t, &r, y, x, rows, cols);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, SHAPE(cols, rows));
+}
+
+/* Shapes around the usual tile of 32. */
+CLAIM(lab1_transpose, rows_become_columns) {
+    static const int shapes[][2] = {{3, 5}, {1, 1}, {1, 17}, {17, 1}, {32, 32}, {33, 65}, {130, 7}};
+    FOR_TARGETS (t)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            expect_transposed(c, t, shapes[s][0], shapes[s][1]);
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab1_transpose, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_transposed(c, &failing, 35, 34);
+    }
+}

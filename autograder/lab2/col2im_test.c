@@ -1,0 +1,112 @@
+/* col2im_test.c: columns added back to the pixels they were copied from. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/columns.h"
+#include "autograder/claim/launches.h"
+
+/* Up to R*S terms meet in a pixel, and what was there. */
+static size_t terms_of(const tl_conv2d_geom *g) { return (size_t)g->r * (size_t)g->s + 1; }
+
+/* col2im adds: with `old`, dx starts as random numbers, else as zeros. */
+static void expect_pixels(claim *c, const call_target *t, const tl_conv2d_geom *g, bool old) {
+    call_report r;
+    size_t n = columns_count(g), pixels = tl_conv2d_x_size(g);
+    tl_real *col = draw_reals(c, n), *before = old ? draw_reals(c, pixels) : reals(c, pixels);
+    tl_real *dx = copy_reals(c, before, pixels), *again = copy_reals(c, before, pixels);
+    double *want = doubles(c, pixels), *scale = doubles(c, pixels);
+    double *rough = doubles(c, pixels), *wide = widen(c, col, n);
+    oracle_col2im(want, scale, wide, g->n, g);
+    oracle_col2im(rough, NULL, coarsen(c, wide, n), g->n, g);
+    for (size_t i = 0; i < pixels; i++) {
+        want[i] += before[i];
+        rough[i] += before[i];
+        scale[i] += fabs((double)before[i]);
+    }
+    conv2d_case(c, t, "col2im", g);
+    double *bound = bound_of(c, scale, pixels, terms_of(g));
+    call_col2im(t, &r, dx, col, g->n, g);
+    expect_ok(c, &r);
+    expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g->n, g->c, g->h, g->w));
+    expect_sharp(c, rough, want, bound, pixels);
+    call_col2im(t, &r, again, col, g->n, g); /* threads may come in another order, numbers not */
+    expect_ok(c, &r);
+    expect_same_bits(c, "dx", again, dx, AXES("nchw", g->n, g->c, g->h, g->w));
+}
+
+static void expect_set(claim *c, column_set set, bool old) {
+    FOR_TARGETS (t) FOR_COLUMNS(g, set) expect_pixels(c, t, &g, old);
+}
+
+CLAIM(lab2_col2im, columns_return_to_their_pixels) { expect_set(c, columns_apart, false); }
+CLAIM(lab2_col2im, overlaps_and_old_gradient_add_up) { expect_set(c, columns_plain, true); }
+CLAIM(lab2_col2im, padding_is_dropped) { expect_set(c, columns_padded, false); }
+CLAIM(lab2_col2im, stride_and_dilation_find_their_pixels) { expect_set(c, columns_spaced, false); }
+CLAIM(lab2_col2im, every_image_has_its_pixels) { expect_set(c, columns_batched, true); }
+
+/* <im2col x, y> = <x, col2im y>. Columns are copies, so only col2im's own bound is granted. */
+static void expect_adjoint(claim *c, const call_target *t, const tl_conv2d_geom *g) {
+    call_report r;
+    size_t n = columns_count(g), pixels = tl_conv2d_x_size(g);
+    tl_real *x = draw_reals(c, pixels), *y = draw_reals(c, n);
+    tl_real *col = reals(c, n), *dx = reals(c, pixels);
+    double *scale = doubles(c, pixels), *sums = doubles(c, pixels);
+    oracle_col2im(sums, scale, widen(c, y, n), g->n, g);
+    conv2d_case(c, t, "im2col, then col2im", g);
+    call_im2col(t, &r, col, x, g->n, g);
+    expect_ok(c, &r);
+    call_col2im(t, &r, dx, y, g->n, g);
+    expect_ok(c, &r);
+    double left = 0, right = 0, absolute = 0, bound = 0;
+    for (size_t i = 0; i < n; i++) {
+        left += (double)col[i] * (double)y[i];
+        absolute += fabs((double)col[i] * (double)y[i]);
+    }
+    for (size_t i = 0; i < pixels; i++) {
+        right += (double)x[i] * (double)dx[i];
+        bound += fabs((double)x[i]) * scale[i] * bound_factor(terms_of(g));
+    }
+    expect_number(c, "<im2col x, y> - <x, col2im y>", left - right, 0,
+                  bound + 2 * bound_double(n) * absolute);
+}
+
+CLAIM(lab2_col2im, col2im_is_the_adjoint_of_im2col) {
+    FOR_TARGETS (t) {
+        FOR_COLUMNS(g, columns_plain)
+        expect_adjoint(c, t, &g);
+        FOR_COLUMNS(g, columns_batched)
+        expect_adjoint(c, t, &g);
+    }
+}
+
+CLAIM(lab2_col2im, launches_do_not_grow_with_the_batch) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        launches seen = launches_none();
+        for (int images = 2; images <= 9; images += 7) {
+            tl_conv2d_geom g = columns_with_images(c, images);
+            expect_pixels(c, &failing, &g, true);
+            expect_launches(c, &seen);
+        }
+    }
+}
+
+/* An operation only queues work. */
+CLAIM(lab2_col2im, nothing_waits_for_the_device) {
+    FOR_TARGETS (t) {
+        tl_conv2d_geom g = columns_with_images(c, 2);
+        expect_pixels(c, t, &g, true); /* what is set up once is set up now */
+        call_target recorded = launches_recorded(t);
+        expect_pixels(c, &recorded, &g, true);
+    }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab2_col2im, no_two_threads_meet) {
+    FOR_TARGETS (t)
+        for (int s = 0; s < 3; s++) {
+            tl_conv2d_geom g = columns_geometry(c, &columns_batched.shape[s]);
+            expect_pixels(c, t, &g, true);
+        }
+}

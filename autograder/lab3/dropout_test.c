@@ -1,0 +1,119 @@
+/* dropout_test.c: inverted dropout by counter-based draws. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+
+static const struct {
+    size_t n;
+    double p;
+    uint32_t layer;
+    uint64_t index;
+} cases[] = {{1, 0.5, 0, 0},
+             {7, 0.25, 0, 1},
+             {1000, 0.25, 1, 0},
+             {4099, 0.5, 0, 77},
+             {257, 0.9, 3, 12},
+             {64, 0, 0, 5},
+             {1000, 0.001, 65535, 4000000000}};
+enum { CASES = sizeof cases / sizeof *cases };
+
+typedef struct drop_data {
+    tl_dropout_geom g;
+    tl_step step;
+    uint8_t *keep;
+} drop_data;
+
+static drop_data draw_case(claim *c, const call_target *t, const char *op, int i) {
+    drop_data d = {
+        .g = {.n = cases[i].n, .p = cases[i].p, .layer = cases[i].layer},
+        .step = {.seed = draw_bits(c), .index = cases[i].index, .epoch = 3, .first = 64}};
+    d.keep = claim_memory(c, d.g.n, 1);
+    oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
+    claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
+               (unsigned long long)d.step.index);
+    return d;
+}
+
+/* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor
+ * and a product. */
+CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
+    call_report r;
+    FOR_TARGETS (t)
+        for (int i = 0; i < CASES; i++) {
+            drop_data d = draw_case(c, t, "dropout_fwd", i);
+            size_t n = d.g.n;
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *coarse = coarsen(c, widen(c, x, n), n);
+            for (size_t k = 0; k < n; k++) {
+                want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
+                rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
+                scale[k] = fabs(want[k]);
+            }
+            double *bound = bound_of(c, scale, n, 2);
+            call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
+            expect_ok(c, &r);
+            expect_close(c, "y", y, want, bound, SHAPE((int)n));
+            expect_sharp(c, rough, want, bound, n);
+        }
+}
+
+CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
+    call_report r;
+    FOR_TARGETS (t)
+        for (int i = 0; i < CASES; i++) {
+            call_target failing = launches_failing(t);
+            drop_data d = draw_case(c, t, "dropout_bwd", i);
+            size_t n = d.g.n;
+            tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n),
+                    *dx = copy_reals(c, before, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *coarse = coarsen(c, widen(c, dy, n), n);
+            for (size_t k = 0; k < n; k++) {
+                double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
+                want[k] = before[k] + passed;
+                rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
+                /* where nothing is added, nothing may change */
+                scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
+            }
+            double *bound = bound_of(c, scale, n, 3);
+            call_dropout_bwd(&failing, &r, dx, dy, &d.step, &d.g);
+            expect_ok(c, &r);
+            expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
+            expect_sharp(c, rough, want, bound, n);
+        }
+}
+
+CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
+    call_report r;
+    c->copies = true;
+    FOR_TARGETS (t) {
+        const tl_dropout_geom g = {.n = 333, .p = 0, .layer = 1};
+        const tl_step step = {.seed = draw_bits(c), .index = 9};
+        tl_real *x = draw_reals(c, g.n), *y = reals(c, g.n);
+        claim_case(c, t, "dropout_fwd of [333], p 0");
+        call_dropout_fwd(t, &r, y, x, &step, &g);
+        expect_ok(c, &r);
+        expect_same_bits(c, "y", y, x, SHAPE(333));
+    }
+}
+
+/* 0 is 0, not 0 times infinity. */
+CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
+    call_report r;
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 2);
+        tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
+        double *want = doubles(c, d.g.n);
+        for (size_t k = 0; k < d.g.n; k++) {
+            x[k] = (tl_real)INFINITY;
+            want[k] = d.keep[k] ? (double)INFINITY : 0;
+        }
+        call_dropout_fwd(&failing, &r, y, x, &d.step, &d.g);
+        expect_ok(c, &r);
+        expect_equal(c, "y", y, want, SHAPE((int)d.g.n));
+    }
+}

@@ -1,0 +1,242 @@
+/* maxpool2d_test.c: max pooling with saved argmax. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+#include "autograder/claim/numeric.h"
+
+/* n, c, h, w, r, s, stride, pad */
+static const tl_pool2d_geom shapes[] = {
+    {2, 3, 7, 6, 3, 2, 2, 1, 1, 0, 0, 0}, /* nothing is square, windows overlap */
+    {2, 2, 5, 9, 2, 3, 3, 2, 1, 2, 0, 0}, /* pad in both directions, stride > window */
+    {3, 2, 6, 6, 2, 2, 2, 2, 0, 0, 0, 0}, /* as in the nets */
+    {2, 2, 6, 5, 2, 2, 2, 2, 1, 0, 0, 0}, /* nearly so: with padding, in one direction */
+    {1, 2, 5, 6, 2, 2, 2, 2, 0, 1, 0, 0}, /* and in the other */
+    {2, 1, 4, 5, 2, 2, 2, 1, 0, 0, 0, 0}, /* windows side by side, but overlapping in one */
+    {1, 2, 5, 4, 2, 2, 1, 2, 0, 0, 0, 0},
+    {1, 2, 7, 7, 2, 2, 2, 2, 0, 0, 0, 0},   /* the last row and column are dropped */
+    {2, 1, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0},   /* every pixel in up to nine windows */
+    {1, 2, 3, 2, 5, 4, 1, 1, 2, 2, 0, 0},   /* a window bigger than the image */
+    {2, 3, 4, 5, 1, 1, 1, 1, 0, 0, 0, 0},   /* 1x1: a copy */
+    {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   /* one number */
+    {5, 1, 3, 3, 3, 3, 3, 3, 0, 0, 0, 0},   /* one window per image */
+    {67, 2, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0},  /* more images than two warps have threads */
+    {4, 9, 32, 32, 2, 2, 2, 2, 0, 0, 0, 0}, /* work for several threads, twice */
+    {3, 7, 20, 31, 3, 3, 1, 1, 1, 1, 0, 0},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 3 };
+
+#define FOR_SHAPES(g)                                                                              \
+    for (int s_ = 0; s_ < SHAPES; s_++)                                                            \
+        for (tl_pool2d_geom g = shape(c, s_); g.n; g.n = 0)
+
+static tl_pool2d_geom shape(claim *c, int s) {
+    tl_pool2d_geom g = shapes[s];
+    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "shape %d: %s", s, tl_error());
+    return g;
+}
+
+static void pool_case(claim *c, const call_target *t, const char *op, const tl_pool2d_geom *g) {
+    claim_case(c, t, "%s x[%d,%d,%d,%d] window %d,%d stride %d,%d pad %d,%d", op, g->n, g->c, g->h,
+               g->w, g->r, g->s, g->stride_h, g->stride_w, g->pad_h, g->pad_w);
+    claim_trait(c, "padding", g->pad_h + g->pad_w > 0);
+    claim_trait(c, "overlap", g->stride_h < g->r || g->stride_w < g->s);
+    claim_trait(c, "nonsquare",
+                g->h != g->w || g->r != g->s || g->stride_h != g->stride_w || g->pad_h != g->pad_w);
+}
+
+/* Values and winners are copies and indices: there is one right answer. */
+static void expect_forward(claim *c, const call_target *t, const tl_pool2d_geom *g,
+                           const tl_real *x) {
+    call_report r;
+    size_t outs = tl_pool2d_y_size(g);
+    tl_real *y = reals(c, outs);
+    double *want = doubles(c, outs);
+    int32_t *argmax = ints(c, outs), *winner = ints(c, outs);
+    oracle_maxpool2d_fwd(want, winner, widen(c, x, tl_pool2d_x_size(g)), g);
+    pool_case(c, t, "maxpool2d_fwd", g);
+    call_maxpool2d_fwd(t, &r, y, argmax, x, g);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, AXES("ncpq", g->n, g->c, g->p, g->q));
+    expect_ints(c, "argmax", argmax, winner, AXES("ncpq", g->n, g->c, g->p, g->q));
+}
+
+CLAIM(lab3_maxpool2d, forward_takes_the_largest) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+}
+
+/* Padding never wins, however negative the image is. */
+CLAIM(lab3_maxpool2d, padding_loses_against_negative_numbers) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            tl_real *x = draw_between(c, tl_pool2d_x_size(&g), -3, -1);
+            expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) /* they differ in the last digits */
+                x[i] = (tl_real)(-1 - draw_int(c, 0, 999) * 2.0 * TL_REAL_ROUNDOFF);
+            expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -TL_REAL_MAX;
+            expect_forward(c, t, &g, x);
+            for (size_t i = 0; i < tl_pool2d_x_size(&g); i++) x[i] = -(tl_real)INFINITY;
+            expect_forward(c, t, &g, x);
+        }
+}
+
+CLAIM(lab3_maxpool2d, the_first_of_equal_numbers_wins) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g);
+            tl_real *x = reals(c, n);
+            expect_forward(c, t, &g, x); /* all zero, as behind a ReLU */
+            for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -1, 1);
+            expect_forward(c, t, &g, x);
+        }
+}
+
+/* One NaN, and a second one behind it that must not take its place. */
+CLAIM(lab3_maxpool2d, nan_wins_over_numbers) {
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g);
+            tl_real *x = draw_reals(c, n);
+            x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
+            expect_forward(c, t, &g, x);
+            x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
+            expect_forward(c, t, &g, x);
+        }
+}
+
+/* Winners of numbers full of ties, so that a gradient given to every tied maximum shows. */
+CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SHAPES (g) {
+            size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
+            double *x = doubles(c, n), *y = doubles(c, outs);
+            int32_t *argmax = ints(c, outs);
+            for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
+            oracle_maxpool2d_fwd(y, argmax, x, &g);
+            tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
+            tl_real *dx = copy_reals(c, before, n), *again = copy_reals(c, before, n);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *dy_d = widen(c, dy, outs);
+            oracle_maxpool2d_bwd(want, scale, dy_d, argmax, &g);
+            oracle_maxpool2d_bwd(rough, NULL, coarsen(c, dy_d, outs), argmax, &g);
+            for (size_t i = 0; i < n; i++) {
+                want[i] += before[i];
+                rough[i] += before[i];
+                scale[i] += fabs((double)before[i]);
+            }
+            double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s + 1);
+            pool_case(c, t, "maxpool2d_bwd", &g);
+            call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
+            expect_ok(c, &r);
+            expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g.n, g.c, g.h, g.w));
+            expect_sharp(c, rough, want, bound, n);
+            /* threads may come in another order, numbers may not */
+            call_maxpool2d_bwd(t, &r, again, dy, argmax, &g);
+            expect_ok(c, &r);
+            expect_same_bits(c, "dx", again, dx, AXES("nchw", g.n, g.c, g.h, g.w));
+        }
+}
+
+typedef struct forward_sum {
+    const tl_pool2d_geom *g;
+    double *x, *y, *dy;
+    int32_t *argmax;
+} forward_sum;
+
+static double weighted_output(const void *user) {
+    const forward_sum *f = user;
+    double sum = 0;
+    oracle_maxpool2d_fwd(f->y, f->argmax, f->x, f->g);
+    for (size_t i = 0; i < tl_pool2d_y_size(f->g); i++) sum += f->dy[i] * f->y[i];
+    return sum;
+}
+
+/* Forward and backward of the judged code in a row; values 1/8 apart and a step of 1/64, so that no
+ * difference reaches a change of winner. */
+CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++) {
+            tl_pool2d_geom g = shape(c, s);
+            size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
+            tl_real *x = draw_distinct(c, n, 0.125), *dy = draw_reals(c, outs), *y = reals(c, outs);
+            tl_real *dx = reals(c, n);
+            int32_t *argmax = ints(c, outs);
+            pool_case(c, t, "maxpool2d_fwd", &g);
+            call_maxpool2d_fwd(t, &r, y, argmax, x, &g);
+            expect_ok(c, &r);
+            pool_case(c, t, "maxpool2d_bwd", &g);
+            call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
+            expect_ok(c, &r);
+            forward_sum f = {&g, widen(c, x, n), doubles(c, outs), widen(c, dy, outs),
+                             ints(c, outs)};
+            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+            double *unused = doubles(c, n), noise = 0;
+            weighted_output(&f);
+            for (size_t i = 0; i < outs; i++) noise += fabs(f.dy[i] * f.y[i]);
+            oracle_maxpool2d_bwd(unused, scale, f.dy, f.argmax, &g);
+            numeric_gradient(numeric, error, f.x, n, 1.0 / 64, noise * bound_double(outs),
+                             weighted_output, &f);
+            double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s);
+            for (size_t i = 0; i < n; i++) bound[i] += error[i];
+            expect_close(c, "dx", dx, numeric, bound, AXES("nchw", g.n, g.c, g.h, g.w));
+        }
+}
+
+static tl_pool2d_geom batch_of(claim *c, int images) {
+    tl_pool2d_geom g = {images, 3, 7, 6, 3, 2, 2, 2, 1, 0, 0, 0};
+    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+    return g;
+}
+
+/* dx of drawn winners: its values are other claims' business. */
+static void run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
+    call_report r;
+    size_t n = tl_pool2d_x_size(g), outs = tl_pool2d_y_size(g);
+    double *x = widen(c, draw_reals(c, n), n), *y = doubles(c, outs);
+    int32_t *argmax = ints(c, outs);
+    oracle_maxpool2d_fwd(y, argmax, x, g);
+    pool_case(c, t, "maxpool2d_bwd", g);
+    call_maxpool2d_bwd(t, &r, reals(c, n), draw_reals(c, outs), argmax, g);
+    expect_ok(c, &r);
+}
+
+/* The batch belongs into the grid: a loop over images on the host pays its launches n times. */
+CLAIM(lab3_maxpool2d, launches_do_not_grow_with_the_batch) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        launches forward = launches_none(), backward = launches_none();
+        for (int images = 2; images <= 9; images += 7) {
+            tl_pool2d_geom g = batch_of(c, images);
+            expect_forward(c, &failing, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+            expect_launches(c, &forward);
+            run_backward(c, &failing, &g);
+            expect_launches(c, &backward);
+        }
+    }
+}
+
+/* An operation only queues work. */
+CLAIM(lab3_maxpool2d, nothing_waits_for_the_device) {
+    FOR_TARGETS (t) {
+        call_target recorded = launches_recorded(t);
+        tl_pool2d_geom g = batch_of(c, 2);
+        expect_forward(c, &recorded, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+        run_backward(c, &recorded, &g);
+    }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab3_maxpool2d, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        tl_pool2d_geom g = {2, 2, 9, 8, 3, 3, 1, 1, 1, 1, 0, 0}; /* a pixel wins up to nine times */
+        if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+        expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+        run_backward(c, t, &g);
+    }
+}

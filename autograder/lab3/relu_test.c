@@ -1,0 +1,88 @@
+/* relu_test.c: the rectifier. Its results are copies or zero: compared exactly. */
+#include "autograder/call/call_ops.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+
+static const int sizes[] = {1, 7, 8, 33, 1000, 70001};
+#define FOR_SIZES(n)                                                                               \
+    for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
+
+CLAIM(lab3_relu, forward_keeps_what_is_positive) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *x = draw_reals(c, n), *y = reals(c, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) want[i] = x[i] > 0 ? x[i] : 0;
+            claim_case(c, t, "relu_fwd of [%zu]", n);
+            call_relu_fwd(t, &r, y, x, n);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, want, SHAPE((int)n));
+            claim_case(c, t, "relu_fwd of [%zu] in place", n);
+            call_relu_fwd(t, &r, x, x, n);
+            expect_ok(c, &r);
+            expect_same_bits(c, "y", x, y, SHAPE((int)n));
+        }
+}
+
+CLAIM(lab3_relu, nan_stays_nan_and_infinities_are_clipped) {
+    call_report r;
+    const double strange[8] = {NAN, INFINITY, -INFINITY, 0, -0.0, NAN, -1, 1};
+    const double want[8] = {NAN, INFINITY, 0, 0, 0, NAN, 0, 1};
+    FOR_TARGETS (t)
+        for (int shift = 0; shift < 19; shift++) {
+            /* at every position of a vector register, and in the rest behind the last one */
+            tl_real x[27] = {0}, y[27];
+            double expected[27] = {0};
+            for (int i = 0; i < 8; i++) {
+                x[shift + i] = (tl_real)strange[i];
+                expected[shift + i] = want[i];
+            }
+            claim_case(c, t, "relu_fwd of NaN and infinities from position %d on", shift);
+            call_relu_fwd(t, &r, y, x, 27);
+            expect_ok(c, &r);
+            expect_equal(c, "y", y, expected, SHAPE(27));
+        }
+}
+
+/* dx starts as random numbers; where y is 0 it must stay as it is, also where x was exactly 0, and
+ * whatever dy is there: infinity times 0 is NaN. */
+CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
+    call_report r;
+    FOR_TARGETS (t)
+        FOR_SIZES (n) {
+            tl_real *y = draw_reals(c, n), *dy = draw_reals(c, n), *before = draw_reals(c, n);
+            tl_real *dx = copy_reals(c, before, n);
+            double *want = doubles(c, n);
+            for (size_t i = 0; i < n; i++) {
+                if (y[i] < 0) y[i] = 0;
+                if (y[i] == 0 && i % 3 == 0) dy[i] = (tl_real)(i % 2 ? INFINITY : NAN);
+                want[i] = y[i] > 0 ? (tl_real)((double)before[i] + (double)dy[i]) : before[i];
+            }
+            claim_case(c, t, "relu_bwd of [%zu]", n);
+            call_relu_bwd(t, &r, dx, dy, y, n);
+            expect_ok(c, &r);
+            expect_added(c, "dx", dx, before, want, NULL, SHAPE((int)n));
+        }
+}
+
+/* max(x, 0) is its own derivative's primitive: away from 0, (f(x+h) - f(x-h)) / 2h is 0 or 1. */
+CLAIM(lab3_relu, gradient_matches_numeric) {
+    call_report r;
+    const size_t n = 101;
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        tl_real *x = draw_distinct(c, n, 0.125), *y = reals(c, n), *dx = reals(c, n);
+        tl_real *dy = draw_reals(c, n);
+        double *want = doubles(c, n), h = 1.0 / 64;
+        claim_case(c, t, "relu_fwd and relu_bwd of [%zu]", n);
+        call_relu_fwd(&failing, &r, y, x, n);
+        expect_ok(c, &r);
+        call_relu_bwd(&failing, &r, dx, dy, y, n);
+        expect_ok(c, &r);
+        for (size_t i = 0; i < n; i++)
+            want[i] = dy[i] * (fmax(x[i] + h, 0) - fmax(x[i] - h, 0)) / (2 * h);
+        expect_equal(c, "dx", dx, want, SHAPE((int)n));
+    }
+}

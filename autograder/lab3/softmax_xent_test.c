@@ -1,0 +1,278 @@
+/* softmax_xent_test.c: mean softmax cross-entropy by log-sum-exp. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+#include "autograder/claim/numeric.h"
+
+#include <string.h>
+
+#ifdef TL_REAL_DOUBLE
+#define SMALLEST_NORMAL DBL_MIN
+#else
+#define SMALLEST_NORMAL FLT_MIN
+#endif
+
+static const int shapes[][2] = {{3, 5},   {1, 10},  {7, 2},    {4, 1},
+                                {65, 10}, {2, 100}, {2, 1100}, {307, 10}};
+/* more classes than a block has threads; work for several threads of the cpu */
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = SHAPES - 2 };
+
+typedef struct softmax_data {
+    int rows, classes;
+    tl_real *logits;
+    int32_t *label;
+    double *logits_d, *prob, *row_loss, loss; /* what the oracle makes of them */
+    double *prob_bound, *row_bound, loss_bound;
+} softmax_data;
+
+/* Roundings on the way lse - logit and exp(logit - lse), counted once each and tripled: largest,
+ * log of the sum and lse are rounded at their own size, each exponential is off by its argument's
+ * rounding. */
+static void bound_row(softmax_data *d, int i) {
+    size_t at = (size_t)i * (size_t)d->classes;
+    const double *x = d->logits_d + at;
+    double largest = x[oracle_argmax(x, d->classes)], sum = 0, spread = 0, u = bound_unit();
+    for (int j = 0; j < d->classes; j++) sum += exp(x[j] - largest);
+    for (int j = 0; j < d->classes; j++) spread += exp(x[j] - largest) / sum * fabs(x[j] - largest);
+    double lse = largest + log(sum), common = d->classes + 4 + spread + fabs(lse) + fabs(log(sum));
+    d->row_bound[i] = 3 * u * (common + fabs(d->row_loss[i]));
+    for (int j = 0; j < d->classes; j++)
+        d->prob_bound[at + (size_t)j] =
+            3 * u * (common + fabs(x[j] - lse)) * d->prob[at + (size_t)j] + SMALLEST_NORMAL;
+}
+
+static softmax_data define(claim *c, tl_real *logits, int32_t *label, int rows, int classes) {
+    size_t n = (size_t)rows * (size_t)classes;
+    softmax_data d = {.rows = rows, .classes = classes, .logits = logits, .label = label};
+    d.logits_d = widen(c, logits, n);
+    d.prob = doubles(c, n);
+    d.row_loss = doubles(c, (size_t)rows);
+    d.prob_bound = doubles(c, n);
+    d.row_bound = doubles(c, (size_t)rows);
+    d.loss = oracle_softmax_xent(d.row_loss, d.prob, d.logits_d, label, rows, classes);
+    double scale = 0;
+    for (int i = 0; i < rows; i++) {
+        bound_row(&d, i);
+        d.loss_bound += d.row_bound[i] / rows;
+        scale += fabs(d.row_loss[i]) / rows;
+    }
+    d.loss_bound += bound_factor((size_t)rows) * scale;
+    return d;
+}
+
+static void expect_forward(claim *c, const call_target *t, const softmax_data *d, tl_real *prob) {
+    call_report r;
+    tl_real loss = 0, again = 0, *row_loss = reals(c, (size_t)d->rows);
+    claim_case(c, t, "softmax_xent_fwd of logits[%d,%d]", d->rows, d->classes);
+    claim_trait(c, "batch", d->rows > 1);
+    claim_trait(c, "large", d->rows * d->classes > 1000);
+    call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, d->logits, d->label, d->rows, d->classes);
+    expect_ok(c, &r);
+    expect_close(c, "prob", prob, d->prob, d->prob_bound, AXES("nk", d->rows, d->classes));
+    expect_close(c, "row_loss", row_loss, d->row_loss, d->row_bound, AXES("n", d->rows));
+    expect_close(c, "loss", &loss, &d->loss, &d->loss_bound, SHAPE(1));
+    /* threads may come in another order, numbers may not */
+    call_softmax_xent_fwd(t, &r, &again, row_loss, prob, d->logits, d->label, d->rows, d->classes);
+    expect_ok(c, &r);
+    expect_same_bits(c, "loss", &again, &loss, SHAPE(1));
+}
+
+static void expect_case(claim *c, const call_target *t, tl_real *logits, int rows, int classes) {
+    size_t n = (size_t)rows * (size_t)classes;
+    softmax_data d = define(c, logits, draw_labels(c, (size_t)rows, classes), rows, classes);
+    expect_forward(c, t, &d, reals(c, n));
+    double *rough = doubles(c, n), *rough_loss = doubles(c, (size_t)rows);
+    double *coarse = coarsen(c, d.logits_d, n);
+    oracle_softmax_xent(rough_loss, rough, coarse, d.label, rows, classes);
+    expect_sharp(c, rough, d.prob, d.prob_bound, n);
+    expect_sharp(c, rough_loss, d.row_loss, d.row_bound, (size_t)rows);
+}
+
+CLAIM(lab3_softmax_xent, forward_matches_definition) {
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            expect_case(c, t, draw_between(c, (size_t)rows * (size_t)classes, -4, 4), rows,
+                        classes);
+        }
+}
+
+/* exp(1e4) is infinite and exp(-1e4) is 0 in any precision: only differences may be exponentiated.
+ */
+CLAIM(lab3_softmax_xent, large_logits_neither_overflow_nor_vanish) {
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            expect_case(c, t, draw_between(c, n, -1e4, 1e4), rows, classes);
+            expect_case(c, t, draw_between(c, n, -1e4 - 2, -1e4 + 2), rows, classes);
+            expect_case(c, t, draw_between(c, n, 1e4 - 2, 1e4 + 2), rows, classes);
+        }
+}
+
+CLAIM(lab3_softmax_xent, one_class_costs_nothing) {
+    call_report r;
+    FOR_TARGETS (t) {
+        tl_real *logits = draw_between(c, 6, -100, 100), loss = 1, row_loss[6], prob[6];
+        int32_t label[6] = {0};
+        double zero[6] = {0}, one[6] = {1, 1, 1, 1, 1, 1};
+        claim_case(c, t, "softmax_xent_fwd of logits[6,1]");
+        call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, logits, label, 6, 1);
+        expect_ok(c, &r);
+        expect_equal(c, "prob", prob, one, SHAPE(6, 1));
+        expect_equal(c, "row_loss", row_loss, zero, SHAPE(6));
+        expect_equal(c, "loss", &loss, zero, SHAPE(1));
+    }
+}
+
+CLAIM(lab3_softmax_xent, equal_logits_cost_the_log_of_the_classes) {
+    static const double level[] = {0, 3.5, -1e4, 1e4};
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++)
+            for (int k = 0; k < 4; k++) {
+                int rows = shapes[s][0], classes = shapes[s][1];
+                size_t n = (size_t)rows * (size_t)classes;
+                tl_real *logits = draw_between(c, n, level[k], level[k]);
+                softmax_data d =
+                    define(c, logits, draw_labels(c, (size_t)rows, classes), rows, classes);
+                expect_number(c, "the oracle itself", d.loss, log(classes), d.loss_bound);
+                expect_forward(c, t, &d, reals(c, n));
+            }
+}
+
+/* dlogits starts as random numbers, dloss is not 1, and the mean is taken here, once. */
+CLAIM(lab3_softmax_xent, backward_matches_definition_and_accumulates) {
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            tl_real dloss = (tl_real)draw_uniform(c, 0.5, 2), *prob = draw_between(c, n, 0, 1);
+            tl_real *before = draw_between(c, n, -0.1, 0.1), *dx = copy_reals(c, before, n);
+            int32_t *label = draw_labels(c, (size_t)rows, classes);
+            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+            double *prob_d = widen(c, prob, n);
+            oracle_softmax_xent_bwd(want, scale, dloss, prob_d, label, rows, classes);
+            oracle_softmax_xent_bwd(rough, NULL, dloss, coarsen(c, prob_d, n), label, rows,
+                                    classes);
+            for (size_t i = 0; i < n; i++) {
+                want[i] += before[i];
+                rough[i] += before[i];
+                scale[i] += fabs((double)before[i]);
+            }
+            /* a division, a difference, a product, and the addition: 4, and as many again */
+            double *bound = bound_of(c, scale, n, 6);
+            claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes,
+                       (double)dloss);
+            claim_trait(c, "batch", rows > 1);
+            call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
+            expect_ok(c, &r);
+            expect_added(c, "dlogits", dx, before, want, bound, AXES("nk", rows, classes));
+            expect_sharp(c, rough, want, bound, n);
+        }
+}
+
+static double mean_loss(const void *user) {
+    const softmax_data *d = user;
+    return oracle_softmax_xent(d->row_loss, d->prob, d->logits_d, d->label, d->rows, d->classes);
+}
+
+CLAIM(lab3_softmax_xent, gradient_matches_numeric) {
+    call_report r;
+    FOR_TARGETS (t)
+        for (int s = 0; s < SMALL; s++) {
+            int rows = shapes[s][0], classes = shapes[s][1];
+            size_t n = (size_t)rows * (size_t)classes;
+            tl_real *logits = draw_between(c, n, -4, 4), *prob = reals(c, n), one = 1;
+            int32_t *label = draw_labels(c, (size_t)rows, classes);
+            softmax_data d = define(c, logits, label, rows, classes);
+            expect_forward(c, t, &d, prob);
+            double *numeric = doubles(c, n), *error = doubles(c, n), *scale = doubles(c, n);
+            double *unused = doubles(c, n);
+            oracle_softmax_xent_bwd(unused, scale, 1, d.prob, label, rows, classes);
+            double *bound = bound_of(c, scale, n, 6);
+            for (size_t i = 0; i < n; i++) bound[i] += d.prob_bound[i] / rows;
+            double noise = bound_double((size_t)classes + (size_t)rows) * (8 + d.loss);
+            numeric_gradient(numeric, error, d.logits_d, n, 1e-3, noise, mean_loss, &d);
+            for (size_t i = 0; i < n; i++) bound[i] += error[i];
+            tl_real *dx = reals(c, n);
+            claim_case(c, t, "softmax_xent_bwd of logits[%d,%d]", rows, classes);
+            call_softmax_xent_bwd(t, &r, dx, &one, prob, label, rows, classes);
+            expect_ok(c, &r);
+            expect_close(c, "dlogits", dx, numeric, bound, AXES("nk", rows, classes));
+        }
+}
+
+/* Forward and backward of drawn logits; counts launches of both. */
+static void expect_both(claim *c, const call_target *t, int rows, launches *forward,
+                        launches *backward) {
+    call_report r;
+    size_t n = (size_t)rows * 10;
+    int32_t *label = draw_labels(c, (size_t)rows, 10);
+    tl_real *prob = reals(c, n), one = 1;
+    softmax_data d = define(c, draw_between(c, n, -4, 4), label, rows, 10);
+    expect_forward(c, t, &d, prob);
+    if (forward) expect_launches(c, forward);
+    claim_case(c, t, "softmax_xent_bwd of prob[%d,10]", rows);
+    call_softmax_xent_bwd(t, &r, reals(c, n), &one, prob, label, rows, 10);
+    expect_ok(c, &r);
+    if (backward) expect_launches(c, backward);
+}
+
+/* The loss of a batch is one number, but as many rows as there are images are one launch. */
+CLAIM(lab3_softmax_xent, launches_do_not_grow_with_the_batch) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        launches forward = launches_none(), backward = launches_none();
+        for (int rows = 2; rows <= 9; rows += 7)
+            expect_both(c, &failing, rows, &forward, &backward);
+    }
+}
+
+/* dloss lies on the device, and an operation only queues work. */
+CLAIM(lab3_softmax_xent, nothing_waits_for_the_device) {
+    FOR_TARGETS (t) {
+        call_target recorded = launches_recorded(t);
+        expect_both(c, &recorded, 5, NULL, NULL);
+    }
+}
+
+/* The host cannot look at labels in device memory without waiting: there a label outside of the
+ * classes is never an index, and makes its loss NaN. On the cpu it is refused. */
+CLAIM(lab3_softmax_xent, a_label_outside_is_no_index) {
+    enum { ROWS = 3, CLASSES = 4 };
+    static const int32_t outside[] = {CLASSES, -1, 2000000000, -2000000000};
+    FOR_TARGETS (t)
+        for (int k = 0; k < 4; k++) {
+            call_report r;
+            tl_real *logits = draw_reals(c, ROWS * CLASSES), loss, row_loss[ROWS];
+            tl_real *prob = reals(c, ROWS * CLASSES);
+            int32_t *label = draw_labels(c, ROWS, CLASSES);
+            softmax_data d = define(c, logits, label, ROWS, CLASSES);
+            label[1] = outside[k];
+            claim_case(c, t, "softmax_xent_fwd of logits[%d,%d], a label is %d", ROWS, CLASSES,
+                       (int)outside[k]);
+            call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, logits, label, ROWS, CLASSES);
+            if (strcmp(t->device, "cpu") == 0) {
+                expect_status(c, &r, TL_EINVAL);
+                continue;
+            }
+            expect_ok(c, &r);
+            expect_close(c, "prob", prob, d.prob, d.prob_bound, AXES("nk", ROWS, CLASSES));
+            expect_true(c, isnan(row_loss[1]) && isnan(loss), "row_loss[1] is %g, the loss is %g",
+                        (double)row_loss[1], (double)loss);
+            row_loss[1] = (tl_real)d.row_loss[1];
+            expect_close(c, "row_loss", row_loss, d.row_loss, d.row_bound, AXES("n", ROWS));
+        }
+}
+
+/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
+ * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab3_softmax_xent, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        expect_both(c, t, 37, NULL, NULL);
+        expect_case(c, t, draw_between(c, 2 * 70, -4, 4), 2, 70);
+    }
+}

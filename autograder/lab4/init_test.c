@@ -1,0 +1,86 @@
+/* init_test.c: initial weights by their distribution.
+ *
+ * Sample moments of n draws lie within six of their own standard deviations but for two seeds in a
+ * thousand million: mean sigma/sqrt(n), variance sigma^2 sqrt((k - 1)/n) with kurtosis k. */
+#include "autograder/call/call_ops.h"
+#include "autograder/claim/expect.h"
+
+#include <math.h>
+
+enum { HE_NORMAL, HE_UNIFORM, XAVIER_NORMAL, XAVIER_UNIFORM, KINDS };
+static const char *const name[] = {"he_normal", "he_uniform", "xavier_normal", "xavier_uniform"};
+
+enum { N = 20000 };
+
+static tl_real *draw_weights(claim *c, size_t n, int which, int in, int out, uint64_t seed,
+                             uint32_t stream) {
+    const call_target *t = &claim_targets[0]; /* drawn on the host, whatever the device */
+    call_report r;
+    tl_real *w = reals(c, n);
+    claim_case(c, t, "tl_init_%s of [%zu], fan_in %d fan_out %d", name[which], n, in, out);
+    call_init(t, &r, w, n, which, in, out, seed, stream);
+    expect_ok(c, &r);
+    return w;
+}
+
+CLAIM(lab4_init, moments_are_those_of_the_formula) {
+    static const int fans[][2] = {
+        {27, 72}, {2048, 256}, {1, 1}, {10, 1000}, {2000000000, 1500000000}};
+    for (int which = 0; which < KINDS; which++)
+        for (int f = 0; f < 5; f++) {
+            int in = fans[f][0], out = fans[f][1];
+            bool uniform = which == HE_UNIFORM || which == XAVIER_UNIFORM;
+            double variance = 2.0 / (which <= HE_UNIFORM ? in : (double)in + out), n = N;
+            double kurtosis = uniform ? 1.8 : 3, mean = 0, second = 0, fourth = 0, lag = 0;
+            tl_real *w = draw_weights(c, N, which, in, out, draw_bits(c), 3);
+            for (int i = 0; i < N; i++) {
+                double x = w[i] / sqrt(variance);
+                mean += x / n;
+                second += x * x / n;
+                fourth += x * x * x * x / n;
+                lag += x * (i ? w[i - 1] / sqrt(variance) : 0) / n;
+            }
+            expect_chance(c, "mean in standard deviations", mean, 0, 6 / sqrt(n));
+            expect_chance(c, "variance over its formula", second, 1, 6 * sqrt((kurtosis - 1) / n));
+            /* eighth moment 105 (normal), 9 (uniform): the spread of the fourth. Its tail is long:
+             * eight standard deviations, which still tell 3 from 1.8. */
+            expect_chance(c, "fourth moment", fourth, kurtosis,
+                          8 * sqrt(((uniform ? 9 : 105) - kurtosis * kurtosis) / n));
+            expect_chance(c, "correlation of neighbours", lag, 0, 6 / sqrt(n));
+        }
+}
+
+CLAIM(lab4_init, uniform_weights_fill_their_interval) {
+    for (int which = HE_UNIFORM; which < KINDS; which += 2) {
+        double edge = sqrt(6.0 / (which == HE_UNIFORM ? 50 : 50 + 30)), low = 0, high = 0;
+        tl_real *w = draw_weights(c, N, which, 50, 30, draw_bits(c), 0);
+        for (int i = 0; i < N; i++) {
+            low = fmin(low, w[i]);
+            high = fmax(high, w[i]);
+        }
+        double rounded = edge * (1 + 2 * TL_REAL_ROUNDOFF);
+        expect_true(c, -low <= rounded && high <= rounded, "%g to %g leave +-%g", low, high, edge);
+        /* 20,000 draws leave the outer thousandth of either side empty once in 10^8 runs */
+        expect_true(c, -low > 0.998 * edge && high > 0.998 * edge, "%g to %g do not reach +-%g",
+                    low, high, edge);
+    }
+}
+
+CLAIM(lab4_init, seed_and_stream_decide) {
+    for (int which = 0; which < KINDS; which++) {
+        uint64_t seed = draw_bits(c);
+        tl_real *w = draw_weights(c, 1001, which, 9, 5, seed, 4);
+        tl_real *same = draw_weights(c, 1001, which, 9, 5, seed, 4);
+        tl_real *stream = draw_weights(c, 1001, which, 9, 5, seed, 5);
+        tl_real *other = draw_weights(c, 1001, which, 9, 5, seed + 1, 4);
+        expect_same_bits(c, "equal seed and stream", same, w, SHAPE(1001));
+        int hits = 0;
+        for (int i = 0; i < 1001; i++) hits += w[i] == stream[i] || w[i] == other[i];
+        expect_true(c, hits < 3, "%d of 1001 weights do not depend on seed or stream", hits);
+    }
+}
+
+CLAIM(lab4_init, any_number_of_weights_is_filled) {
+    for (int which = 0; which < KINDS; which++)
+        for (size_t n = 1; n <= 9; n++) draw_weights(c, n, which, 3, 3, c->seed, 0);
+}

@@ -1,0 +1,133 @@
+/* ops_layers_test.c: the layers of a network as operations of the tape. */
+#include "autograder/claim/graph_rule.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const rule_case cases[] = {
+    {"linear",
+     GRAPH_LINEAR,
+     3,
+     0,
+     {RULE_SHAPE(3, 4), RULE_SHAPE(2, 4), RULE_SHAPE(2)},
+     RULE_SHAPE(3, 2),
+     {0}},
+    {"linear without bias",
+     GRAPH_LINEAR,
+     2,
+     1,
+     {RULE_SHAPE(3, 4), RULE_SHAPE(2, 4)},
+     RULE_SHAPE(3, 2),
+     {-1}},
+    {"conv2d",
+     GRAPH_CONV2D,
+     3,
+     6,
+     {RULE_SHAPE(2, 2, 5, 4), RULE_SHAPE(3, 2, 3, 2), RULE_SHAPE(3)},
+     RULE_SHAPE(2, 3, 3, 3),
+     {2, 1, 1, 0, 1, 1}},
+    {"dilated conv2d without bias",
+     GRAPH_CONV2D,
+     2,
+     7,
+     {RULE_SHAPE(1, 2, 6, 5), RULE_SHAPE(2, 2, 2, 2)},
+     RULE_SHAPE(1, 2, 4, 2),
+     {-1, 1, 2, 0, 1, 2, 3}},
+};
+
+CLAIM(lab4_ops_layers, linear_and_conv2d_match_numeric) { expect_rules(c, cases, COUNT(cases)); }
+CLAIM(lab4_ops_layers, linear_and_conv2d_skip_inputs_that_need_no_gradient) {
+    expect_frozen_inputs(c, cases, COUNT(cases));
+}
+
+/* ReLU and pooling have kinks: their leaves are half-integers, all different. */
+CLAIM(lab4_ops_layers, relu_and_maxpool2d_match_numeric) {
+    FOR_TARGETS (t) {
+        expect_shape in = SHAPE(2, 2, 5, 4), out = SHAPE(2, 2, 3, 2);
+        graph g = graph_new(c, 40, 600);
+        int x = graph_parameter_of(&g, in, draw_distinct(c, 80, 1));
+        int y = GRAPH(&g, in, GRAPH_RELU, x);
+        int p = GRAPH(&g, out, GRAPH_MAXPOOL2D, x, 3, 2, 2, 2, 1, 0);
+        int one = graph_weigh(&g, y, 3), other = graph_weigh(&g, p, 3);
+        int loss = GRAPH(&g, SHAPE(1), GRAPH_ADD, one, other);
+        DO(&g, GRAPH_BACKWARD, loss);
+        graph_read(&g, GRAPH_READ_GRAD, x);
+        double *want = doubles(c, 80);
+        if (!graph_gradient(&g, want, loss, x)) claim_fail(c, "no one right answer");
+        call_report r;
+        graph_run(&g, t, &r, "relu(x) and maxpool2d(x), summed");
+        expect_ok(c, &r);
+        expect_equal(c, "gradient", graph_result(&g, x), want, in);
+    }
+}
+
+/* Operations that round: the tape must give, bit for bit, what the operation gives on its own. The
+ * loss is scaled by 2, so that a dloss taken for 1 shows. */
+CLAIM(lab4_ops_layers, softmax_passes_its_own_gradient) {
+    FOR_TARGETS (t) {
+        enum { ROWS = 5, CLASSES = 4, N = ROWS * CLASSES };
+        tl_real *x = draw_between(c, N, -3, 3), loss, row_loss[ROWS], prob[N], dx[N] = {0}, two = 2;
+        int32_t *label = draw_labels(c, ROWS, CLASSES);
+        call_report r;
+        call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, x, label, ROWS, CLASSES);
+        expect_ok(c, &r);
+        call_softmax_xent_bwd(t, &r, dx, &two, prob, label, ROWS, CLASSES);
+        expect_ok(c, &r);
+        graph g = graph_new(c, 20, 40);
+        memcpy(g.label, label, sizeof *label * ROWS);
+        g.labels = ROWS;
+        int leaf = graph_parameter_of(&g, SHAPE(ROWS, CLASSES), x);
+        int y = GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, leaf);
+        DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, 2, 1));
+        graph_read(&g, GRAPH_READ_VALUE, y);
+        graph_read(&g, GRAPH_READ_GRAD, leaf);
+        graph_run(&g, t, &r, "2 * softmax cross-entropy");
+        expect_ok(c, &r);
+        expect_same_bits(c, "loss", graph_result(&g, y), &loss, SHAPE(1));
+        expect_same_bits(c, "gradient", graph_result(&g, leaf), dx, SHAPE(ROWS, CLASSES));
+    }
+}
+
+static const rule_case refused[] = {
+    {"linear", GRAPH_LINEAR, 2, 1, {RULE_SHAPE(2, 3), RULE_SHAPE(4, 2)}, RULE_SHAPE(1), {-1}},
+    {"linear, bias",
+     GRAPH_LINEAR,
+     3,
+     0,
+     {RULE_SHAPE(2, 3), RULE_SHAPE(4, 3), RULE_SHAPE(3)},
+     RULE_SHAPE(1),
+     {0}},
+    {"conv2d, channels",
+     GRAPH_CONV2D,
+     2,
+     7,
+     {RULE_SHAPE(1, 2, 4, 4), RULE_SHAPE(1, 3, 2, 2)},
+     RULE_SHAPE(1),
+     {-1, 1, 1, 0, 0, 1, 1}},
+    {"conv2d, bias",
+     GRAPH_CONV2D,
+     3,
+     6,
+     {RULE_SHAPE(1, 2, 4, 4), RULE_SHAPE(3, 2, 2, 2), RULE_SHAPE(2)},
+     RULE_SHAPE(1),
+     {1, 1, 0, 0, 1, 1}},
+    {"conv2d of a matrix",
+     GRAPH_CONV2D,
+     2,
+     7,
+     {RULE_SHAPE(4, 4), RULE_SHAPE(1, 1, 2, 2)},
+     RULE_SHAPE(1),
+     {-1, 1, 1, 0, 0, 1, 1}},
+    {"maxpool2d of a matrix",
+     GRAPH_MAXPOOL2D,
+     1,
+     6,
+     {RULE_SHAPE(4, 4)},
+     RULE_SHAPE(1),
+     {2, 2, 2, 2, 0, 0}},
+};
+
+CLAIM(lab4_ops_layers, shapes_that_do_not_fit_are_refused) {
+    expect_refusals(c, &cases[0], refused, COUNT(refused));
+}

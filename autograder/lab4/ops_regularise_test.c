@@ -1,0 +1,75 @@
+/* ops_regularise_test.c: dropout and batch norm as operations of the tape.
+ *
+ * They round, so the tape must give, bit for bit, what the operation gives on its own. */
+#include "autograder/claim/graph_build.h"
+
+CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
+    FOR_TARGETS (t) {
+        enum { N = 100 };
+        const tl_dropout_geom d = {.n = N, .p = 0.25, .layer = 1};
+        const tl_step step = {.seed = 77, .index = 5};
+        tl_real *x = draw_reals(c, N), *dy = draw_reals(c, N), y[N], dx[N] = {0};
+        call_report r;
+        call_dropout_fwd(t, &r, y, x, &step, &d);
+        expect_ok(c, &r);
+        call_dropout_bwd(t, &r, dx, dy, &step, &d);
+        expect_ok(c, &r);
+        graph g = graph_new(c, 20, 300);
+        DO(&g, GRAPH_STEP, 77, 5);
+        int leaf = graph_parameter_of(&g, SHAPE(10, 10), x);
+        int out = GRAPH(&g, SHAPE(10, 10), GRAPH_DROPOUT, leaf, 1, 4, 1);
+        int weights = graph_input_of(&g, SHAPE(10, 10), dy, false);
+        DO(&g, GRAPH_BACKWARD, graph_sum(&g, GRAPH(&g, SHAPE(10, 10), GRAPH_MUL, out, weights)));
+        graph_read(&g, GRAPH_READ_VALUE, out);
+        graph_read(&g, GRAPH_READ_GRAD, leaf);
+        graph_run(&g, t, &r, "dropout 1/4, layer 1, step 5");
+        expect_ok(c, &r);
+        expect_same_bits(c, "value", graph_result(&g, out), y, SHAPE(10, 10));
+        expect_same_bits(c, "gradient", graph_result(&g, leaf), dx, SHAPE(10, 10));
+    }
+}
+
+static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape, int n, int hw,
+                             bool training) {
+    const tl_batchnorm_geom b = {.n = n, .c = 3, .hw = hw, .eps = 1.0 / 1000, .momentum = 0.25};
+    size_t size = (size_t)(n * 3 * hw);
+    tl_real *x = draw_reals(c, size), *gamma = draw_between(c, 3, 0.5, 2), *beta = draw_reals(c, 3);
+    tl_real *mean0 = draw_reals(c, 3), *var0 = draw_between(c, 3, 0.5, 2),
+            *dy = draw_reals(c, size);
+    tl_real *rm = copy_reals(c, mean0, 3), *rv = copy_reals(c, var0, 3), *y = reals(c, size);
+    tl_real mean[3], inv_std[3], *dx = reals(c, size), dgamma[3] = {0}, dbeta[3] = {0};
+    call_report r;
+    if (training) {
+        call_batchnorm_fwd(t, &r, y, mean, inv_std, rm, rv, x, gamma, beta, &b);
+        expect_ok(c, &r);
+        call_batchnorm_bwd(t, &r, dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, &b);
+    } else {
+        call_batchnorm_eval(t, &r, y, x, gamma, beta, mean0, var0, &b);
+    }
+    expect_ok(c, &r);
+    graph g = graph_new(c, 30, 1000);
+    if (!training) DO(&g, GRAPH_RECORDING, 0);
+    int lx = graph_parameter_of(&g, shape, x), lg = graph_parameter_of(&g, SHAPE(3), gamma);
+    int lb = graph_parameter_of(&g, SHAPE(3), beta), bm = graph_buffer_of(&g, SHAPE(3), mean0);
+    int bv = graph_buffer_of(&g, SHAPE(3), var0), w = graph_input_of(&g, shape, dy, false);
+    int out = GRAPH(&g, shape, GRAPH_BATCHNORM, lx, lg, lb, bm, bv, 1, 1000, 1, 4, training);
+    int loss = graph_sum(&g, GRAPH(&g, shape, GRAPH_MUL, out, w));
+    if (training) DO(&g, GRAPH_BACKWARD, loss);
+    int leaf[] = {lx, lg, lb, bm, bv, out};
+    const tl_real *want[] = {dx, dgamma, dbeta, rm, rv, y};
+    static const char *const name[] = {"dx",           "dgamma",           "dbeta",
+                                       "running mean", "running variance", "y"};
+    for (int i = 0; i < 6; i++) graph_read(&g, i < 3 ? GRAPH_READ_GRAD : GRAPH_READ_VALUE, leaf[i]);
+    graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
+    expect_ok(c, &r);
+    for (int i = 0; i < 6; i++)
+        expect_same_bits(c, name[i], graph_result(&g, leaf[i]), want[i], graph_shape(&g, leaf[i]));
+}
+
+CLAIM(lab4_ops_regularise, batchnorm_passes_its_own_gradients) {
+    FOR_TARGETS (t) {
+        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, true);
+        expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, true);
+        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, false);
+    }
+}

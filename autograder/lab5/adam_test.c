@@ -1,0 +1,189 @@
+/* adam_test.c: Adam step by step, by a closed form, and against PyTorch.
+ *
+ * Each step starts from what the judged code left, so its error is that of one step and the bound
+ * stays sharp along the whole trajectory. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+#include "autograder/claim/optim_golden.h"
+
+enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
+
+static const struct {
+    double lr;
+    uint64_t first; /* step number of the first step */
+    tl_adam_options o;
+} adam_cases[] = {{1e-3, 0, {0.9, 0.999, 1e-8, 0}}, {0.01, 0, {0.9, 0.999, 1e-8, 0.01}},
+                  {0.01, 0, {0.5, 0.9, 1e-3, 0}},   {1e-3, 999, {0.9, 0.999, 1e-8, 0}},
+                  {0.1, 3, {0, 0.99, 1e-4, 0.1}},   {0.01, 0, {0.9, 0, 1e-8, 0}}};
+enum { ADAM_CASES = sizeof adam_cases / sizeof *adam_cases };
+
+typedef struct adam_bound {
+    double w, m, v;
+} adam_bound;
+
+/* How far a step may be off. m may be formed as m + (1 - beta) (g - m), so m and g count whole; 1 -
+ * beta may come from a rounded beta, so its error is u and not u (1 - beta); 1 - beta^t likewise,
+ * and beta^t grows t times the error of beta. */
+static adam_bound bound_adam(double w0, double m0, double v0, double dw, double m, double v,
+                             const oracle_adam *o) {
+    double u = bound_unit(), t = (double)o->t;
+    double g = fabs(dw) + fabs(o->weight_decay * w0);
+    adam_bound b = {0, bound_factor(6) * (fabs(m0) + g), bound_factor(6) * (v0 + g * g)};
+    double power1 = pow(o->beta1, t), power2 = pow(o->beta2, t);
+    double correct1 = 1 - power1, correct2 = 1 - power2;
+    double root = sqrt(v / correct2), denominator = root + o->eps;
+    double relative = u * (12 + 2 * (4 + t * power1) / correct1 + 2 * (4 + t * power2) / correct2);
+    if (v > 0) relative += b.v / (2 * v) * root / denominator;
+    double unit = o->lr / correct1 / denominator;
+    b.w = unit * (b.m + fabs(m) * relative) + bound_factor(2) * (fabs(w0) + unit * fabs(m));
+    return b;
+}
+
+static void expect_adam(claim *c, const call_target *t, int which) {
+    const tl_adam_options *o = &adam_cases[which].o;
+    tl_real *w = draw_between(c, N, -0.05, 0.05), *m = reals(c, N), *v = reals(c, N);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        call_report r;
+        const tl_step step = {.index = adam_cases[which].first + i, .lr = adam_cases[which].lr};
+        const oracle_adam definition = {step.lr, o->beta1,        o->beta2,
+                                        o->eps,  o->weight_decay, step.index + 1};
+        tl_real *dw = draw_reals(c, N);
+        double *w_d = widen(c, w, N), *m_d = widen(c, m, N), *v_d = widen(c, v, N);
+        double *dw_d = widen(c, dw, N), *w_bound = doubles(c, N), *m_bound = doubles(c, N);
+        double *v_bound = doubles(c, N), *w_rough = coarsen(c, w_d, N);
+        double *m_rough = coarsen(c, m_d, N), *v_rough = coarsen(c, v_d, N);
+        double *dw_rough = coarsen(c, dw_d, N);
+        for (int k = 0; k < N; k++) {
+            double w0 = w_d[k], m0 = m_d[k], v0 = v_d[k];
+            oracle_adam_step(&w_d[k], &m_d[k], &v_d[k], dw_d[k], &definition);
+            oracle_adam_step(&w_rough[k], &m_rough[k], &v_rough[k], dw_rough[k], &definition);
+            adam_bound b = bound_adam(w0, m0, v0, dw_d[k], m_d[k], v_d[k], &definition);
+            w_bound[k] = b.w;
+            m_bound[k] = b.m;
+            v_bound[k] = b.v;
+        }
+        claim_case(c, t, "adam_step %llu of [%d], lr %g betas %g, %g eps %g weight decay %g",
+                   (unsigned long long)step.index, N, step.lr, o->beta1, o->beta2, o->eps,
+                   o->weight_decay);
+        call_adam_step(t, &r, w, m, v, dw, N, &step, o);
+        expect_ok(c, &r);
+        expect_close(c, "m", m, m_d, m_bound, SHAPE(N));
+        expect_close(c, "v", v, v_d, v_bound, SHAPE(N));
+        expect_close(c, "w", w, w_d, w_bound, SHAPE(N));
+        expect_sharp(c, w_rough, w_d, w_bound, N);
+    }
+}
+
+CLAIM(lab5_adam, steps_follow_the_formula) {
+    FOR_TARGETS (t)
+        for (int i = 0; i < ADAM_CASES; i++) expect_adam(c, t, i);
+}
+
+/* eps keeps 0/0 away: a parameter that never gets a gradient stays where it is. */
+CLAIM(lab5_adam, no_gradient_means_no_step) {
+    FOR_TARGETS (t) {
+        call_report r;
+        const tl_step step = {.index = 0, .lr = 0.1};
+        tl_real *w = draw_reals(c, N), *before = copy_reals(c, w, N);
+        tl_real *m = reals(c, N), *v = reals(c, N), *dw = reals(c, N);
+        claim_case(c, t, "adam_step of zero gradients");
+        call_adam_step(t, &r, w, m, v, dw, N, &step, &adam_cases[0].o);
+        expect_ok(c, &r);
+        expect_same_bits(c, "w", w, before, SHAPE(N));
+    }
+}
+
+/* Long enough for several threads; more of them than cores. */
+CLAIM(lab5_adam, bits_do_not_depend_on_threads) {
+    enum { LONG = 70001 };
+    static const int threads[] = {1, 2, 3, 8};
+    tl_real *start = draw_reals(c, LONG), *dw = draw_reals(c, LONG);
+    FOR_CPU_ROWS(row) {
+        tl_real *first = NULL;
+        for (int i = 0; i < 4; i++) {
+            call_report r;
+            call_target t = *row;
+            t.threads = threads[i];
+            const tl_step step = {.index = 4, .lr = 0.01};
+            tl_real *w = copy_reals(c, start, LONG), *m = copy_reals(c, start, LONG);
+            tl_real *v = reals(c, LONG);
+            claim_case(c, &t, "adam_step of [%d]", (int)LONG);
+            call_adam_step(&t, &r, w, m, v, dw, LONG, &step, &adam_cases[1].o);
+            expect_ok(c, &r);
+            if (i == 0) first = w;
+            expect_same_bits(c, "w", w, first, SHAPE(LONG));
+        }
+    }
+}
+
+/* With a constant gradient both corrected averages are the gradient and its square from the first
+ * step on: every step is lr * g / (|g| + eps), whatever the betas are. */
+CLAIM(lab5_adam, a_constant_gradient_gives_equal_steps) {
+    FOR_TARGETS (t)
+        for (int k = 0; k < 4; k++) {
+            static const double beta[4][2] = {{0.9, 0.999}, {0.5, 0.9}, {0, 0.99}, {0.99, 0.9}};
+            const double lr = 0.125, g = k % 2 ? -0.5 : 0.25, eps = 1e-3;
+            const tl_adam_options o = {.beta1 = beta[k][0], .beta2 = beta[k][1], .eps = eps};
+            tl_real w = 1, m = 0, v = 0, dw = (tl_real)g;
+            for (int i = 1; i <= 20; i++) {
+                call_report r;
+                const tl_step step = {.index = (uint64_t)i - 1, .lr = lr};
+                double one = lr * g / (fabs(g) + eps), want = 1 - i * one;
+                claim_case(c, t, "adam_step %d of a constant gradient %g, betas %g, %g", i, g,
+                           beta[k][0], beta[k][1]);
+                call_adam_step(t, &r, &w, &m, &v, &dw, 1, &step, &o);
+                expect_ok(c, &r);
+                /* 1 - beta^t loses the digits that beta and t are short of: 4 t/(1 - beta) */
+                double lost = 8 + 4 / (1 - beta[k][0]) + 4 / (1 - beta[k][1]);
+                expect_number(c, "w", w, want, 4 * lost * i * bound_unit() * (1 + fabs(one)));
+            }
+        }
+}
+
+/* ---- whole runs, against PyTorch ---- */
+
+/* From the golden start with the golden gradients to the end, without a look in between. What a run
+ * may drift: a few roundings a step, each of the size of what has been moved so far. */
+static void expect_golden(claim *c, const call_target *t, const adam_golden *run) {
+    tl_real *w = reals(c, GOLDEN_N), *m = reals(c, GOLDEN_N), *v = reals(c, GOLDEN_N), dw[GOLDEN_N];
+    double *want = widen(c, w, GOLDEN_N), *bound = doubles(c, GOLDEN_N), moved[GOLDEN_N];
+    for (int k = 0; k < GOLDEN_N; k++) {
+        w[k] = (tl_real)golden_start[k];
+        want[k] = run->w[k];
+        moved[k] = fabs(golden_start[k]);
+    }
+    for (int i = 0; i < GOLDEN_STEPS; i++) {
+        call_report r;
+        const tl_step step = {.index = (uint64_t)i, .lr = run->lr};
+        for (int k = 0; k < GOLDEN_N; k++) dw[k] = (tl_real)golden_gradient[i][k];
+        claim_case(c, t, "adam_step %d of the run %s", i, run->name);
+        tl_real before[GOLDEN_N];
+        for (int k = 0; k < GOLDEN_N; k++) before[k] = w[k];
+        call_adam_step(t, &r, w, m, v, dw, GOLDEN_N, &step, &run->o);
+        expect_ok(c, &r);
+        for (int k = 0; k < GOLDEN_N; k++) moved[k] += fabs((double)w[k] - (double)before[k]);
+    }
+    /* a velocity keeps the errors of 1/(1 - momentum) steps */
+    double memory = 1 / (1 - run->o.beta1) + 1 / (1 - run->o.beta2);
+    for (int k = 0; k < GOLDEN_N; k++)
+        bound[k] = 8 * GOLDEN_STEPS * memory * bound_unit() * moved[k];
+    expect_close(c, "w", w, want, bound, SHAPE(GOLDEN_N));
+}
+
+CLAIM(lab5_adam, runs_end_where_pytorch_ends) {
+    FOR_TARGETS (t)
+        for (size_t i = 0; i < sizeof adam_goldens / sizeof *adam_goldens; i++)
+            expect_golden(c, t, &adam_goldens[i]);
+}
+
+/* For the checked build of hostcuda, which names every pair of threads that meet in an element
+ * without a barrier, and every read of what nobody wrote; a right result proves neither. */
+CLAIM(lab5_adam, no_two_threads_meet) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_adam(c, &failing, 1);
+    }
+}

@@ -1,0 +1,106 @@
+/* conv3x3_test.c: a convolution made quick: right, and with little memory traffic.
+ *
+ * Sectors and conflicts are counted by hostcuda's check build. They are counted beside the judged
+ * code, so they can take points, and never give any: without right results there are none. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+#include "autograder/claim/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const tl_conv3x3_geom shapes[] = {
+    {1, 1, 1, 8, 32},  {1, 2, 3, 5, 7},  {2, 3, 5, 9, 33},  {3, 1, 2, 1, 1},
+    {2, 4, 17, 6, 10}, {1, 2, 9, 17, 3}, {1, 3, 8, 16, 64},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_geom *g) {
+    tl_conv2d_geom full = {g->n, g->c, g->h, g->w, g->k, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0};
+    if (tl_conv2d_check(&full) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+    size_t xs = tl_conv2d_x_size(&full), ws = tl_conv2d_w_size(&full), ys = tl_conv2d_y_size(&full);
+    tl_real *x = draw_reals(c, xs), *w = draw_reals(c, ws), *y = reals(c, ys);
+    double *x_d = widen(c, x, xs), *w_d = widen(c, w, ws);
+    double *want = doubles(c, ys), *scale = doubles(c, ys), *rough = doubles(c, ys);
+    oracle_conv2d_fwd(want, scale, x_d, w_d, NULL, &full);
+    oracle_conv2d_fwd(rough, NULL, coarsen(c, x_d, xs), coarsen(c, w_d, ws), NULL, &full);
+    claim_case(c, t, "conv3x3 x[%d,%d,%d,%d] to %d channels", g->n, g->c, g->h, g->w, g->k);
+    call_report r;
+    call_conv3x3(t, &r, y, x, w, g);
+    if (strcmp(t->device, "cpu") == 0) { /* not on the cpu, and it says so */
+        expect_status(c, &r, TL_ENOTIMPL);
+        return;
+    }
+    expect_ok(c, &r);
+    double *bound = bound_of(c, scale, ys, tl_conv2d_col_rows(&full));
+    expect_close(c, "y", y, want, bound, AXES("nkhw", g->n, g->k, g->h, g->w));
+    expect_sharp(c, rough, want, bound, ys);
+}
+
+/* Sectors that nobody gets around: x and w are read, and y is written. */
+static int64_t sectors_at_least(const tl_conv3x3_geom *g) {
+    int64_t pixels = (int64_t)g->h * g->w, reals = (int64_t)g->n * (g->c + g->k) * pixels;
+    return (reals + (int64_t)g->k * g->c * 9) * (int64_t)sizeof(tl_real) / 32;
+}
+
+/* What the call just made has cost, against what is allowed. Outside of grading other builds than
+ * the check build are judged by their results alone. */
+static void expect_cost(claim *c, const call_target *t, call_counter which, int64_t allowed,
+                        const char *what) {
+    int64_t count = c->counter[which];
+    char given[60] = "";
+    finding f;
+    if (which == CALL_SECTORS)
+        snprintf(given, sizeof given, "; the given kernel has %d", (int)TL_CONV3X3_GIVEN);
+    if (count >= 0 && !c->case_failed)
+        claim_say(c, "%lld %s, and %lld are allowed%s", (long long)count, what, (long long)allowed,
+                  given);
+    if (c->case_failed || strcmp(t->device, "hostcuda") != 0) return;
+    if (count < 0 && !c->verdicts) return;
+    c->compared++;
+    int64_t least = which == CALL_SECTORS ? sectors_at_least(&tl_conv3x3_counted) : 0;
+    if (count >= 0 && count < least) {
+        finding_take(c, "no_launch", false,
+                     "%lld %s, and x, w and y are %lld: the work is not done on the device",
+                     (long long)count, what, (long long)least);
+        return;
+    }
+    if (count >= 0 && count <= allowed) return;
+    finding_begin(&f, c, count < 0 ? "grader" : call_counter_names[which]);
+    if (count < 0)
+        snprintf(f.text, sizeof f.text, "this build of hostcuda does not count %s", what);
+    else
+        memcpy(f.text, c->said, sizeof c->said);
+    claim_take(c, &f, count < 0);
+}
+
+static const char sectors[] = "sectors of global memory";
+
+CLAIM(lab5_conv3x3, results_stay_right_with_a_third_of_the_sectors) {
+    FOR_TARGETS (t) {
+        for (int s = 0; s < SHAPES; s++) expect_convolution(c, t, &shapes[s]);
+        expect_convolution(c, t, &tl_conv3x3_counted);
+        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
+    }
+}
+
+CLAIM(lab5_conv3x3, sectors_stay_below_the_limit) {
+    FOR_TARGETS (t) {
+        expect_convolution(c, t, &tl_conv3x3_counted);
+        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_SECTORS, sectors);
+    }
+}
+
+/* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
+CLAIM(lab5_conv3x3, no_bank_conflicts) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_convolution(c, &failing, &shapes[0]);
+        expect_convolution(c, t, &tl_conv3x3_counted);
+        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
+        expect_cost(c, t, CALL_CONFLICTS, TL_CONV3X3_CONFLICTS, "conflicts of banks");
+    }
+}

@@ -1,0 +1,68 @@
+/* schedule_test.c: learning rates as functions of the step number. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/optim_golden.h"
+
+static const tl_schedule schedules[] = {
+    {TL_SCHEDULE_CONSTANT, 0.05, 0, 1, 10},   {TL_SCHEDULE_STEP, 0.1, 0.1, 7, 30},
+    {TL_SCHEDULE_STEP, 0.3, 0.5, 1, 20},      {TL_SCHEDULE_STEP, 0.1, 0.1, 100, 50},
+    {TL_SCHEDULE_COSINE, 0.1, 0, 1, 25},      {TL_SCHEDULE_COSINE, 0.1, 0, 1, 1},
+    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 5, 20},  {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 1, 9},
+    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 20, 20},
+};
+
+/* In double in every build. A power may be formed by multiplication, one rounding a turn. */
+CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
+    for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++) {
+        const tl_schedule *o = &schedules[s];
+        double *lr = doubles(c, o->total);
+        call_report r;
+        claim_case(c, &claim_targets[0], "schedule kind %d, turn %d, total %d", (int)o->kind,
+                   (int)o->turn, (int)o->total);
+        call_schedule_lr(&claim_targets[0], &r, lr, o->total, 0, o);
+        expect_ok(c, &r);
+        for (uint64_t i = 0; i < o->total; i++) {
+            double want = oracle_schedule((int)o->kind, o->base, o->factor, o->turn, o->total, i);
+            expect_number(c, "learning rate", lr[i], want,
+                          bound_double(16 + i / o->turn) *
+                              (o->kind == TL_SCHEDULE_STEP ? want : o->base));
+        }
+    }
+}
+
+/* A run that goes on at step i needs nothing but i: from any first step the same numbers. */
+CLAIM(lab5_schedule, any_first_step_gives_the_same_rates) {
+    for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++) {
+        const tl_schedule *o = &schedules[s];
+        double *all = doubles(c, o->total), *rest = doubles(c, o->total);
+        uint64_t first = o->total / 2;
+        call_report r;
+        claim_case(c, &claim_targets[0], "schedule kind %d from step 0 and from step %d",
+                   (int)o->kind, (int)first);
+        call_schedule_lr(&claim_targets[0], &r, all, o->total, 0, o);
+        expect_ok(c, &r);
+        call_schedule_lr(&claim_targets[0], &r, rest, o->total - first, first, o);
+        expect_ok(c, &r);
+        for (uint64_t i = first; i < o->total; i++)
+            expect_true(c, rest[i - first] == all[i], "step %d: %.17g at once, %.17g later", (int)i,
+                        all[i], rest[i - first]);
+    }
+}
+
+/* torch.optim.lr_scheduler's StepLR, CosineAnnealingLR and a triangle of LambdaLR. */
+CLAIM(lab5_schedule, rates_are_those_of_pytorch) {
+    for (size_t s = 0; s < sizeof schedule_goldens / sizeof *schedule_goldens; s++) {
+        const schedule_golden *run = &schedule_goldens[s];
+        double *lr = doubles(c, GOLDEN_RATES);
+        call_report r;
+        claim_case(c, &claim_targets[0], "schedule %s", run->name);
+        call_schedule_lr(&claim_targets[0], &r, lr, GOLDEN_RATES, 0, &run->o);
+        expect_ok(c, &r);
+        /* PyTorch goes on from rate to rate: an error of each step stays */
+        for (int i = 0; i < GOLDEN_RATES; i++)
+            expect_number(c, "learning rate", lr[i], run->lr[i],
+                          bound_double((size_t)(8 * (i + 1))) * run->o.base);
+    }
+}

@@ -1,0 +1,159 @@
+/* sgd_test.c: SGD step by step, by closed forms, and against PyTorch.
+ *
+ * Each step starts from what the judged code left, so its error is that of one step and the bound
+ * stays sharp along the whole trajectory. */
+#include "autograder/call/call_ops.h"
+#include "autograder/oracle/oracle.h"
+#include "autograder/claim/bound.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/launches.h"
+#include "autograder/claim/optim_golden.h"
+
+enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
+
+static const struct {
+    double lr;
+    tl_sgd_options o;
+} sgd_cases[] = {{0.1, {0, 0, 0}},   {0.05, {0, 0.01, 0}},   {0.1, {0.9, 0, 0}},
+                 {0.1, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
+
+/* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded
+ * first. */
+static void expect_sgd(claim *c, const call_target *t, int which, bool velocity) {
+    const tl_sgd_options *o = &sgd_cases[which].o;
+    tl_real *w = draw_reals(c, N), *v = reals(c, N);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        call_report r;
+        const tl_step step = {.seed = 1, .index = i, .lr = sgd_cases[which].lr / (double)(i + 1)};
+        const oracle_sgd definition = {step.lr, o->momentum, o->weight_decay, o->nesterov};
+        tl_real *dw = draw_reals(c, N);
+        double *w_d = widen(c, w, N), *v_d = widen(c, v, N), *dw_d = widen(c, dw, N);
+        double *w_scale = doubles(c, N), *v_scale = doubles(c, N), unused[2];
+        double *w_rough = coarsen(c, w_d, N), *dw_rough = coarsen(c, dw_d, N);
+        double *v_rough = coarsen(c, v_d, N);
+        for (int k = 0; k < N; k++) {
+            oracle_sgd_step(&w_d[k], &v_d[k], dw_d[k], &definition, &w_scale[k], &v_scale[k]);
+            oracle_sgd_step(&w_rough[k], &v_rough[k], dw_rough[k], &definition, unused, unused + 1);
+        }
+        claim_case(c, t, "sgd_step %d of [%d], lr %g momentum %g weight decay %g%s", (int)i, N,
+                   step.lr, o->momentum, o->weight_decay, o->nesterov ? " Nesterov" : "");
+        call_sgd_step(t, &r, w, velocity ? v : NULL, dw, N, &step, o);
+        expect_ok(c, &r);
+        /* without momentum nobody reads the velocity, so nobody need write it */
+        if (o->momentum > 0)
+            expect_close(c, "velocity", v, v_d, bound_of(c, v_scale, N, 6), SHAPE(N));
+        double *w_bound = bound_of(c, w_scale, N, 8);
+        expect_close(c, "w", w, w_d, w_bound, SHAPE(N));
+        expect_sharp(c, w_rough, w_d, w_bound, N);
+    }
+}
+
+CLAIM(lab5_sgd, plain_steps_follow_the_formula) {
+    FOR_TARGETS (t)
+        for (int i = 0; i < 2; i++) {
+            expect_sgd(c, t, i, false); /* no velocity needed without momentum */
+            expect_sgd(c, t, i, true);
+        }
+}
+CLAIM(lab5_sgd, momentum_and_nesterov_follow_the_formula) {
+    FOR_TARGETS (t)
+        for (int i = 2; i < 4; i++) expect_sgd(c, t, i, true);
+}
+CLAIM(lab5_sgd, weight_decay_is_added_to_the_gradient) {
+    FOR_TARGETS (t) {
+        expect_sgd(c, t, 1, true);
+        for (int i = 4; i < 6; i++) expect_sgd(c, t, i, true);
+    }
+}
+
+/* Long enough for several threads; more of them than cores. */
+CLAIM(lab5_sgd, bits_do_not_depend_on_threads) {
+    enum { LONG = 70001 };
+    static const int threads[] = {1, 2, 3, 8};
+    tl_real *start = draw_reals(c, LONG), *dw = draw_reals(c, LONG);
+    FOR_CPU_ROWS(row) {
+        tl_real *first = NULL;
+        for (int i = 0; i < 4; i++) {
+            call_report r;
+            call_target t = *row;
+            t.threads = threads[i];
+            const tl_step step = {.index = 4, .lr = 0.01};
+            tl_real *w = copy_reals(c, start, LONG), *m = copy_reals(c, start, LONG);
+            claim_case(c, &t, "sgd_step of [%d]", (int)LONG);
+            call_sgd_step(&t, &r, w, m, dw, LONG, &step, &sgd_cases[4].o);
+            expect_ok(c, &r);
+            if (i == 0) first = w;
+            expect_same_bits(c, "w", w, first, SHAPE(LONG));
+        }
+    }
+}
+
+/* ---- closed forms ---- */
+
+/* A constant gradient g with momentum mu: v_t = g (1 - mu^t)/(1 - mu), and w is the sum of these.
+ * No gradient with weight decay: w_t = w_0 (1 - lr lambda)^t. */
+static void expect_closed_form(claim *c, const call_target *t, double mu, double lambda) {
+    enum { LONG = 40 };
+    const double lr = 0.0625, g = lambda > 0 ? 0 : 0.75;
+    const tl_sgd_options o = {.momentum = mu, .weight_decay = lambda};
+    tl_real w = 1, v = 0, dw = (tl_real)g;
+    double want = 1, moved = 1;
+    for (int i = 1; i <= LONG; i++) {
+        call_report r;
+        const tl_step step = {.index = (uint64_t)i - 1, .lr = lr};
+        claim_case(c, t, "sgd_step %d of a constant gradient %g, momentum %g, weight decay %g", i,
+                   g, mu, lambda);
+        call_sgd_step(t, &r, &w, &v, &dw, 1, &step, &o);
+        expect_ok(c, &r);
+        double change = lambda > 0 ? want * lr * lambda : lr * g * (1 - pow(mu, i)) / (1 - mu);
+        want -= change;
+        moved += fabs(change);
+        expect_number(c, "w", w, want, 8 * i / (1 - mu) * bound_unit() * moved);
+    }
+}
+
+CLAIM(lab5_sgd, constant_gradients_follow_the_closed_form) {
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t);
+        expect_closed_form(c, &failing, 0, 0);
+        expect_closed_form(c, &failing, 0.5, 0);
+        expect_closed_form(c, t, 0.9, 0);
+        expect_closed_form(c, t, 0, 0.25);
+    }
+}
+
+/* ---- whole runs, against PyTorch ---- */
+
+/* From the golden start with the golden gradients to the end, without a look in between. What a run
+ * may drift: a few roundings a step, each of the size of what has been moved so far. */
+static void expect_golden(claim *c, const call_target *t, const sgd_golden *run) {
+    tl_real *w = reals(c, GOLDEN_N), *m = reals(c, GOLDEN_N), dw[GOLDEN_N];
+    double *want = widen(c, w, GOLDEN_N), *bound = doubles(c, GOLDEN_N), moved[GOLDEN_N];
+    for (int k = 0; k < GOLDEN_N; k++) {
+        w[k] = (tl_real)golden_start[k];
+        want[k] = run->w[k];
+        moved[k] = fabs(golden_start[k]);
+    }
+    for (int i = 0; i < GOLDEN_STEPS; i++) {
+        call_report r;
+        const tl_step step = {.index = (uint64_t)i, .lr = run->lr};
+        for (int k = 0; k < GOLDEN_N; k++) dw[k] = (tl_real)golden_gradient[i][k];
+        claim_case(c, t, "sgd_step %d of the run %s", i, run->name);
+        tl_real before[GOLDEN_N];
+        for (int k = 0; k < GOLDEN_N; k++) before[k] = w[k];
+        call_sgd_step(t, &r, w, m, dw, GOLDEN_N, &step, &run->o);
+        expect_ok(c, &r);
+        for (int k = 0; k < GOLDEN_N; k++) moved[k] += fabs((double)w[k] - (double)before[k]);
+    }
+    /* a velocity keeps the errors of 1/(1 - momentum) steps */
+    double memory = 1 / (1 - run->o.momentum);
+    for (int k = 0; k < GOLDEN_N; k++)
+        bound[k] = 8 * GOLDEN_STEPS * memory * bound_unit() * moved[k];
+    expect_close(c, "w", w, want, bound, SHAPE(GOLDEN_N));
+}
+
+CLAIM(lab5_sgd, runs_end_where_pytorch_ends) {
+    FOR_TARGETS (t)
+        for (size_t i = 0; i < sizeof sgd_goldens / sizeof *sgd_goldens; i++)
+            expect_golden(c, t, &sgd_goldens[i]);
+}

@@ -1,0 +1,313 @@
+/* train_test.c: the training loop, replayed call by call.
+ *
+ * The net is one linear layer on flattened images. What the loop does is then a chain of calls that
+ * other claims judge: batch_load, a small graph program, sgd_step. The loop must give their bits.
+ */
+#include "autograder/call/train.h"
+#include "autograder/claim/expect.h"
+#include "autograder/claim/graph_build.h"
+#include "autograder/claim/training.h"
+
+#include <string.h>
+
+#include "tl/nets.h"
+
+enum { C = 2, H = 3, W = 4, PIXELS = C * H * W, KINDS = 5, WEIGHTS = KINDS * PIXELS };
+enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the last of 3 images */
+/* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
+enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
+
+static const double number[TRAIN_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
+
+typedef struct course {
+    tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
+    tl_real *start;                    /* weights, then biases, without a gap */
+    uint64_t seed;
+    bool dropout; /* half of the pixels are dropped in training */
+    /* what the replay keeps */
+    tl_real *flat, *velocity, *grad;
+    double loss; /* added image by image, like the sums on the device */
+    uint64_t count;
+} course;
+
+static course draw_course(claim *c) {
+    course k = {.seed = draw_bits(c) >> 1};
+    k.both = (tl_device_split){.count = COUNT + TESTS, .c = C, .h = H, .w = W, .classes = KINDS};
+    k.both.images = claim_memory(c, (COUNT + TESTS) * PIXELS, 1);
+    k.both.labels = claim_memory(c, COUNT + TESTS, 1);
+    k.both.lut = draw_reals(c, C * 256);
+    for (int i = 0; i < (COUNT + TESTS) * PIXELS; i++) k.both.images[i] = (uint8_t)draw_bits(c);
+    for (int i = 0; i < COUNT + TESTS; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, KINDS - 1);
+    k.train = k.test = k.both;
+    k.train.count = COUNT;
+    k.test.count = TESTS;
+    k.test.images += COUNT * PIXELS;
+    k.test.labels += COUNT;
+    k.start = draw_reals(c, WEIGHTS + KINDS);
+    k.flat = reals(c, FLAT);
+    k.velocity = reals(c, FLAT);
+    k.grad = reals(c, FLAT);
+    memcpy(k.flat, k.start, WEIGHTS * sizeof *k.flat);
+    memcpy(k.flat + BIAS, k.start + WEIGHTS, KINDS * sizeof *k.flat);
+    return k;
+}
+
+/* Runs the program after the header that all claims share; results must be `results` numbers. */
+static tl_real *run_program(claim *c, const call_target *t, const course *k, const char *what,
+                            size_t results, const int64_t code[], size_t length) {
+    int64_t program[64] = {[TRAIN_C] = C,
+                           [TRAIN_H] = H,
+                           [TRAIN_W] = W,
+                           [TRAIN_CLASSES] = KINDS,
+                           [TRAIN_COUNT] = COUNT,
+                           [TRAIN_TEST_COUNT] = TESTS,
+                           [TRAIN_BATCH] = BATCH,
+                           [TRAIN_AUGMENT] = 1,
+                           [TRAIN_PAD] = 1,
+                           [TRAIN_SEED] = (int64_t)k->seed,
+                           [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
+                           [TRAIN_TURN] = 2,
+                           [TRAIN_TOTAL] = 6};
+    const int64_t layers[] = {TL_LAYER_FLATTEN, 0,     0, 0, TL_LAYER_DROPOUT, 0, 0, 500,
+                              TL_LAYER_LINEAR,  KINDS, 0, 0, TL_LAYER_END,     0, 0, 0,
+                              TRAIN_LOAD};
+    size_t used = TRAIN_HEADER;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        if (k->dropout || i / TRAIN_LAYER != 1) program[used++] = layers[i];
+    memcpy(program + used, code, length * sizeof *code);
+    call_report r;
+    tl_real *out = reals(c, results);
+    claim_case(c, t, "training a linear layer: %s", what);
+    call_train(t, &r, out, results, k->start, WEIGHTS + KINDS, &k->both, number, program,
+               used + length);
+    expect_ok(c, &r);
+    return out;
+}
+#define RUN(c, t, k, what, results, ...)                                                           \
+    run_program((c), (t), (k), (what), (results), (const int64_t[]){__VA_ARGS__},                  \
+                sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+/* Loss and gradients of one batch of n images, by calls. */
+static void replay_batch(claim *c, const call_target *t, course *k, const tl_device_split *split,
+                         const tl_step *step, const tl_batch_geom *b) {
+    call_report r;
+    tl_real *x = reals(c, (size_t)b->n * PIXELS);
+    int32_t label[BATCH];
+    claim_case(c, t, "the replay of a batch");
+    call_batch_load(t, &r, x, label, split, step, b);
+    expect_ok(c, &r);
+    graph g = graph_new(c, 20, (size_t)b->n * PIXELS + WEIGHTS + KINDS);
+    memcpy(g.label, label, (size_t)b->n * sizeof *label);
+    g.labels = (size_t)b->n;
+    int in = graph_input_of(&g, SHAPE(b->n, C, H, W), x, false);
+    int w = graph_parameter_of(&g, SHAPE(KINDS, PIXELS), k->flat);
+    int bias = graph_parameter_of(&g, SHAPE(KINDS), k->flat + BIAS);
+    int flat = GRAPH(&g, SHAPE(b->n, PIXELS), GRAPH_RESHAPE, in, 2, b->n, PIXELS, 1, 1);
+    int logits = GRAPH(&g, SHAPE(b->n, KINDS), GRAPH_LINEAR, flat, w, bias);
+    DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, logits));
+    graph_read(&g, GRAPH_READ_VALUE, logits);
+    graph_read(&g, GRAPH_READ_GRAD, w);
+    graph_read(&g, GRAPH_READ_GRAD, bias);
+    graph_run(&g, t, &r, "the replay of a batch");
+    expect_ok(c, &r);
+    memcpy(k->grad, graph_result(&g, w), WEIGHTS * sizeof *k->grad);
+    memcpy(k->grad + BIAS, graph_result(&g, bias), KINDS * sizeof *k->grad);
+    tl_real loss, row_loss[BATCH], prob[BATCH * KINDS];
+    call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, graph_result(&g, logits), label, b->n,
+                          KINDS);
+    expect_ok(c, &r);
+    for (int i = 0; i < b->n; i++) k->loss += row_loss[i];
+    k->count += (uint64_t)b->n;
+}
+
+static void replay_steps(claim *c, const call_target *t, course *k, int epochs) {
+    uint64_t index = 0;
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        k->loss = 0;
+        k->count = 0;
+        for (int first = 0; first < COUNT; first += BATCH, index++) {
+            call_report r;
+            double lr;
+            const tl_schedule schedule = {TL_SCHEDULE_STEP, number[0], number[1], 2, 6};
+            const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
+            call_schedule_lr(t, &r, &lr, 1, index, &schedule);
+            expect_ok(c, &r);
+            const tl_step step = {k->seed, index, (uint32_t)epoch, (uint32_t)first, lr};
+            int n = COUNT - first < BATCH ? COUNT - first : BATCH;
+            replay_batch(c, t, k, &k->train, &step, &(tl_batch_geom){n, 1, 1, 1});
+            call_sgd_step(t, &r, k->flat, k->velocity, k->grad, FLAT, &step, &o);
+            expect_ok(c, &r);
+        }
+    }
+}
+
+/* Sums come back rounded once to tl_real. */
+static void expect_sums(claim *c, const tl_real *sums, const course *k) {
+    const double want[] = {(tl_real)k->loss, (double)k->count};
+    expect_equal(c, "sum of losses", sums, want, SHAPE(1));
+    expect_equal(c, "images counted", sums + 2, want + 1, SHAPE(1));
+}
+
+/* Twice, because gradients are zeroed first while sums go on. */
+CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        const tl_step step = {.seed = k.seed};
+        tl_real *out =
+            RUN(c, t, &k, "gradients twice", FLAT + 6, TRAIN_GRADIENTS, BATCH, TRAIN_GRADIENTS,
+                BATCH, TRAIN_READ_GRADS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+        for (int i = 0; i < 2; i++)
+            replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){BATCH, 1, 1, 1});
+        expect_same_bits(c, "gradients", out, k.grad, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+        const double start[] = {0, 0, 0};
+        expect_equal(c, "epoch, image, step", out + FLAT + 3, start, SHAPE(3));
+    }
+}
+
+CLAIM(lab5_train, a_step_moves_weights_and_position) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        call_report r;
+        const tl_step step = {.seed = k.seed, .lr = number[0]};
+        const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
+        tl_real *out = RUN(c, t, &k, "one step of 3 images", FLAT + 3, TRAIN_STEP, 3,
+                           TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){3, 1, 1, 1});
+        call_sgd_step(t, &r, k.flat, k.velocity, k.grad, FLAT, &step, &o);
+        expect_ok(c, &r);
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        const double position[] = {0, 3, 1};
+        expect_equal(c, "epoch, image, step", out + FLAT, position, SHAPE(3));
+    }
+}
+
+/* Order, crops, learning rates, momentum and the partial last batch of two epochs, bit for bit. */
+CLAIM(lab5_train, two_epochs_are_their_steps) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "two epochs", FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
+                           TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+        replay_steps(c, t, &k, 2);
+        const double count = (double)k.count; /* first, for it says most */
+        expect_equal(c, "images counted", out + FLAT + 2, &count, SHAPE(1));
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+        const double position[] = {2, 0, 2 * STEPS};
+        expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
+    }
+}
+
+/* An epoch broken off after one step goes on where it stood. */
+CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "one step, then the rest of the epoch", FLAT + 3, TRAIN_STEP,
+                           BATCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS);
+        replay_steps(c, t, &k, 1);
+        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + FLAT, &k);
+    }
+}
+
+/* In order, uncropped, every image once; neither weights nor position move, and no node is left for
+ * a backward pass that never comes. Twice: the second time the sums of the first are there. */
+CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
+    FOR_TARGETS (t)
+        for (int which = 0; which < 2; which++) {
+            course k = draw_course(c);
+            const tl_device_split *split = which ? &k.test : &k.train;
+            tl_real *out =
+                RUN(c, t, &k, which ? "two evaluations of the test set" : "two evaluations",
+                    FLAT + 10, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
+                    TRAIN_EVALUATE, which, TRAIN_READ_RECORDED);
+            for (int first = 0; first < (int)split->count; first += BATCH) {
+                const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
+                int left = (int)split->count - first;
+                replay_batch(c, t, &k, split, &step,
+                             &(tl_batch_geom){left < BATCH ? left : BATCH, 0, 0, 0});
+            }
+            const double want[] = {(tl_real)(k.loss / (double)k.count), (double)k.count};
+            expect_equal(c, "mean loss", out, want, SHAPE(1));
+            expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
+            expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
+            const double start[] = {0, 0, 0};
+            expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
+            expect_same_bits(c, "the second evaluation", out + 6 + FLAT, out, SHAPE(3));
+            expect_equal(c, "batches that were recorded", out + 9 + FLAT, &start[0], SHAPE(1));
+        }
+}
+
+/* Warm-up, capture and replays of a full and a partial batch, of training and evaluation, with
+ * steps run as they are before them. */
+CLAIM(lab5_train, captured_steps_give_the_bits_of_plain_ones) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        k.dropout = true;
+        enum { RESULTS = FLAT + 9 };
+        tl_real *plain = RUN(c, t, &k, "four epochs", RESULTS, TRAIN_EPOCH, TRAIN_EPOCH,
+                             TRAIN_EPOCH, TRAIN_EVALUATE, 1, TRAIN_EPOCH, TRAIN_EVALUATE, 1,
+                             TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        tl_real *captured = RUN(c, t, &k, "the same captured", RESULTS, TRAIN_EPOCH, TRAIN_GRAPH,
+                                TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_EVALUATE, 1, TRAIN_EPOCH,
+                                TRAIN_EVALUATE, 1, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
+        expect_same_bits(c, "metrics, weights, position", captured, plain, SHAPE(RESULTS));
+    }
+}
+
+/* A net with dropout evaluates like the same net without, and trains unlike it. */
+CLAIM(lab5_train, evaluation_drops_nothing) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *plain = RUN(c, t, &k, "evaluation, gradients", FLAT + 3, TRAIN_EVALUATE, 1,
+                             TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+        k.dropout = true;
+        tl_real *drop = RUN(c, t, &k, "evaluation, gradients with dropout", FLAT + 3,
+                            TRAIN_EVALUATE, 1, TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+        expect_same_bits(c, "loss, accuracy, count", drop, plain, SHAPE(3));
+        int differ = 0;
+        for (int i = 3; i < 3 + FLAT; i++) differ += drop[i] != plain[i];
+        expect_true(c, differ > WEIGHTS / 2, "only %d gradients notice the dropout", differ);
+    }
+}
+
+/* A program's progress, logs and checkpoints hang on on_step: called after every step with the
+ * number of its images, and its failure ends the epoch there. */
+CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "an epoch that on_step ends after 2 steps, and its rest",
+                           FLAT + 10, TRAIN_INTERRUPT, 2, TRAIN_READ_POSITION, TRAIN_READ_CALLS,
+                           TRAIN_EPOCH, TRAIN_READ_CALLS, TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS);
+        const double broken_off[] = {0, 2 * BATCH, 2}, calls[] = {2, 2 * BATCH};
+        const double rest[] = {STEPS, COUNT};
+        expect_equal(c, "epoch, image, step where it ended", out, broken_off, SHAPE(3));
+        expect_equal(c, "calls and images until then", out + 3, calls, SHAPE(2));
+        expect_equal(c, "calls and images of the whole epoch", out + 5, rest, SHAPE(2));
+        replay_steps(c, t, &k, 1);
+        expect_same_bits(c, "weights", out + 7, k.flat, SHAPE(FLAT));
+        expect_sums(c, out + 7 + FLAT, &k);
+    }
+}
+
+/* What a step takes is free again when the next one begins: the tape is reset. */
+CLAIM(lab5_train, later_steps_take_no_more_memory) {
+    FOR_TARGETS (t) {
+        course k = draw_course(c);
+        tl_real *out = RUN(c, t, &k, "memory after two and after five epochs", 2 + FLAT,
+                           TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_READ_MEMORY, TRAIN_EPOCH, TRAIN_EPOCH,
+                           TRAIN_EPOCH, TRAIN_READ_MEMORY, TRAIN_READ_WEIGHTS);
+        expect_true(c, out[1] == out[0], "%.0f bytes are out after two epochs, %.0f after five",
+                    (double)out[0], (double)out[1]);
+    }
+}
+
+/* A loop that learns: a convolution net with SGD, and with Adam. */
+CLAIM(lab5_train, returned_weights_know_images_never_sent) {
+    static const training_plan plans[] = {
+        {"SGD with momentum", {8}, 600, 4, 20, 0, false, TL_SCHEDULE_COSINE, 0.05, 0.9, 0.75},
+        {"Adam with crops", {8}, 600, 4, 20, 1, true, TL_SCHEDULE_TRIANGULAR, 0.01, 0, 0.75},
+    };
+    FOR_TARGETS (t)
+        for (int i = 0; i < 2; i++) expect_training(c, t, &plans[i]);
+}

@@ -1,0 +1,153 @@
+/* pattern_test.c: what wrong elements have in common is found, and nothing else is. */
+#include "autograder/claim/pattern.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 2, C = 3, H = 4, W = 5, SIZE = N * C * H * W };
+
+/* A right array, what was there before, and a copy to spoil. */
+typedef struct spoiled {
+    double want[SIZE], before[SIZE], got[SIZE];
+} spoiled;
+
+static spoiled draw_spoiled(claim *c) {
+    spoiled s;
+    for (int i = 0; i < SIZE; i++) {
+        s.before[i] = draw_uniform(c, 1, 2);
+        s.got[i] = s.want[i] = draw_uniform(c, -2, 2);
+    }
+    return s;
+}
+
+static finding find(claim *c, const spoiled *s, bool before) {
+    finding f;
+    double bound[SIZE];
+    for (int i = 0; i < SIZE; i++) bound[i] = 1e-9;
+    const comparison x = {.shape = AXES("nchw", N, C, H, W),
+                          .n = SIZE,
+                          .got = s->got,
+                          .want = s->want,
+                          .bound = bound,
+                          .before = before ? s->before : NULL};
+    finding_begin(&f, c, "mismatch");
+    for (size_t i = 0; i < SIZE; i++) f.wrong += !(comparison_badness(&x, i) <= 1);
+    for (size_t i = SIZE; i-- > 0;)
+        if (!(comparison_badness(&x, i) <= 1)) f.worst = i;
+    pattern_find(&f, &x);
+    return f;
+}
+
+/* The names in the order in which they are found, "a b c". */
+static void expect_patterns(claim *c, const char *what, const finding *f, const char *want) {
+    char got[400] = "";
+    for (int i = 0; i < f->patterns; i++) {
+        if (i) strcat(got, " ");
+        strcat(got, f->pattern[i]);
+    }
+    expect_true(c, strcmp(got, want) == 0, "%s: found \"%s\", expected \"%s\"", what, got, want);
+}
+
+/* Element i, which lies at (n,ch,h,w), becomes `value` where `condition` holds. */
+#define SPOIL(condition, value)                                                                    \
+    s = draw_spoiled(c);                                                                           \
+    for (int i = 0; i < SIZE; i++) {                                                               \
+        const int n = i / (C * H * W), ch = i / (H * W) % C, h = i / W % H, w = i % W;             \
+        (void)n, (void)ch, (void)h, (void)w;                                                       \
+        if (condition) s.got[i] = (value);                                                         \
+    }                                                                                              \
+    f = find(c, &s, false)
+
+CLAIM(pattern, places_are_told) {
+    spoiled s;
+    finding f;
+    SPOIL(i == 17, s.got[i] + 1);
+    expect_patterns(c, "one element", &f, "one_element");
+    SPOIL(n == 1, draw_uniform(c, 3, 4));
+    expect_patterns(c, "the second image", &f, "batch>0 last_block");
+    SPOIL(n == 0 && ch != 2, draw_uniform(c, 3, 4));
+    expect_patterns(c, "the first image", &f, "batch=0 first_block");
+    SPOIL(ch == 1, draw_uniform(c, 3, 4));
+    expect_patterns(c, "the second channel", &f, "one_channel channel>0");
+    SPOIL(h == 0 || h == H - 1 || w == 0 || w == W - 1, draw_uniform(c, 3, 4));
+    expect_patterns(c, "the rim", &f, "borders every_plane");
+    SPOIL(h > 0 && h < H - 1 && w > 0 && w < W - 1, draw_uniform(c, 3, 4));
+    expect_patterns(c, "all but the rim", &f, "interior every_plane");
+    SPOIL(i >= SIZE - 13, draw_uniform(c, 3, 4));
+    expect_patterns(c, "the last 13", &f, "batch>0 one_channel channel>0 last_block");
+    SPOIL(i % 7 == 3, draw_uniform(c, 3, 4));
+    expect_patterns(c, "every seventh", &f, "");
+}
+
+CLAIM(pattern, values_are_told) {
+    spoiled s;
+    finding f;
+    SPOIL(true, 0);
+    expect_patterns(c, "zeros", &f, "everything zero");
+    SPOIL(true, -s.want[i]);
+    expect_patterns(c, "the sign", &f, "everything negated");
+    SPOIL(true, s.want[i] / 8);
+    expect_patterns(c, "an eighth", &f, "everything constant_factor");
+    expect_true(c, fabs(f.ratio - 0.125) < 1e-6, "the factor is %g", f.ratio);
+    SPOIL(true, NAN);
+    expect_patterns(c, "NaN", &f, "everything nan");
+    SPOIL(i + 1 < SIZE, s.want[i + 1]);
+    expect_patterns(c, "one to the left", &f, "first_block shifted");
+    SPOIL(true, s.want[i - i % (H * W) + i % (H * W) % H * W + i % (H * W) / H]);
+    expect_patterns(c, "planes stored by columns", &f, "every_plane transposed permuted");
+    SPOIL(true, s.want[(i * 7 + 1) % SIZE]);
+    expect_patterns(c, "another order", &f, "everything permuted");
+}
+
+CLAIM(pattern, what_was_there_before_is_told) {
+    spoiled s = draw_spoiled(c);
+    finding f;
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.want[i] - s.before[i];
+    f = find(c, &s, true);
+    expect_patterns(c, "overwritten", &f, "everything overwritten_not_added");
+    for (int i = 0; i < SIZE; i++) s.got[i] = 2 * s.want[i] - s.before[i];
+    f = find(c, &s, true);
+    expect_patterns(c, "added twice", &f, "everything added_twice constant_factor");
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.before[i];
+    f = find(c, &s, true);
+    expect_patterns(c, "unchanged", &f, "everything unchanged");
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.before[i] + (s.want[i] - s.before[i]) / 6;
+    f = find(c, &s, true);
+    expect_patterns(c, "a mean instead of a sum", &f, "everything constant_factor");
+    expect_true(c, fabs(f.ratio - 1.0 / 6) < 1e-6, "the factor is %g", f.ratio);
+}
+
+/* The plane of the worst element, in as many cells as there is room for. */
+CLAIM(pattern, the_map_shows_where) {
+    spoiled s;
+    finding f;
+    SPOIL(n == 1 && ch == 2 && (h == 0 || w == 4), 9);
+    expect_true(c, f.map_lines == H, "%d lines", f.map_lines);
+    static const char *const want[H] = {"#####", "....#", "....#", "....#"};
+    for (int i = 0; i < H; i++)
+        expect_true(c, !strcmp(f.map[i], want[i]), "line %d is %s, not %s", i, f.map[i], want[i]);
+}
+
+/* A trait is named if the failed cases have it and the others lack it. */
+CLAIM(pattern, traits_of_failed_cases_are_told) {
+    claim other = {.trait = {{.name = "dilation", .failed = {0, 3}, .passed = {5, 0}},
+                             {.name = "stride", .failed = {1, 2}, .passed = {2, 3}},
+                             {.name = "nonsquare", .failed = {0, 3}, .passed = {1, 4}},
+                             {.name = "batch", .failed = {0, 3}, .passed = {0, 5}}}};
+    finding f;
+    finding_begin(&f, c, "mismatch");
+    pattern_over_cases(&f, &other);
+    expect_patterns(c, "cases", &f, "dilation");
+}
+
+/* Every second number is too large by a part in a hundred million, the others are too small. (As
+ * far as other patterns look, these are the right numbers.) */
+CLAIM(pattern, digits_of_a_float_are_told_in_double) {
+    spoiled s;
+    finding f;
+    SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-8 : -2e-8)));
+    expect_patterns(c, "through a float", &f,
+                    sizeof(tl_real) == sizeof(double) ? "float_digits permuted" : "permuted");
+    SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-5 : -2e-5)));
+    expect_patterns(c, "by more than that", &f, "everything");
+}

@@ -1,0 +1,128 @@
+"""What hostcuda counts of a warp's accesses, against a GPU's profiler: results/h200/sectors.jsonl.
+
+The part that measures runs here as well, with programs that stand in for nvcc, ncu and nvidia-smi.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu_sectors
+import pytest
+import sectors
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Nsight Compute on an H200 of the given kernel of conv3x3, with -G and -O3, 3 and 120 blocks.
+GIVEN = {"load_sectors": 186112, "store_sectors": 3840, "load_requests": 67584,
+         "store_requests": 960}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def counted():
+    program = ROOT / sectors.PROGRAM
+    assert program.exists(), f"no {sectors.PROGRAM}: make {sectors.PROGRAM}"
+    done = subprocess.run([program], check=True, capture_output=True, text=True, timeout=300)
+    return sectors.read_lines(done.stdout)
+
+
+def test_the_given_convolution_counts_as_on_a_gpu(counted):
+    """Lanes that skip a pixel outside of the image do not split the warp's request."""
+    assert {figure: counted["conv3x3_given"][figure] for figure in GIVEN} == GIVEN
+
+
+def test_counts_are_a_gpus(counted):
+    measured = sectors.read_lines((ROOT / sectors.MEASURED).read_text())
+    assert len(measured) >= 20
+    assert sectors.differences(counted, measured) == []
+
+
+def test_the_header_says_what_the_given_kernel_costs(counted):
+    text = (ROOT / "tl/include/tl/conv3x3.h").read_text()
+    given = counted["conv3x3_given"]
+    total = given["load_sectors"] + given["store_sectors"]
+    assert re.search(r"TL_CONV3X3_GIVEN = (\d+)", text)[1] == str(total)
+
+
+# ---- measuring, without a GPU ----
+
+FAKES = {
+    # the same program, as nvcc would build it
+    "nvcc": """case $1 in --version) echo "release 13.0, V13.0.88"; exit;; esac
+while [ "$1" != -o ]; do shift; done
+cp "$SECTORS" "$2" """,
+    "nvidia-smi": "echo 'NVIDIA H200, 580.1'",
+    # ncu: the program's own counts; what a case launches behind its first kernel counts nothing
+    "ncu": '''case $1 in --version) echo "Version 2025.3.1.0 (build 1)"; exit;; esac
+exec "$PYTHON" - "$@" <<'END'
+import csv, json, subprocess, sys
+log, program = sys.argv[-2:]
+metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
+figures = ["load_sectors", "store_sectors", "load_requests", "store_requests", "bank_conflicts"]
+said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+with open(log, "w", newline="") as file:
+    print("==PROF== Connected to process 1 (/tmp/sectors)", file=file)
+    out = csv.writer(file, quoting=csv.QUOTE_ALL)
+    out.writerow(["ID", "Kernel Name", "Section Name", "Metric Name", "Metric Unit",
+                  "Metric Value"])
+    number = 0
+    for line in map(json.loads, said.splitlines()):
+        for k in range(line["kernels"]):
+            for metric, figure in zip(metrics, figures):
+                value = line[figure] if k == 0 else 0
+                out.writerow([number, "kernel", "Command line profiler metrics", metric, "sector",
+                              f"{value:,}"])
+            number += 1
+END''',
+}
+
+
+@pytest.fixture(name="machine")
+def fixture_machine(tmp_path, monkeypatch):
+    """A PATH on which the programs of a GPU machine seem to lie."""
+    for name, text in FAKES.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("SECTORS", str(ROOT / sectors.PROGRAM))
+    monkeypatch.setenv("PYTHON", sys.executable)
+    monkeypatch.chdir(ROOT)
+    return tmp_path
+
+
+def test_a_measurement_becomes_lines_that_agree(machine, counted):
+    out = machine / "sectors.jsonl"
+    assert gpu_sectors.main(str(out), "sm_90") == 0
+    measured = sectors.read_lines(out.read_text())
+    assert measured.keys() == counted.keys()
+    line = measured["softmax_xent_fwd"]
+    assert line["kind"] == "sectors" and line["gpu"] == "NVIDIA H200"
+    assert line["G"]["load_sectors"] == counted["softmax_xent_fwd"]["load_sectors"]
+    assert sectors.differences(counted, measured) == []
+    assert "| conv3x3_given | 186,112 + 3,840 | 186,112 + 3,840 |" in sectors.table(counted,
+                                                                                   measured)
+
+
+def test_a_count_that_is_3_percent_off_is_told(counted):
+    measured = {case: line | {"G": dict(line), "O3": dict(line), "gpu": "NVIDIA H200"}
+                for case, line in counted.items()}  # fmt: skip
+    measured["conv3x3_given"]["G"]["load_sectors"] = 180500
+    measured.pop("add")
+    assert sectors.differences(counted, measured) == [
+        "add: not measured",
+        "conv3x3_given: 186112 load_sectors, and 180500 on the NVIDIA H200 (-G)"]  # fmt: skip
+
+
+def test_a_launch_too_many_is_refused(counted):
+    cases = list(counted.values())
+    launches = [dict.fromkeys(gpu_sectors.METRICS, 1)] * (len(cases) + 2)
+    with pytest.raises(SystemExit, match="launch .* kernels, and ncu has seen"):
+        gpu_sectors.cut_into_cases(cases, launches)
+
+
+def test_a_metric_that_ncu_does_not_know_is_told():
+    log = '"ID","Metric Name","Metric Value"\n"0","' + gpu_sectors.METRICS["load_sectors"] + '","7"'
+    with pytest.raises(SystemExit, match="bank_conflicts, .* for launch 0"):
+        gpu_sectors.read_launches(log)

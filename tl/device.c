@@ -1,0 +1,96 @@
+/* device.c: opens a device by name (tl/device.h). The one place that knows which devices exist. */
+#include "tl/device.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_cpu.h"
+#include "device_plugin.h"
+#include "rungs_apply.h"
+
+/* A context, and what has to live as long as it does. */
+typedef struct device {
+    tl_ctx ctx; /* first member: tl_device_close gets its address */
+    tl_backend ops;
+    tl_step step;            /* of the cpu; other devices have theirs in their own memory */
+    const tl_plugin *plugin; /* NULL on the cpu */
+} device;
+
+enum { MAX_THREADS = 1024 };
+
+static bool is(const char *name, const char *wanted) { return strcmp(name, wanted) == 0; }
+
+static tl_status open_cpu(device *d, const char *rungs, int threads) {
+    /* Parallelism is ours, over images and tiles: BLAS threads inside would compete with it and
+     * could change the order of sums with their number. */
+    openblas_set_num_threads(1);
+    d->ops = cpu_plain;
+    TL_TRY(rungs_apply(&d->ops, rungs));
+    d->ctx.threads = threads > 0 ? threads : omp_get_num_procs();
+    d->ctx.step = &d->step;
+    return tl_alloc_new(&d->ctx.alloc, &cpu_memory);
+}
+
+/* d->plugin is known to be available. */
+static tl_status open_plugin(device *d, const char *rungs) {
+    tl_alloc_source memory;
+    TL_TRY(d->plugin->open(&d->ctx, &d->ops, &memory));
+    tl_status status = d->plugin->apply_rungs(&d->ops, rungs);
+    if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &memory);
+    if (status != TL_OK) d->plugin->close(&d->ctx);
+    d->ctx.threads = 1; /* of the host; the device has its own */
+    return status;
+}
+
+/* Leaves *plugin NULL for the cpu. Only "auto" may turn from a GPU that is not there to the cpu; a
+ * GPU that is there but cannot be opened is a failure under any name. */
+static tl_status choose(const tl_plugin **plugin, const char *name) {
+    *plugin = NULL;
+    if (is(name, "cpu")) return TL_OK;
+    if (is(name, "auto")) {
+        if (device_plugin_load(plugin, "cuda") != TL_OK || (*plugin)->available() != TL_OK)
+            *plugin = NULL;
+        return TL_OK;
+    }
+    TL_NEED(is(name, "cuda") || is(name, "hostcuda"), TL_EINVAL,
+            "DEVICE=%s: unknown device; use auto, cpu, cuda or hostcuda", name);
+    TL_TRY(device_plugin_load(plugin, name));
+    return (*plugin)->available();
+}
+
+tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int threads) {
+    *ctx = NULL;
+    TL_NEED(threads >= 0 && threads <= MAX_THREADS, TL_EINVAL,
+            "THREADS=%d: use 1 to %d, or 0 for one per core", threads, (int)MAX_THREADS);
+    const tl_plugin *plugin;
+    TL_TRY(choose(&plugin, name));
+    device *d = calloc(1, sizeof *d);
+    TL_NEED(d, TL_ENOMEM, "no memory for a context");
+    d->plugin = plugin;
+    tl_status status = plugin ? open_plugin(d, rungs) : open_cpu(d, rungs, threads);
+    if (status != TL_OK) {
+        free(d);
+        return status;
+    }
+    tl_backend_fill(&d->ops);
+    d->ctx.ops = &d->ops;
+    *ctx = &d->ctx;
+    return TL_OK;
+}
+
+void tl_device_describe(const tl_ctx *ctx, char *text, size_t size) {
+    const device *d = (const device *)ctx;
+    if (size > 0) text[0] = '\0';
+    if (d->plugin) d->plugin->describe(text, size);
+}
+
+void tl_device_close(tl_ctx *ctx) {
+    if (!ctx) return;
+    device *d = (device *)ctx;
+    tl_alloc_free(ctx->alloc);
+    if (d->plugin) d->plugin->close(ctx);
+    free(d);
+}

@@ -1,0 +1,52 @@
+/* rungs_apply.c: the choice among the rungs of a device. */
+#include "rungs_apply.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
+__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL}};
+
+/* "conv2d:1, …" of one device, for messages. */
+static void list_rungs(char *text, size_t size, const char *device) {
+    size_t used = 0;
+    snprintf(text, size, "(it has none)");
+    for (const rung *r = rung_table; r->device; r++) {
+        if (strcmp(r->device, device) != 0 || used >= size) continue;
+        int wrote =
+            snprintf(text + used, size - used, "%s%s:%d", used ? ", " : "", r->op, r->number);
+        if (wrote > 0) used += (size_t)wrote;
+    }
+}
+
+static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
+    for (const rung *r = rung_table; r->device; r++) {
+        char name[64];
+        int size = snprintf(name, sizeof name, "%s:%d", r->op, r->number);
+        if (strcmp(r->device, ops->name) == 0 && (size_t)size == length &&
+            strncmp(name, word, length) == 0) {
+            r->apply(ops);
+            return TL_OK;
+        }
+    }
+    char known[256];
+    list_rungs(known, sizeof known, ops->name);
+    return TL_FAIL(TL_EINVAL,
+                   "RUNGS=%.*s: no such rung for device %s; use all, none, or some of: %s",
+                   (int)length, word, ops->name, known);
+}
+
+tl_status rungs_apply(tl_backend *ops, const char *choice) {
+    if (strcmp(choice, "none") == 0) return TL_OK;
+    if (strcmp(choice, "all") == 0) {
+        for (const rung *r = rung_table; r->device; r++)
+            if (strcmp(r->device, ops->name) == 0) r->apply(ops);
+        return TL_OK;
+    }
+    for (const char *word = choice;;) {
+        size_t length = strcspn(word, ",");
+        TL_TRY(apply_one(ops, word, length));
+        if (word[length] == '\0') return TL_OK;
+        word += length + 1;
+    }
+}

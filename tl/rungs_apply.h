@@ -1,0 +1,28 @@
+/* rungs_apply.h: which kernels of kernels/ replace the plain path of a device. */
+#ifndef TL_RUNGS_APPLY_H
+#define TL_RUNGS_APPLY_H
+
+#include "tl/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rung {
+    const char *device, *op;
+    int number; /* the NN of kernels/<op>/NN_<idea> */
+    void (*apply)(tl_backend *ops);
+} rung;
+
+/* All rungs of this program or plug-in, in the order in which "all" applies them: later rungs of an
+ * operation are quicker. Ends with a device of NULL; programs/rungs_*.c, else empty. */
+extern const rung rung_table[];
+
+/* Overwrites entries of ops, the table of the device it names, as `choice` says: "all", "none", or
+ * "conv2d:1,sgemm:4". TL_EINVAL lists the rungs of the device if one is unknown. */
+tl_status rungs_apply(tl_backend *ops, const char *choice);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
