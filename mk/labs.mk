@@ -31,7 +31,7 @@ ifeq ($(LAB_FILES)$(filter skeletons setup doctor clean help,$(or $(MAKECMDGOALS
 $(error $(LAB_LIST) is missing, which says what a student writes: get a clean copy)
 endif
 # (grading needs no more than a bare Python; $(shell) does not see what the Makefile exports)
-LAB_PYTHON := env PYTHONPATH=autograder/grade PYTHONDONTWRITEBYTECODE= \
+LAB_PYTHON := env PYTHONPATH=autograder/grade:tools PYTHONDONTWRITEBYTECODE= \
 	PYTHONPYCACHEPREFIX=build/python $(or $(wildcard $(PYTHON)),python3)
 
 ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)

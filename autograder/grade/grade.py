@@ -19,11 +19,13 @@ import gate
 import given as tree
 import judge
 import machine
+import options
 import render
 import execute
 import skeletons
 import table
 import text
+from options import OptionError
 from text import say
 
 OPTIONS = {
@@ -35,22 +37,10 @@ DEVICES = tuple(table.SIDE_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
-class Usage(Exception):
-    """One line: what was typed wrong."""
-
-
-def options(arguments: list) -> dict:
-    given = dict(OPTIONS)
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or name not in OPTIONS:
-            raise Usage(f"{argument}: unknown option; it takes {' '.join(OPTIONS)}, as NAME=value")
-        given[name] = value
-    for name in ("LAB", "SEED"):
-        if not given[name].isdecimal():
-            raise Usage(f"{name}={given[name]}: a whole number is needed")
-    if given["MIN"] and not given["MIN"].isdecimal():
-        raise Usage(f"MIN={given['MIN']}: a number of points is needed")
+def parse(arguments: list) -> dict:
+    given = options.parse(arguments, OPTIONS)
+    for name in ("LAB", "SEED", *(["MIN"] if given["MIN"] else [])):
+        options.whole(given, name, high=2**64 - 1)
     return given
 
 
@@ -63,7 +53,7 @@ def wanted(lab: table.Lab, pattern: str) -> list:
                     for name in (c.task, c.suite, c.short_name, c.full_name))]
     if not found:
         tasks = ", ".join(t.name for t in lab.tasks)
-        raise Usage(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are {tasks}"
+        raise OptionError(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are {tasks}"
                     " (T=task, T=task/claim, * stands for anything)")
     return found
 
@@ -80,7 +70,7 @@ def choose_devices(given: dict, programs: execute.Programs) -> list:
         devices = asked.split(",")
         for device in devices:
             if device not in DEVICES:
-                raise Usage(f"DEVICES={asked}: expected some of {','.join(DEVICES)}")
+                raise OptionError(f"DEVICES={asked}: expected some of {','.join(DEVICES)}")
         return [device for device in DEVICES if device in devices]
     if others_wrote(given):
         return [device for device in DEVICES if device != "cuda"]
@@ -143,7 +133,7 @@ def grade(given: dict) -> int:
         say(sorted({f"{p.mode} {p.variant}" for p in runs}))
         return 0
     if not runs:
-        raise Usage(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
+        raise OptionError(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
 
     begin = time.monotonic()
     out = out_folder(given)
@@ -182,8 +172,8 @@ def grade(given: dict) -> int:
 
 def main(arguments: list) -> int:
     try:
-        return grade(options(arguments))
-    except (Usage, table.TableError, execute.CannotGrade, skeletons.Refused) as error:
+        return grade(parse(arguments))
+    except (OptionError, table.TableError, execute.CannotGrade, skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -1,7 +1,6 @@
 """The maintainer's check of skeletons and solution finds what it is there for."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -13,7 +12,7 @@ from conftest import ROOT
 
 def run(root, *arguments) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, ROOT / "autograder/maintain/labs_check.py", "--root", root,
-                           *arguments], env=os.environ | {"PYTHONPATH": ROOT / "autograder/grade"},
+                           *arguments],
                           capture_output=True, text=True)
 
 
