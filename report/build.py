@@ -320,7 +320,7 @@ def say_refused(refused):
 
 def main(arguments):
     given = parse(arguments)
-    lang, draft = given["LANG"], options["DRAFT"] == "1"
+    lang, draft = given["LANG"], given["DRAFT"] == "1"
     source = HERE / ("report-zh.tex" if lang == "zh" else "report.tex")
     folder = Path(given["BUILD"] or HERE / "build" / lang).resolve()
     shutil.rmtree(folder, ignore_errors=True)
