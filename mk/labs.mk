@@ -354,7 +354,7 @@ grader-soak: $(LAB_BUILT) $(GRADERS)
 	    $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
 skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
-	@$(LAB_PYTHON) autograder/grade/skeletons.py write
+	@$(LAB_PYTHON) autograder/maintain/generate.py write
 	@$(LAB_PYTHON) autograder/maintain/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
