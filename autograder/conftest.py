@@ -1,4 +1,4 @@
-"""What the tests of the front end share: a small lab, a grader that says what it is told, and a
+"""What the tests of the front end share: a small lab, a grader that says what it is given, and a
 small repository with one solution in it."""
 
 import json

@@ -42,7 +42,7 @@ HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 #     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
 # so there every local variable begins with a value. gcc cannot see that a load and its use a loop
 # later stand under equal conditions, which is how kernels hide the latency of memory. Each compiler
-# is told its own warnings alone: it complains of those that it does not know.
+# gets its own warnings alone: it complains of those that it does not know.
 # $(1): a C++ compiler by any name
 hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern \
 	-Wno-sometimes-uninitialized,-Wno-maybe-uninitialized)

@@ -1,4 +1,4 @@
-/* product.h: what one's own matrix product and that of a BLAS must both do. */
+/* product.h: what the student's matrix product and that of a BLAS must both do. */
 #ifndef TESTS_PRODUCT_H
 #define TESTS_PRODUCT_H
 

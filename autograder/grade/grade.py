@@ -53,19 +53,19 @@ def wanted(lab: table.Lab, pattern: str) -> list:
                     for name in (c.task, c.suite, c.short_name, c.full_name))]
     if not found:
         tasks = ", ".join(t.name for t in lab.tasks)
-        raise OptionError(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are {tasks}"
-                    " (T=task, T=task/claim, * stands for anything)")
+        raise OptionError(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are "
+                          f"{tasks} (T=task, T=task/claim, * stands for anything)")
     return found
 
 
 def others_wrote(given: dict) -> bool:
-    """A submission is judged in a sandbox or not at all; one's own code needs none."""
+    """A submission is judged in a sandbox or not at all; your own code needs none."""
     return given["LABS"].startswith(SUBMISSIONS)
 
 
 def choose_devices(given: dict, programs: execute.Programs) -> list:
     """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
-    code is one's own."""
+    code is your own."""
     if asked := given["DEVICES"]:
         devices = asked.split(",")
         for device in devices:

@@ -295,7 +295,7 @@ cudaError_t hc_finish(cudaStream_t stream);
 cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
                             int line);
 
-/* ---- check/: the CHECK=1 build is told of all that decides about memory ---- */
+/* ---- check/: what the CHECK=1 build learns of memory ---- */
 #ifdef HOSTCUDA_CHECK
 void hc_check_arena(const char *base, size_t bytes);
 void hc_check_shared_arena(const char *base);

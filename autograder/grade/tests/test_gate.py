@@ -258,7 +258,7 @@ def test_solution_and_skeleton_pass(lab, folder, monkeypatch):
 
 # ---- what an object uses of others ---------------------------------------------------------------
 
-# Errors from gcc 14 on, whatever else it is told; so everywhere, for these tests to hold there.
+# Errors from gcc 14 on, whatever its other options; so everywhere, for these tests to hold there.
 ERRORS = [f"-Werror={what}" for what in ("implicit-function-declaration", "implicit-int",
                                          "int-conversion", "incompatible-pointer-types")]
 
