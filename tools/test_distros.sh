@@ -185,7 +185,7 @@ test_step() { # SUITE ROOT CC
 alone_step() { # SUITE CC
     local root=$TREES/work/$1-$2-alone
     copy "$1" "$root" || { fail "$1 $2 alone" "$root could not be made" && return; }
-    step "$1 $2 alone" 'Makefile:[0-9]+: \*\*\* report .*: run make setup report.*' "$1" "$root" root "
+    step "$1 $2 alone" 'Makefile:[0-9]+: \*\*\* report: .*: run make setup report.*' "$1" "$root" root "
         make CC=$2 setup && make CC=$2 lab1 && make CC=$2 grade && make CC=$2 lab3 &&
         make CC=$2 grade && make CC=$2 train $SMALL && { make CC=$2 report 2>&1 | tail -n 1; }"
     rm -rf "$root"
