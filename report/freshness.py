@@ -101,9 +101,9 @@ class Freshness:
         states = {}
         for run in runs:
             states.setdefault(run.get("program", "ours"), set()).add(run.get("sources"))
-        for program, sources in sorted(states.items()):
-            if len(sources) > 1:
-                several = ", ".join(sorted(map(str, sources)))
+        for program, found in sorted(states.items()):
+            if len(found) > 1:
+                several = ", ".join(sorted(map(str, found)))
                 texts.append(f"several states of the code of {program}: {several}")
         return texts
 

@@ -1,7 +1,6 @@
 """make format-check: which clang-format judges, what is said where there is another one, that CI
 runs it; and that no formatter pushed the lists in comments together."""
 
-import os
 import re
 import shutil
 import subprocess

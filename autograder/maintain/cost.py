@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import legality
+import cuda_legality
 import make
 import options
 import execute
@@ -122,10 +122,10 @@ def run_alone(lab: table.Lab, folder: Path, taskwise: bool) -> dict:
 def legality_s(lab: int, folder: Path) -> float:
     """What it costs to ask whether files of a new content are CUDA."""
     hand_in(lab, folder)
-    before, key = used_s(), legality.key()
+    before, key = used_s(), cuda_legality.key()
     for path in skeletons.sources(folder):
         if path.suffix == ".cu":
-            legality.findings(path, key)
+            cuda_legality.findings(path, key)
     return used_s() - before
 
 
