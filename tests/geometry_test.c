@@ -139,7 +139,7 @@ CLAIM(geometry, workspace_holds_a_chunk_of_images) {
     }
 }
 
-/* Every image is in one chunk, in order; all chunks but the last are full, and share the scratch. */
+/* Every image is in one chunk, in order; all chunks but the last are full. They share scratch. */
 CLAIM(geometry, chunks_cover_the_batch_once) {
     for (int i = 0; i < 300; i++) {
         tl_conv2d_geom g = good_conv2d;
