@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include "../check/counts.h"
+#include "hostcuda/counts.h"
 #include "hostcuda/api.h"
 
 enum {
