@@ -377,7 +377,7 @@ test-all: ## everything: sanitised, by gcc and clang, the whole parity, README o
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check $(SECTORS)
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"

@@ -38,8 +38,6 @@ CONVS = {
     "size": [(8, 3, 8, h) for h in (8, 16, 32, 64)],
     "channels": [(8, 3, 8, 32), (8, 8, 8, 32), (8, 8, 16, 32)],
 }
-# forward alone and both, over LONG runs; the linear layer is net a's first
-LONG_CASES = {"conv2d": DEFAULT, "linear": (64, 2048, 256)}
 ROUNDS, WARMUP, IN_GRAPH = 5, 10, 20
 _BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
 # How much of its bound an error may be. cuDNN's quickest algorithm may be Winograd's, which rounds
@@ -116,6 +114,7 @@ class Operation:
     call: Callable
     terms: Callable
     macs: Callable
+    long: tuple  # the case that is timed over LONG runs, forward alone and both
 
 
 OPERATIONS = {
@@ -127,6 +126,7 @@ OPERATIONS = {
         call=lambda x, w, b: functional.conv2d(x, w, b, padding=1),
         terms=lambda n, c, k, h: {"y": 9 * c, "dx": 9 * k, "dw": n * h * h, "db": n * h * h},
         macs=lambda n, c, k, h: n * k * h * h * 9 * c,
+        long=DEFAULT,
     ),
     "linear": Operation(
         names=("n", "in", "out"),
@@ -136,6 +136,7 @@ OPERATIONS = {
         call=functional.linear,
         terms=lambda n, inputs, outputs: {"y": inputs, "dx": outputs, "dw": n, "db": n},
         macs=lambda n, inputs, outputs: n * inputs * outputs,
+        long=(64, 2048, 256),  # net a's first
     ),
 }  # fmt: skip
 
@@ -322,9 +323,9 @@ def cases(wanted, modes, repeat, long):
         for shape in shapes:
             yield "conv2d", shape, [Timing(series, True, m, repeat, graph[m]) for m in modes]
     inner = {"eager": long // 50, "graph": IN_GRAPH}
-    for op, shape in LONG_CASES.items():
+    for op, operation in OPERATIONS.items():
         if op in wanted:
-            yield op, shape, [Timing("long", both, m, long // inner[m], inner[m])
+            yield op, operation.long, [Timing("long", both, m, long // inner[m], inner[m])
                               for both in (False, True) for m in modes]  # fmt: skip
 
 

@@ -4,8 +4,12 @@ import units
 from parts import Missing, Plot, Table
 from whose import owner
 
-NETS = ("a", "b", "c", "m")
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
+
+
+def nets(report):
+    """Those that somebody has trained."""
+    return sorted({run.start["net"] for run in report.results.runs})
 
 
 def chosen_runs(report, net, device):
@@ -90,7 +94,7 @@ def _rates(runs):
 def final(report, device):
     """Accuracy, time and rate of all nets, ours beside PyTorch's."""
     rows, lines = [], []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
@@ -144,7 +148,7 @@ def _mean(numbers):
 def epochs(report, device):
     """One table per net: each epoch, means over the seeds."""
     tables = []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
@@ -184,7 +188,7 @@ def _plain_mean(numbers, kind, source):
 def curves(report, device):
     """Loss and accuracy over the epochs, with a band from the smallest to the largest seed."""
     plots = []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
