@@ -386,7 +386,7 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
 format-check: ## every C file is as clang-format 14 would write it
-	@tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
+	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
 include mk/hostcuda_goals.mk
 

@@ -131,8 +131,9 @@ def final(report, device):
     t = report.t
     return [Table(
         f"final-{device}",
-        t("Training, {device}: test accuracy and loss after the last epoch, time without evaluation, "
-          "images a second. Mean over the seeds, in brackets the smallest and the largest.",
+        t("Training, {device}: test accuracy and loss after the last epoch, time without "
+          "evaluation, images a second. Mean over the seeds, in brackets the smallest and the "
+          "largest.",
           device=DEVICES[device]),
         "lll" + "r" * 6,
         [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"),
@@ -167,7 +168,8 @@ def epochs(report, device):
         head = [t("train loss"), t("test loss"), t("test acc. (%)"), t("time (s)")]
         tables.append(Table(
             f"epochs-{net}-{device}",
-            t("Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.", net=net,
+            t("Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.",
+              net=net,
               dataset=data_of(next(iter(sides["ours"].values()))), device=DEVICES[device],
               seeds=seeds_text(sides)),
             "r" + "rrrr" * 2, [t("epoch"), *head, *head], rows, all_lines(sides),

@@ -1,5 +1,5 @@
-"""What is said once is listed once: operations in tl/ops.def, nets in tl/nets.c, options of programs
-in programs/options.def, rungs in kernels/rungs.def, labs by their folders.
+"""What is said once is listed once: operations in tl/ops.def, nets in tl/nets.c, options of
+programs in programs/options.def, rungs in kernels/rungs.def, labs by their folders.
 
 A name stands in its definition and where it is used for itself: in the rooms of its lab, in its
 oracle, in its kernel, in what tests it. Whatever else names one is a list that somebody keeps by

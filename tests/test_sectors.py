@@ -3,7 +3,6 @@
 The part that measures runs here as well, with programs that stand in for nvcc, ncu and nvidia-smi.
 """
 
-import json
 import re
 import subprocess
 import sys

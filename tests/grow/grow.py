@@ -159,7 +159,8 @@ def listed(text: str) -> dict:
 
 def typed(tree: Path, words: tuple) -> str:
     command = {"make": [*words, f"PYTHON={sys.executable}"], "python": [sys.executable, *words[1:]]}
-    done = subprocess.run(command[words[0]], cwd=tree, text=True, env=ENV, timeout=LIMIT_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(command[words[0]], cwd=tree, text=True, env=ENV,
+                          timeout=LIMIT_S, capture_output=True)
     if done.returncode != 0:
         raise GrowError(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout[-2000:]}"
                         f"{done.stderr[-2000:]}")

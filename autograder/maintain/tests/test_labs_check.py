@@ -12,7 +12,8 @@ from conftest import ROOT
 
 
 def run(root, *arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, ROOT / "autograder/maintain/labs_check.py", "--root", root,
+    return subprocess.run([sys.executable, ROOT / "autograder/maintain/labs_check.py", "--root",
+                           root,
                            *arguments], env=os.environ | {"PYTHONPATH": ROOT / "autograder/grade"},
                           capture_output=True, text=True)
 
