@@ -81,6 +81,7 @@ OPTIONS_taskwise := LAB T
 OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
 OPTIONS_submit := LAB OUT
+OPTIONS_help := ALL
 
 # One word for a shell, whatever is in it.
 quote = '$(subst ','\'',$(1))'
@@ -190,7 +191,10 @@ sanitise = $(if $(findstring -san,$1),-fsanitize=address -fsanitize=undefined \
 precision = $(if $(findstring double,$1),-DTL_REAL_DOUBLE)
 flags = -std=gnu11 $(call optimise,$1) -march=$(ARCH) -fopenmp -fno-math-errno $(WARNINGS) \
 	$(call sanitise,$1) $(call precision,$1) $(CFLAGS)
-LIBS := -lopenblas -lm -ldl
+# Where a library lies in a place of its own, pkg-config knows it.
+OPENBLAS := $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
+CRITERION := $(or $(shell pkg-config --libs criterion 2>/dev/null),-lcriterion)
+LIBS := $(OPENBLAS) -lm -ldl
 comma := ,
 
 # Who may include whom: labs and solution see the contracts alone; the composition root, the kernels
@@ -256,7 +260,7 @@ $(PROGRAMS:%=build/$(1)/%): build/$(1)/%: build/$(1)/programs/main_%.o \
 build/$(1)/suites: $(TEST_SRC:%.c=build/$(1)/%.o) $(LIB_SRC:%.c=build/$(1)/%.o) \
 		build/$(1)/build_info.o build/$(1)/objects | build/$(1)/train
 	$$(call say,LINK,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS) -lcriterion
+	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS) $$(CRITERION)
 endef
 $(foreach m,$(MODES),$(eval $(call mode_rules,$m)))
 
@@ -274,9 +278,10 @@ always:
 
 # ---- commands -----------------------------------------------------------------------------------
 
-# `## text` after a target is its line in the help; `##@` starts a group.
+# `## text` after a target is its line in the help; `##@` starts a group, `##@@` one that only `make
+# help ALL=1` shows, as it does with lines that begin with "the maintainer's" or "the instructor's".
 help:
-	@awk -f tools/help.awk Makefile
+	@awk -v all=$(call quote,$(ALL)) -f tools/help.awk Makefile
 
 ##@ first
 # (the rule of setup stands above; this line is its help)
@@ -350,7 +355,7 @@ report report-zh: $(MEASURED)
 report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
 	@$(PYTHON) -m pytest -q -p no:cacheprovider report/tests
 
-##@ check
+##@@ check
 # (under sanitizers in float alone: the lines are the same, and test-all runs both)
 SUITES := $(if $(SAN),build/$(REAL)$(SUFFIX)/suites,build/float$(SUFFIX)/suites \
 	build/double$(SUFFIX)/suites)
@@ -377,7 +382,7 @@ test-all: ## everything: sanitised, by gcc and clang, the whole parity, README o
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check $(SECTORS)
 	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all \
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
@@ -386,9 +391,27 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
 format-check: ## every C file is as clang-format 14 would write it
-	@tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
+	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
 include mk/hostcuda_goals.mk
+
+# A student's files are read as the solution's are. Of .cu files clangd sees CUDA as hostcuda has it.
+SEEN_C := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(PLUGIN_C) $(wildcard labs/lab*/*.c \
+	autograder/worker/*.c autograder/call/*.c)
+SEEN_CU := $(PLUGIN_CU) $(wildcard labs/lab*/*.cu)
+seen_cu := clang++ -x cuda -std=c++17 --cuda-host-only --cuda-gpu-arch=sm_75 -nocudainc \
+	-nocudalib --cuda-path=/nonexistent -Xclang -fno-cuda-host-device-constexpr \
+	$(call precision,$(MODE)) -Ihostcuda/include -include hostcuda/legality/prelude.h -Itl/include
+commands = $(foreach d,yes no,$(call quote,$1 $(if $(filter yes,$d),-I.)) \
+	$(sort $(if $(filter yes,$d),$(filter $(SEE_EACH_OTHER),$2),\
+	$(filter-out $(SEE_EACH_OTHER),$2))) --)
+compile_commands.json: always ## for an editor with clangd: how each file is compiled
+	@tools/compile_commands.sh $(call commands,$(CC) $(call flags,$(MODE)) -Itl/include,$(SEEN_C)) \
+	    $(call commands,$(seen_cu),$(SEEN_CU)) | { $(call replace,$@); }
+# (a copy that cannot be written to needs no editor)
+ifneq ($(shell [ -w . ] && echo yes),)
+$(filter lab%,$(MAKECMDGOALS)): | compile_commands.json
+endif
 
 prototypes: build/prototypes.h ## what tl/ops.def makes, written out: calls, table entries
 build/prototypes.h: autograder/call/call_ops.h $(HEADERS)
@@ -408,6 +431,7 @@ gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir
 fuzz: ## feed the readers of data sets and checkpoints damaged files: SECONDS=60 each (needs clang)
 	@tests/fuzz/fuzz.sh $(or $(SECONDS),60)
 
+##@ files
 clean: ## remove build/
 	rm -rf build
 

@@ -235,7 +235,8 @@ def choice(options, name, default, known):
 
 def main(arguments):
     options = lines.parse_options(arguments)
-    chosen = choice(options, "NETS", "a,b,c", ("a", "b", "c"))
+    colour = [net for net, known in programs.nets().items() if known["input"][0] == 3]
+    chosen = choice(options, "NETS", ",".join(colour), colour)
     ways = [WAYS[word] for word in choice(options, "RIVALS", ",".join(WAYS), tuple(WAYS))]
     batches = options.pop("BATCHES", "64,512").split(",")
     if not all(b.isdecimal() and 1 <= int(b) <= 9216 for b in batches):

@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,6 @@ CONVS = {
     "size": [(8, 3, 8, h) for h in (8, 16, 32, 64)],
     "channels": [(8, 3, 8, 32), (8, 8, 8, 32), (8, 8, 16, 32)],
 }
-LINEARS = [(64, 2048, 256)]  # net a's first
 ROUNDS, WARMUP, IN_GRAPH = 5, 10, 20
 _BUSY = 0.1  # share of the processor from which other programs are likely to disturb the timing
 # How much of its bound an error may be. cuDNN's quickest algorithm may be Winograd's, which rounds
@@ -56,9 +56,9 @@ class Ours:
         )  # fmt: skip
         self.origin = json.loads(self._send("origin") or self._line())
 
-    def _send(self, line, arrays=()):
+    def _send(self, line, arrays=(), end="\n"):
         try:
-            self.process.stdin.write((line + "\n").encode())
+            self.process.stdin.write((line + end).encode())
             for array in arrays:
                 self.process.stdin.write(np.ascontiguousarray(array, "<f4").tobytes())
             self.process.stdin.flush()
@@ -79,10 +79,12 @@ class Ours:
         return np.frombuffer(data, dtype)
 
     def results(self, case):
-        """y, dx, dw, db of one run."""
-        self._send(case.command, [t.cpu().numpy() for t in (case.x, case.w, case.b, case.dy)])
-        return [torch.from_numpy(self._numbers(t.numel(), "<f4").copy()).view(t.shape)
-                for t in (case.dy, case.x, case.w, case.b)]  # fmt: skip
+        """Of one run, by name."""
+        self._send(case.command)
+        inputs, results = self._line().decode().split(">")
+        self._send("", [case.inputs[name].cpu().numpy() for name in inputs.split()], end="")
+        return {name: torch.from_numpy(self._numbers(t.numel(), "<f4").copy()).view(t.shape)
+                for name in results.split() for t in [case.like(name)]}  # fmt: skip
 
     def times(self, both, mode, count, inner):
         self._send(f"time {'both' if both else 'fwd'} {mode} {count} {inner}")
@@ -97,53 +99,94 @@ class Ours:
         self.process.wait()
 
 
+@dataclass(frozen=True)
+class Operation:
+    """PyTorch's way to run what tl/ops.def calls NAME_fwd and NAME_bwd…, by the sizes of a case.
+
+    `numbers` are those of its geometry (tl/geometry.h), `sizes` the shapes of its arguments by
+    their names there and of y; `terms` counts the products in an element of each result, the bias
+    being among the roundings granted; `macs` are those of forward.
+    """
+
+    names: tuple  # of the sizes: the fields of a line
+    numbers: Callable
+    sizes: Callable
+    call: Callable
+    terms: Callable
+    macs: Callable
+    long: tuple  # the case that is timed over LONG runs, forward alone and both
+
+
+OPERATIONS = {
+    "conv2d": Operation(
+        names=("n", "c", "k", "h"),
+        numbers=lambda n, c, k, h: (n, c, h, h, k, 3, 3, 1, 1, 1, 1, 1, 1),
+        sizes=lambda n, c, k, h: {"x": (n, c, h, h), "w": (k, c, 3, 3), "b": (k,),
+                                  "y": (n, k, h, h)},
+        call=lambda x, w, b: functional.conv2d(x, w, b, padding=1),
+        terms=lambda n, c, k, h: {"y": 9 * c, "dx": 9 * k, "dw": n * h * h, "db": n * h * h},
+        macs=lambda n, c, k, h: n * k * h * h * 9 * c,
+        long=DEFAULT,
+    ),
+    "linear": Operation(
+        names=("n", "in", "out"),
+        numbers=lambda n, inputs, outputs: (n, inputs, outputs),
+        sizes=lambda n, inputs, outputs: {"x": (n, inputs), "w": (outputs, inputs),
+                                          "b": (outputs,), "y": (n, outputs)},
+        call=functional.linear,
+        terms=lambda n, inputs, outputs: {"y": inputs, "dx": outputs, "dw": n, "db": n},
+        macs=lambda n, inputs, outputs: n * inputs * outputs,
+        long=(64, 2048, 256),  # net a's first
+    ),
+}  # fmt: skip
+
+
 class Case:
     """One operation: its inputs, and PyTorch's way to run it."""
 
     def __init__(self, op, shape, device, seed):
         self.op, self.shape, self.device = op, shape, device
+        self.operation = OPERATIONS[op]
         draw = torch.Generator().manual_seed(seed)
-        if op == "conv2d":
-            n, c, k, h = shape
-            sizes = (n, c, h, h), (k, c, 3, 3), (k,), (n, k, h, h)
-            self.command = f"conv2d {n} {c} {k} {h}"
-            self.fields = {"n": n, "c": c, "k": k, "h": h}
-        else:
-            n, inputs, outputs = shape
-            sizes = (n, inputs), (outputs, inputs), (outputs,), (n, outputs)
-            self.command = f"linear {n} {inputs} {outputs}"
-            self.fields = {"n": n, "in": inputs, "out": outputs}
-        self.x, self.w, self.b, self.dy = (
-            torch.randn(size, generator=draw).to(device) for size in sizes
-        )
+        sizes = self.operation.sizes(*shape)
+        self.command = " ".join(map(str, ("op", op, *self.operation.numbers(*shape))))
+        self.fields = dict(zip(self.operation.names, shape))
+        self.inputs = {("dy" if name == "y" else name):
+                       torch.randn(size, generator=draw).to(device)
+                       for name, size in sizes.items()}  # fmt: skip
+        self.parameters = [name for name in self.inputs if name != "dy"]
 
-    def call(self, x, w, b):
-        if self.op == "conv2d":
-            return functional.conv2d(x, w, b, padding=1)
-        return functional.linear(x, w, b)
+    def like(self, name):
+        """The tensor whose shape a result has: dx that of x, y that of dy."""
+        return self.inputs["dy" if name == "y" else name.removeprefix("d")]
 
-    def all(self, x, w, b, dy):
-        """y, dx, dw, db."""
-        x, w, b = (t.detach().requires_grad_() for t in (x, w, b))
-        y = self.call(x, w, b)
-        return [y.detach(), *torch.autograd.grad(y, (x, w, b), dy)]
+    def call(self, inputs):
+        return self.operation.call(*(inputs[name] for name in self.parameters))
+
+    def all(self, inputs):
+        """y and the gradients, by name."""
+        leaves = {name: inputs[name].detach().requires_grad_() for name in self.parameters}
+        y = self.call(leaves)
+        grads = torch.autograd.grad(y, list(leaves.values()), inputs["dy"])
+        return {"y": y.detach(), **{f"d{name}": g for name, g in zip(leaves, grads)}}
 
     def check(self, ours):
         """Largest error of either side as a share of its bound; one above _OF_BOUND stops the run.
 
         The bound of a sum of n products is the one by which the labs judge (bounds.py).
         """
-        wide = [t.double() for t in (self.x, self.w, self.b, self.dy)]
-        right = self.all(*wide)
-        size = self.all(*[t.abs() for t in wide])
-        terms = self._terms()
+        right = self.all({name: t.double() for name, t in self.inputs.items()})
+        size = self.all({name: t.double().abs() for name, t in self.inputs.items()})
+        terms = self.operation.terms(*self.shape)
         shares = {}
-        theirs = self.all(self.x, self.w, self.b, self.dy)
+        theirs = self.all(self.inputs)
         for side, results in (("ours", ours), ("PyTorch", theirs)):
             worst = 0.0
-            for got, want, scale, n in zip(results, right, size, terms):
-                bound = bounds.factor(n) * scale
-                error = (got.to(want.device).double() - want).abs()
+            if set(results) != set(right):
+                raise programs.ProgramError(f"{self.command}: {side} gives {sorted(results)}")
+            for name, want in right.items():
+                bound = bounds.factor(terms[name]) * size[name]
+                error = (results[name].to(want.device).double() - want).abs()
                 if not bool((error <= _OF_BOUND[side] * bound).all()):
                     raise programs.ProgramError(
                         f"{self.command}: {side} is wrong; nothing was timed"
@@ -152,18 +195,11 @@ class Case:
             shares[side] = worst
         return shares
 
-    def _terms(self):
-        """Products in an element of y, dx, dw, db; the bias is among the roundings granted."""
-        if self.op == "conv2d":
-            n, c, k, h = self.shape
-            return 9 * c, 9 * k, n * h * h, n * h * h
-        n, inputs, outputs = self.shape
-        return inputs, outputs, n, n
-
     def flops(self, both):
-        """Multiplications and additions of forward, or of forward and both gradients."""
-        macs = self.dy.numel() * (self.w.numel() // self.b.numel())
-        return 2 * macs * (3 if both else 1)
+        """Multiplications and additions of forward, or of forward and the gradients (that of a
+        bias is a sum, and small)."""
+        gradients = sum(self.inputs[name].dim() > 1 for name in self.parameters)
+        return 2 * self.operation.macs(*self.shape) * (1 + gradients if both else 1)
 
 
 class Rival:
@@ -172,18 +208,17 @@ class Rival:
     def __init__(self, case, layout, threads):
         self.case, self.layout, self.threads, self.graphs = case, layout, threads, {}
         memory = torch.channels_last if layout == "channels_last" else torch.contiguous_format
-        self.x, self.w, self.dy = (
-            t.contiguous(memory_format=memory) if t.dim() == 4 else t
-            for t in (case.x, case.w, case.dy)
-        )
-        self.b = case.b
+        self.inputs = {
+            name: t.contiguous(memory_format=memory) if t.dim() == 4 else t
+            for name, t in case.inputs.items()
+        }
 
     def run(self, both):
         if both:
-            self.case.all(self.x, self.w, self.b, self.dy)
+            self.case.all(self.inputs)
         else:
             with torch.no_grad():
-                self.case.call(self.x, self.w, self.b)
+                self.case.call(self.inputs)
 
     def times(self, both, mode, count, inner):
         torch.set_num_threads(self.threads)
@@ -222,7 +257,7 @@ class Rival:
 def best_rival(case, both):
     """The quickest layout and number of threads: by the median of some runs each."""
     counts = bench_step.thread_counts(lines.cores()) if case.device.type == "cpu" else [1]
-    layouts = ("nchw", "channels_last") if case.op == "conv2d" else ("nchw",)
+    layouts = ("nchw", "channels_last") if case.inputs["x"].dim() == 4 else ("nchw",)
     rivals = [Rival(case, layout, threads) for layout in layouts for threads in counts]
     trials = {}
     for rival in rivals:
@@ -288,9 +323,9 @@ def cases(wanted, modes, repeat, long):
         for shape in shapes:
             yield "conv2d", shape, [Timing(series, True, m, repeat, graph[m]) for m in modes]
     inner = {"eager": long // 50, "graph": IN_GRAPH}
-    for op, shape in [("conv2d", DEFAULT), *(("linear", s) for s in LINEARS)]:
+    for op, operation in OPERATIONS.items():
         if op in wanted:
-            yield op, shape, [Timing("long", both, m, long // inner[m], inner[m])
+            yield op, operation.long, [Timing("long", both, m, long // inner[m], inner[m])
                               for both in (False, True) for m in modes]  # fmt: skip
 
 
@@ -298,15 +333,15 @@ def main(arguments):
     options = lines.parse_options(arguments)
     device = lines.take_choice(options, "DEVICE", "auto", ("auto", "cpu", "cuda"))
     device = lines.pick_device(device)
-    wanted = options.pop("OPS", "conv2d,linear").split(",")
+    wanted = options.pop("OPS", ",".join(OPERATIONS)).split(",")
     repeat = lines.take_number(options, "REPEAT", 50, ROUNDS * 2, 10**6)
     long = lines.take_number(options, "LONG", 5000, 100, 10**7)
     seed = lines.take_number(options, "SEED", 1, 0)
     out = options.pop("OUT", RESULTS)
     ours_options = {n: options.pop(n) for n in ("THREADS", "RUNGS") if n in options}
     lines.refuse_rest(options)
-    if set(wanted) - {"conv2d", "linear"}:
-        raise lines.UsageError(f"OPS={','.join(wanted)}: some of conv2d, linear")
+    if set(wanted) - set(OPERATIONS):
+        raise lines.UsageError(f"OPS={','.join(wanted)}: some of {', '.join(OPERATIONS)}")
     lines.use_quickest_fp32()
     busy = lines.busy_share()
     if device.type == "cpu" and (busy or 0) > _BUSY:

@@ -1,6 +1,6 @@
 """bounds.py: how far a float sum may be from the truth, as the labs' claims judge it.
 
-The formula of autograder/claim/bound.c, with the constants of autograder/claim/bound.def; test_bounds.py
+The formula of autograder/claim/bound.c, with the constants of bound.def beside it; test_bounds.py
 holds the two together.
 """
 

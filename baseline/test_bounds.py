@@ -52,10 +52,11 @@ def test_the_twins_bound_is_the_labs(tmp_path, flags, unit, most):
 def test_a_sum_of_four_is_allowed_seven_roundings(roundings, right):
     """(and not 12, as bench_ops.py allowed when it had a bound of its own)"""
     case = bench_ops.Case("linear", (4, 4, 4), "cpu", 1)
-    wide = [t.double() for t in (case.x, case.w, case.b, case.dy)]
-    results, sizes = case.all(*wide), case.all(*[t.abs() for t in wide])
-    ours = [result.float() for result in results]
-    ours[0] = (results[0] + roundings * bounds.FLOAT * sizes[0]).float()
+    wide = {name: t.double() for name, t in case.inputs.items()}
+    results = case.all(wide)
+    sizes = case.all({name: t.abs() for name, t in wide.items()})
+    ours = {name: result.float() for name, result in results.items()}
+    ours["y"] = (results["y"] + roundings * bounds.FLOAT * sizes["y"]).float()
     if right:
         assert 0.5 < case.check(ours)["ours"] <= 1
     else:

@@ -37,7 +37,7 @@ class NoProgram:
         pass
 
     def results(self, case):
-        return case.all(case.x, case.w, case.b, case.dy)
+        return case.all(case.inputs)
 
 
 @pytest.fixture
@@ -129,19 +129,21 @@ def rounded(case, bits):
     def cut(t):
         return torch.ldexp(torch.round(torch.ldexp(t, bits - t.frexp()[1])), t.frexp()[1] - bits)
 
-    return case.all(*(cut(t) for t in (case.x, case.w, case.b, case.dy)))
+    return case.all({name: cut(t) for name, t in case.inputs.items()})
 
 
 @pytest.mark.parametrize("op, shape", [("conv2d", bench_ops.DEFAULT), ("linear", (8, 27, 16))])
 def test_coarse_sums_of_the_rival_pass_and_rounded_inputs_do_not(monkeypatch, op, shape):
     """cuDNN may take Winograd's algorithm, ours must keep the bound; nobody may use TF32."""
     case = bench_ops.Case(op, shape, CPU, 1)
-    exact = [t.float() for t in case.all(*(t.double() for t in (case.x, case.w, case.b, case.dy)))]
+    wide = case.all({name: t.double() for name, t in case.inputs.items()})
+    exact = {name: t.float() for name, t in wide.items()}
     coarse, tf32 = rounded(case, 18), rounded(case, 11)
     theirs = iter([coarse, coarse, tf32])
 
-    def found(x, *rest):  # the definition is computed in double
-        return next(theirs) if x.dtype == torch.float else bench_ops.Case.all(case, x, *rest)
+    def found(inputs):  # the definition is computed in double
+        float_ = inputs["x"].dtype == torch.float
+        return next(theirs) if float_ else bench_ops.Case.all(case, inputs)
 
     monkeypatch.setattr(case, "all", found)
     assert 1 < case.check(exact)["PyTorch"] < 16

@@ -20,7 +20,7 @@ HOSTCUDA_HEADERS := $(wildcard $(HOSTCUDA)/include/*.h $(HOSTCUDA)/include/casse
 	$(HOSTCUDA)/include/hostcuda/*.h \
 	$(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc \
 	$(HOSTCUDA)/check/*.h)
-HOSTCUDA_LIBS := -lopenblas -lpthread -ldl -lm
+HOSTCUDA_LIBS := $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas) -lpthread -ldl -lm
 HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 
 # Hidden symbols and a few bytes of thread-local data: so a plug-in loads and captures nothing.

@@ -25,14 +25,14 @@ ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,/corpus -san/corpus -check/corp
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
 $(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME)-check,$(CXX),$(HOSTCUDA_CHECK)))
 
-# What warps access, counted here as by a GPU's profiler (hostcuda/sectors): by g++ alone.
+# What warps access, counted here as by a GPU's profiler (tests/sectors): by g++ alone.
 SECTORS := build/hostcuda/gcc-check/sectors
-$(SECTORS): build/hostcuda/gcc-check/hostcuda/sectors/sectors.cu.o \
+$(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o \
 		$(call hostcuda_check_objects,build/hostcuda/gcc-check)
 	$(call say,LINK,$@)
 	$(Q)$(call hostcuda_cxx,gcc) -o $@ $^ $(HOSTCUDA_LIBS)
 
--include $(addprefix build/hostcuda/gcc-check/hostcuda/sectors/sectors,.hc.d .cu.d)
+-include $(addprefix build/hostcuda/gcc-check/tests/sectors/sectors,.hc.d .cu.d)
 
 hostcuda_san = $(if $(findstring -san,$1),$(HOSTCUDA_SAN))
 hostcuda_named := -DTL_CUDA_DEVICE='"hostcuda"'

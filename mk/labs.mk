@@ -300,7 +300,7 @@ build/$(1)/lab$(LAB_N)/grader: $(patsubst %.c,build/$(1)/%.o,\
 build/$(1)/grader build/$(1)/lab$(LAB_N)/grader: build/grader/no_git
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) -lcriterion -lm \
+	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(CRITERION) -lm \
 	    -Wl,--push-state,--no-as-needed $$$$(find build/grader -name 'libgit2*') \
 	    -Wl,--pop-state,-rpath,'$$$$ORIGIN/../grader:$$$$ORIGIN/../../grader'
 -include $(patsubst %.c,build/$(1)/%.d,$(GRADER_C) $(WORKER_C))

@@ -1,19 +1,21 @@
-/* main_bench_ops.c: `bench_ops DEVICE=… THREADS=n RUNGS=…`: operations timed at another program's
- * beck.
+/* main_bench_ops.c: `bench_ops DEVICE=… THREADS=n RUNGS=…`: operations timed as another
+ * program asks.
  *
  * baseline/bench_ops.py sends commands, one a line, and PyTorch's turn comes between two of them,
  * so that both sides alternate in one run. Answers on standard output are binary but for the first:
  *
  * - `origin`: a line of JSON, what this program is and where it runs.
- * - `conv2d n c k h` (3x3, pad 1, h x h pixels) and `linear n in out`: x, w, b, dy follow on
- *   standard input; the answer is y, dx, dw, db (tl_real) of one run.
- * - `time PASS MODE COUNT INNER`: COUNT doubles, seconds per run of what was set last, each the
- * mean of INNER runs that end with a synchronise. PASS is fwd or both, MODE eager or graph.
+ * - `op NAME NUMBERS`: an operation by its rows in tl/ops.def, with the numbers of its geometry. A
+ *   line names the inputs that follow on standard input, and behind a > what is answered then: the
+ *   results of one run (tl_real).
+ * - `time PASS MODE COUNT INNER`: COUNT doubles, seconds per run of what was set last, each
+ *   the mean of INNER runs that end with a synchronise. PASS is fwd or both, MODE eager or graph.
  * - `peak`: two doubles, FLOP/s of a large product and bytes/s of a large copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_rows.h"
 #include "origin.h"
 #include "patience.h"
 #include "tl/status_internal.h"
@@ -22,39 +24,22 @@
 #include "tl/backend.h"
 #include "tl/device.h"
 
-enum { X, W, B, DY, Y, DX, DW, DB, ARRAYS, INPUTS = Y };
-
-/* One operation with everything it works on; `linear` or a convolution. */
-typedef struct bench {
-    tl_ctx *ctx;
-    bool linear;
-    tl_conv2d_geom conv;
-    tl_linear_geom flat;
-    tl_real *array[ARRAYS];
-    size_t size[ARRAYS];
-    void *work;
-} bench;
-
-static void bench_clear(bench *b) {
-    for (int i = 0; i < ARRAYS; i++) tl_alloc_put(b->ctx->alloc, b->array[i]);
-    tl_alloc_put(b->ctx->alloc, b->work);
-    memset(b->array, 0, sizeof b->array);
-    b->work = NULL;
+static tl_status answer(const void *block, size_t size, size_t count) {
+    TL_NEED(fwrite(block, size, count, stdout) == count && fflush(stdout) == 0, TL_EIO,
+            "cannot write to standard output");
+    return TL_OK;
 }
 
-/* Memory for all arrays; inputs come from standard input. */
-static tl_status bench_fill(bench *b, size_t work_bytes) {
-    void *block;
-    TL_TRY(tl_alloc_get(b->ctx->alloc, &b->work, work_bytes));
-    for (int i = 0; i < ARRAYS; i++) {
-        TL_TRY(tl_alloc_get(b->ctx->alloc, &block, b->size[i] * sizeof(tl_real)));
-        b->array[i] = block;
-        if (i >= INPUTS) continue;
-        tl_real *host = malloc(b->size[i] * sizeof *host);
-        TL_NEED(host, TL_ENOMEM, "no memory for %zu numbers", b->size[i]);
-        bool read = fread(host, sizeof *host, b->size[i], stdin) == b->size[i];
+/* The inputs, from standard input. */
+static tl_status read_inputs(const bench *b) {
+    for (int i = 0; i < b->arrays; i++) {
+        const bench_array *a = &b->array[i];
+        if (a->use != BENCH_INPUT) continue;
+        void *host = malloc(a->bytes);
+        TL_NEED(host, TL_ENOMEM, "no memory for %zu bytes", a->bytes);
+        bool read = fread(host, 1, a->bytes, stdin) == a->bytes;
         tl_status status = TL_OK;
-        if (read) status = b->ctx->ops->copy_in(b->ctx, block, host, b->size[i] * sizeof *host);
+        if (read) status = b->ctx->ops->copy_in(b->ctx, a->block, host, a->bytes);
         free(host);
         TL_NEED(read, TL_EIO, "standard input ended within an array");
         TL_TRY(status);
@@ -62,92 +47,45 @@ static tl_status bench_fill(bench *b, size_t work_bytes) {
     return TL_OK;
 }
 
-static tl_status forward(bench *b) {
-    const tl_backend *ops = b->ctx->ops;
-    tl_real **a = b->array;
-    if (b->linear) return ops->linear_fwd(b->ctx, a[Y], a[X], a[W], a[B], &b->flat);
-    return ops->conv2d_fwd(b->ctx, a[Y], a[X], a[W], a[B], &b->conv, b->work);
-}
+static bool is_answer(const bench_array *a) { return a->use == BENCH_RESULT && a->real; }
 
-/* Gradients start from zero, as PyTorch's do: that is part of the work. */
-static tl_status backward(bench *b) {
-    const tl_backend *ops = b->ctx->ops;
-    tl_real **a = b->array;
-    for (int i = DX; i <= DB; i++) TL_TRY(ops->zero(b->ctx, a[i], b->size[i] * sizeof(tl_real)));
-    if (b->linear) {
-        TL_TRY(ops->linear_bwd_input(b->ctx, a[DX], a[DY], a[W], &b->flat));
-        TL_TRY(ops->linear_bwd_weight(b->ctx, a[DW], a[DY], a[X], &b->flat));
-        return ops->linear_bwd_bias(b->ctx, a[DB], a[DY], &b->flat);
-    }
-    TL_TRY(ops->conv2d_bwd_input(b->ctx, a[DX], a[DY], a[W], &b->conv, b->work));
-    TL_TRY(ops->conv2d_bwd_weight(b->ctx, a[DW], a[DY], a[X], &b->conv, b->work));
-    return ops->conv2d_bwd_bias(b->ctx, a[DB], a[DY], &b->conv);
-}
-
-static tl_status queue(bench *b, bool both, int times) {
-    for (int i = 0; i < times; i++) {
-        TL_TRY(forward(b));
-        if (both) TL_TRY(backward(b));
-    }
-    return TL_OK;
-}
-
-static tl_status answer(const void *block, size_t size, size_t count) {
-    TL_NEED(fwrite(block, size, count, stdout) == count && fflush(stdout) == 0, TL_EIO,
-            "cannot write to standard output");
-    return TL_OK;
-}
-
-static tl_status answer_results(bench *b) {
-    TL_TRY(queue(b, true, 1));
-    for (int i = Y; i < ARRAYS; i++) {
-        tl_real *host = malloc(b->size[i] * sizeof *host);
-        TL_NEED(host, TL_ENOMEM, "no memory for %zu numbers", b->size[i]);
-        tl_status status =
-            b->ctx->ops->copy_out(b->ctx, host, b->array[i], b->size[i] * sizeof *host);
-        if (status == TL_OK) status = answer(host, sizeof *host, b->size[i]);
+static tl_status answer_results(const bench *b) {
+    TL_TRY(bench_run(b, true));
+    for (int i = 0; i < b->arrays; i++) {
+        const bench_array *a = &b->array[i];
+        if (!is_answer(a)) continue;
+        void *host = malloc(a->bytes);
+        TL_NEED(host, TL_ENOMEM, "no memory for %zu bytes", a->bytes);
+        tl_status status = b->ctx->ops->copy_out(b->ctx, host, a->block, a->bytes);
+        if (status == TL_OK) status = answer(host, 1, a->bytes);
         free(host);
         TL_TRY(status);
     }
     return TL_OK;
 }
 
-static tl_status set_conv2d(bench *b, const char *line) {
-    tl_conv2d_geom *g = &b->conv;
-    *g = (tl_conv2d_geom){.r = 3,
-                          .s = 3,
-                          .stride_h = 1,
-                          .stride_w = 1,
-                          .pad_h = 1,
-                          .pad_w = 1,
-                          .dil_h = 1,
-                          .dil_w = 1};
-    TL_NEED(sscanf(line, "conv2d %d %d %d %d", &g->n, &g->c, &g->k, &g->h) == 4, TL_EINVAL,
-            "not of the form: conv2d n c k h");
-    g->w = g->h;
-    TL_TRY(tl_conv2d_check(g));
-    b->linear = false;
-    b->size[X] = b->size[DX] = tl_conv2d_x_size(g);
-    b->size[W] = b->size[DW] = tl_conv2d_w_size(g);
-    b->size[B] = b->size[DB] = (size_t)g->k;
-    b->size[Y] = b->size[DY] = tl_conv2d_y_size(g);
-    TL_TRY(bench_fill(b, tl_conv2d_work_bytes(g, b->ctx->ops->column_bytes)));
+/* `op NAME NUMBERS`, and first what it takes and gives. */
+static tl_status set_operation(bench *b, const char *line) {
+    char name[64];
+    int number[BENCH_NUMBERS], numbers = 0, at = 0, more = 0;
+    TL_NEED(sscanf(line, "op %63s%n", name, &at) == 1, TL_EINVAL, "not of the form: op NAME …");
+    for (line += at; numbers < BENCH_NUMBERS && sscanf(line, "%d%n", &number[numbers], &more) == 1;
+         line += more)
+        numbers++;
+    TL_TRY(bench_set(b, name, number, numbers));
+    for (int i = 0; i < b->arrays; i++)
+        if (b->array[i].use == BENCH_INPUT) printf("%s ", b->array[i].name);
+    printf(">");
+    for (int i = 0; i < b->arrays; i++)
+        if (is_answer(&b->array[i])) printf(" %s", b->array[i].name);
+    TL_NEED(printf("\n") > 0 && fflush(stdout) == 0, TL_EIO, "cannot write to standard output");
+    TL_TRY(read_inputs(b));
     return answer_results(b);
 }
 
-static tl_status set_linear(bench *b, const char *line) {
-    tl_linear_geom *g = &b->flat;
-    TL_NEED(sscanf(line, "linear %d %d %d", &g->n, &g->in, &g->out) == 3, TL_EINVAL,
-            "not of the form: linear n in out");
-    TL_TRY(tl_linear_check(g));
-    b->linear = true;
-    size_t n = (size_t)g->n, in = (size_t)g->in, out = (size_t)g->out;
-    b->size[X] = b->size[DX] = n * in;
-    b->size[W] = b->size[DW] = out * in;
-    b->size[B] = b->size[DB] = out;
-    b->size[Y] = b->size[DY] = n * out;
-    TL_TRY(bench_fill(b, 0));
-    return answer_results(b);
+static tl_status queue(const bench *b, bool both, int times) {
+    for (int i = 0; i < times; i++) TL_TRY(bench_run(b, both));
+    return TL_OK;
 }
 
 /* *seconds of one run: the mean of `inner` runs, from queueing the first until all are done. */
@@ -179,7 +117,7 @@ static tl_status answer_times(bench *b, const char *line) {
     TL_NEED(sscanf(line, "time %7s %7s %d %d", pass, mode, &count, &inner) == 4 && count > 0 &&
                 inner > 0,
             TL_EINVAL, "not of the form: time PASS MODE COUNT INNER");
-    TL_NEED(b->work, TL_EINVAL, "time comes after conv2d or linear");
+    TL_NEED(b->rows > 0, TL_EINVAL, "time comes after op");
     bool both = strcmp(pass, "both") == 0;
     void *graph = NULL;
     if (strcmp(mode, "graph") == 0) TL_TRY(record(b, both, inner, &graph));
@@ -244,11 +182,8 @@ static tl_status serve(bench *b, const options *o) {
         } else if (strcmp(line, "peak\n") == 0) {
             TL_TRY(answer_peak(b->ctx));
         } else {
-            bench_clear(b);
-            bool linear = strncmp(line, "linear ", 7) == 0;
-            TL_NEED(linear || strncmp(line, "conv2d ", 7) == 0, TL_EINVAL, "unknown command: %s",
-                    line);
-            TL_TRY(linear ? set_linear(b, line) : set_conv2d(b, line));
+            TL_NEED(strncmp(line, "op ", 3) == 0, TL_EINVAL, "unknown command: %s", line);
+            TL_TRY(set_operation(b, line));
         }
     }
     return TL_OK;

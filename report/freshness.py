@@ -92,7 +92,7 @@ class Freshness:
             found.setdefault(self.fault(line), line.where)  # each fault once, at its first line
         texts = [f"{where}: {fault}" for fault, where in found.items() if fault]
         for what, name in (("machine", "devices"), ("gpu", "devices"), ("dataset", "data sets")):
-            own = [l for l in lines if not (what == "dataset" and _has_own_data(l))]
+            own = [x for x in lines if not (what == "dataset" and _has_own_data(x))]
             values = sorted({str(line.get(what)) for line in own if line.get(what)})
             if len(values) > 1:
                 texts.append(f"{name} are mixed: {', '.join(values)}")

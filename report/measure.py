@@ -128,9 +128,9 @@ def profiles(device, options):
     mine, theirs = (folder / f"{who}-{device}" for who in ("profile", "profile-torch"))
     is_profile, name = of_kind("profile", device), f"profile of our steps, {device}"
     return [
-        Step(name, "3 s", lambda l: l.ours and is_profile(l),
+        Step(name, "3 s", lambda x: x.ours and is_profile(x),
              [our("train", *options, "PROFILE=1", "STEPS=200", f"OUT={mine}")]),
-        Step(f"PyTorch's, {device}", "10 s", lambda l: not l.ours and is_profile(l),
+        Step(f"PyTorch's, {device}", "10 s", lambda x: not x.ours and is_profile(x),
              [our("train", *options, f"PLAN={plan}", "PLAN_ONLY=1", "EPOCHS=1"),
               [sys.executable, "baseline/profile_step.py", f"PLAN={plan}", f"DEVICE={device}",
                f"OUT={theirs}"]], name),

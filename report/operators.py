@@ -103,11 +103,19 @@ def _convolution_table(report, device, series, _, heading, fixed):
     return Table(f"conv-{series}-{device}", caption, columns, header, rows, lines, groups, note)
 
 
+def _name(report, operation):
+    """Some operations have a word in the report's language; the others go by their own names."""
+    return report.t(operation) if operation in ("conv2d", "linear") else operation
+
+
 def _shape(report, line):
+    name = _name(report, line["op"])
     if line["op"] == "conv2d":
-        n, c, k, h = (line[name] for name in "nckh")
-        return f"{report.t('conv2d')} {n}\u00d7{c}\u2192{k}, {h}\u00d7{h}"
-    return f"{report.t('linear')} {line['n']}\u00d7{line['in']}\u2192{line['out']}"
+        n, c, k, h = (line[size] for size in "nckh")
+        return f"{name} {n}\u00d7{c}\u2192{k}, {h}\u00d7{h}"
+    if line["op"] == "linear":
+        return f"{name} {line['n']}\u00d7{line['in']}\u2192{line['out']}"
+    return f"{name} {line['n']}\u00d7{line['c']}, {line['h']}\u00d7{line['h']}"
 
 
 def forward_backward(report, device):
@@ -122,7 +130,7 @@ def forward_backward(report, device):
     rows = []
     for (op, way), same in sorted(cases.items()):
         cells = _rows_by_mode(same, modes, scale)
-        rows.append([t(op), t(way), *cells])
+        rows.append([_name(report, op), t(way), *cells])
         report.set(f"{op}.{way.replace('+', '-')}.{device}.ratio", cells[2])
     shapes = {line["op"]: _shape(report, line) for line in lines}
     caption = t(

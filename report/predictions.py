@@ -52,8 +52,8 @@ def confusion(report, device):
     value = units.percent(line.get("accuracy"), f"{line.where} accuracy")
     report.set(f"predictions.{device}.acc", value)
     caption = t(
-        "Confusion matrix of net {net} on the {images} test images of {dataset}, {device}; accuracy "
-        "{acc} %.",
+        "Confusion matrix of net {net} on the {images} test images of {dataset}, {device}; "
+        "accuracy {acc} %.",
         net=line["net"], images=line.get("images"), dataset=line["dataset"], device=DEVICES[device],
         acc=value.text,
     )  # fmt: skip
@@ -130,8 +130,8 @@ def wrong(report, device):
                 ax.set_title(f"{label}\n\u2192 {guess}", fontsize=6)
 
     caption = report.t(
-        "The {count} test images that net {net} is most sure about and wrong, {device}: true class, "
-        "and its answer.",
+        "The {count} test images that net {net} is most sure about and wrong, {device}: true "
+        "class, and its answer.",
         count=count, net=line["net"], device=DEVICES[device],
     )  # fmt: skip
     return [Plot(f"wrong-{device}", caption, draw, [line], size=(6.0, 2.3), width=1.0)]

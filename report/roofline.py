@@ -17,8 +17,8 @@ def roofline(report, device):
     peak = report.fresh.pick(report.results.of("peak", device, rungs=owner().rungs))
     if not peak:
         raise Missing(t("the ceilings of this machine were not measured"), fix_ops(device))
-    counted = [l for l in profiles.outermost(lines)
-               if l.get("flops") and l.get("bytes") and l["seconds"]]
+    counted = [x for x in profiles.outermost(lines)
+               if x.get("flops") and x.get("bytes") and x["seconds"]]
     if not counted:
         raise Missing(t("no run was profiled"), profiles.how_to_profile(device))
     caption = t(
@@ -36,7 +36,7 @@ def _roofline(t, peak, lines):
     import style
 
     top, slope = peak["flops_per_s"] / 1e9, peak["bytes_per_s"] / 1e9
-    points = [(l["flops"] / l["bytes"], l["flops"] / l["seconds"] / 1e9, l["op"]) for l in lines]
+    points = [(x["flops"] / x["bytes"], x["flops"] / x["seconds"] / 1e9, x["op"]) for x in lines]
     points.sort(key=lambda point: -point[1])
     bend = top / slope
     intensities = [point[0] for point in points]

@@ -69,7 +69,7 @@ def _cpu_table(report):
     t, found = report.t, on_cpu(report)
     if not found:
         raise Missing(t("no training step was timed"), _fix("cpu"))
-    scale, unit = units.time_unit([l["ours"]["median"] / n for l, n in found.values()])
+    scale, unit = units.time_unit([x["ours"]["median"] / n for x, n in found.values()])
     rows = []
     for (net, batch), (line, steps) in found.items():
         where, rest = line.where, {"ours": units.DASH}

@@ -111,7 +111,7 @@ class Results:
     def of(self, kind, device, **wanted):
         """Lines of a kind on `cpu` or `gpu` whose fields are as wanted; the latest one last."""
         found = [line for line in self.lines if line["kind"] == kind and line.device == device]
-        found = [l for l in found if all(l.get(n) == value for n, value in wanted.items())]
+        found = [x for x in found if all(x.get(n) == value for n, value in wanted.items())]
         return sorted(found, key=lambda line: line["time"])
 
 

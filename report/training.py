@@ -4,8 +4,12 @@ import units
 from parts import Missing, Plot, Table
 from whose import owner
 
-NETS = ("a", "b", "c", "m")
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
+
+
+def nets(report):
+    """Those that somebody has trained."""
+    return sorted({run.start["net"] for run in report.results.runs})
 
 
 def chosen_runs(report, net, device):
@@ -90,7 +94,7 @@ def _rates(runs):
 def final(report, device):
     """Accuracy, time and rate of all nets, ours beside PyTorch's."""
     rows, lines = [], []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
@@ -127,8 +131,9 @@ def final(report, device):
     t = report.t
     return [Table(
         f"final-{device}",
-        t("Training, {device}: test accuracy and loss after the last epoch, time without evaluation, "
-          "images a second. Mean over the seeds, in brackets the smallest and the largest.",
+        t("Training, {device}: test accuracy and loss after the last epoch, time without "
+          "evaluation, images a second. Mean over the seeds, in brackets the smallest and the "
+          "largest.",
           device=DEVICES[device]),
         "lll" + "r" * 6,
         [t("net"), t("data set"), "", t("epochs"), t("seeds"), t("test accuracy (%)"),
@@ -144,7 +149,7 @@ def _mean(numbers):
 def epochs(report, device):
     """One table per net: each epoch, means over the seeds."""
     tables = []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue
@@ -163,7 +168,8 @@ def epochs(report, device):
         head = [t("train loss"), t("test loss"), t("test acc. (%)"), t("time (s)")]
         tables.append(Table(
             f"epochs-{net}-{device}",
-            t("Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.", net=net,
+            t("Net {net} on {dataset}, {device}, epoch by epoch: means over seeds {seeds}.",
+              net=net,
               dataset=data_of(next(iter(sides["ours"].values()))), device=DEVICES[device],
               seeds=seeds_text(sides)),
             "r" + "rrrr" * 2, [t("epoch"), *head, *head], rows, all_lines(sides),
@@ -184,7 +190,7 @@ def _plain_mean(numbers, kind, source):
 def curves(report, device):
     """Loss and accuracy over the epochs, with a band from the smallest to the largest seed."""
     plots = []
-    for net in NETS:
+    for net in nets(report):
         sides = chosen_runs(report, net, device)
         if not sides["ours"]:
             continue

@@ -49,7 +49,7 @@ Test(program, refuses_options_it_does_not_know) {
     expect_refused("/nowhere", "EPOCH=3", "unknown option EPOCH");
     expect_refused("/nowhere", "fast", "not of the form NAME=value");
     expect_refused("/nowhere", "LR=", "LR= has no value");
-    expect_refused("/nowhere", "NET=z", "use one of a, b, c, m");
+    expect_refused("/nowhere", "NET=z", "NET=z: unknown net; use one of a, ");
     expect_refused("/nowhere", "OPT=rmsprop", "use sgd or adam");
     expect_refused("/nowhere", "AUG=rotate", "use none, flip or crop+flip");
     expect_refused("/nowhere", "OPT=adam MOMENTUM=0.9", "go with OPT=sgd");

@@ -78,6 +78,15 @@ def test_a_long_line_of_a_comment_is_named(check):
     assert "ReflowComments: false" in (ROOT / ".clang-format").read_text()
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_python_is_judged_where_ruff_is(check, status):
+    clang_format(check.bin, 14, 0)
+    assert "Python was not judged" in check("int x;\n")[1]
+    program(check.bin, "ruff", f"exit {status}")
+    code, said = check("int x;\n")
+    assert code == status and said.endswith(f"{3 - status} passed, {status} failed\n")
+
+
 @pytest.mark.parametrize("failed", [0, 1])
 def test_ci_counts_it(tmp_path, failed):
     """.ci/run with a make that only says its counts: those of format-check count."""
@@ -96,13 +105,14 @@ esac""")
     assert ".ci/run" in (ROOT / ".github/workflows/ci.yml").read_text()
 
 
-# a list's name and its gap in the midst of prose; and a list's line that goes on outside of the list
+# a list's name and its gap in the midst of prose; and a list's line that goes on outside of it
 MIDST = re.compile(r"^ *\* \S.*[a-z.)] \w+ {2,}\w.*", re.M)
 SPILT = re.compile(r"^ *\* {2,}\S.*\S {2,}\S.*\n *\* [a-z].*", re.M)
 
 
 def sources():
-    for room in ("tl", "programs", "labs", "solution", "kernels", "hostcuda", "autograder", "tests"):
+    for room in ("tl", "programs", "labs", "solution", "kernels", "hostcuda", "autograder",
+                 "tests"):
         for kind in ("*.h", "*.c", "*.cu", "*.cpp"):
             yield from (ROOT / room).rglob(kind)
 

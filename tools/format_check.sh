@@ -1,6 +1,7 @@
 #!/bin/bash
 # format_check.sh FILE...: are these files of C and CUDA as .clang-format would write them, and no
-# line longer than 100 columns? Ends with `N passed, N failed`; exit 0 only if nothing failed.
+# line longer than 100 columns? And where ruff is: does it find nothing in the Python files? Ends
+# with `N passed, N failed`; exit 0 only if nothing failed.
 #
 # Versions of clang-format break lines of one style in different places, so that one of them judges:
 # 14, Debian 12's. With another one only the columns are judged, and that is said. (Comments stay as
@@ -36,6 +37,15 @@ elif command -v clang-format >/dev/null; then
 else
     echo "format-check: no clang-format: run 'make setup format-check'"
     verdict "no clang-format" 1
+fi
+
+# Python by the rules of pyproject.toml: of the ruff on the PATH, or beside the Python of make.
+ruff=$(command -v ruff || command -v "${PYTHON:+${PYTHON%/*}/ruff}")
+if [ -n "$ruff" ]; then
+    "$ruff" check --quiet --no-cache .
+    verdict "what ruff finds in Python files" $?
+else
+    echo "format-check: Python was not judged: here is no ruff ('pip install ruff')"
 fi
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -6,7 +6,7 @@
 #   suites     every suite on the device, plain path and rungs, float and double
 #   sanitizer  the kernels under compute-sanitizer's memcheck and initcheck
 #   races      and under its synccheck and racecheck                     (sanitizer.jsonl)
-#   sectors    what Nsight Compute counts of the kernels of hostcuda/sectors/sectors.cu (sectors.jsonl)
+#   sectors    what Nsight Compute counts of the kernels of tests/sectors/sectors.cu (sectors.jsonl)
 #   bits       net a again, without a graph, and resumed: the same bits  (bits.jsonl)
 #   parity     single steps against PyTorch, TF32 off                    (parity.jsonl)
 #   steps      training steps against PyTorch's best, batch 64           (steps.jsonl)
@@ -141,7 +141,7 @@ for name in "$@"; do
     sanitizer) stage sanitizer sanitizer memcheck initcheck ;;
     races) stage races sanitizer synccheck racecheck ;;
     sectors)
-        LINES_SHOWN=45 stage sectors "$PYTHON" hostcuda/sectors/gpu_sectors.py "$out/sectors.jsonl"
+        LINES_SHOWN=45 stage sectors "$PYTHON" tests/sectors/gpu_sectors.py "$out/sectors.jsonl"
         ;;
     bits) stage bits same_bits ;;
     parity) LINES_SHOWN=30 stage parity parity ;;

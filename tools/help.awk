@@ -1,5 +1,6 @@
 # The text of `make`: targets with a `## ` comment, under their `##@ ` groups, also of what the
-# Makefile includes. With -v names=1: their names alone.
+# Makefile includes. Goals of maintainers and instructors (groups of `##@@ `, and texts that say so)
+# come with -v all=1 alone. With -v names=1: the names of all goals, and nothing else.
 BEGIN { if (!names) print "usage: make COMMAND [NAME=value ...]" }
 { show($0) }
 /^include / { while ((getline line < $2) > 0) show(line) }
@@ -9,13 +10,20 @@ END {
     print "places:        GRADLAB_DATA=data (data sets), PYTHON=.venv/bin/python"
     print "CUDA:          NVCC=nvcc|none CUBLAS_HOME=folder" \
         " CUDA_ARCH=\"75 90\" (default: this machine's GPUs)"
+    if (!all) print "\nmake help ALL=1 lists the maintainer's commands, too"
 }
 
 function show(line,    name, text) {
-    if (line ~ /^##@ / && !names) printf "\n%s\n", substr(line, 5)
-    if (line !~ /^(# )?[a-z][a-z0-9-]*:.* ## /) return
+    if (line ~ /^##@@? /) {
+        hidden = line ~ /^##@@/ && !all
+        group = substr(line, index(line, " ") + 1)
+    }
+    if (line !~ /^(# )?[a-z][a-z0-9_.-]*:.* ## /) return
     name = line; sub(/^# /, "", name); sub(/:.*/, "", name)
     if (names) { print name; return }
     text = line; sub(/.* ## /, "", text)
+    if (hidden || !all && text ~ /^the (maintainer|instructor)'s: /) return
+    if (group != "") printf "\n%s\n", group
+    group = ""
     printf "  %-14s %s\n", name, text
 }

@@ -10,6 +10,7 @@
     pytest-without-twin           without the twin's, which need PyTorch
     parity, parity-all            the twin compared with the trainer
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
+    grow                          what CONTRIBUTING.md says of new operations, nets, rungs …
     distros                       README's commands on bare Debians (test_distros.sh), some hours
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
@@ -18,6 +19,7 @@ are compared with the names in the report, and only a test that passed with an a
 passed. (A test that exits early reports none, because Criterion sends their number at the end.)
 """
 
+import json
 import os
 import re
 import shutil
@@ -40,6 +42,7 @@ PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * o
                   "tools/tests": 2 * os.cpu_count()}
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 DISTROS_LIMIT_S = 12 * 3600
+GROW_LIMIT_S = 3600
 PARITY_SHORT = ["STEPS=5", "BATCH=16", "LIMIT=640"]
 FAILURES = []  # said again at the end: minutes of output may stand behind one
 
@@ -128,14 +131,14 @@ def criterion(job: str) -> tuple:
     return passed, len(failures)
 
 
-def counted(job: str, command: list, pattern: str) -> tuple:
+def counted(job: str, command: list, pattern: str, limit: int = LIMIT_S) -> tuple:
     """A program that prints how many of how many were as they should be; its exit status too."""
     folder = Path("build/counted")
     folder.mkdir(parents=True, exist_ok=True)
     env = environment(folder / "sanitizer")
     del env["ASAN_OPTIONS"], env["UBSAN_OPTIONS"]  # each case reads what its own process printed
     with open(folder / "output.txt", "w+") as output:
-        status = run(command, env=env, stdout=output, stderr=subprocess.STDOUT)
+        status = run(command, limit, env=env, stdout=output, stderr=subprocess.STDOUT)
         output.seek(0)
         text = output.read()
     print(text, end="")
@@ -200,12 +203,16 @@ def distros() -> tuple:
 
 def parity(options: list) -> tuple:
     """One verdict per net and precision, counted from the table that parity.py prints."""
-    nets = ["a", "b", "c"]
+    said = subprocess.run(["build/float/train", "--nets"], check=True, capture_output=True,
+                          text=True, timeout=60).stdout
+    known = {line["net"]: line["input"] for line in map(json.loads, said.splitlines())}
     mnist = Path(os.environ.get("GRADLAB_DATA", "data")) / "mnist"
     if (mnist / "train-images-idx3-ubyte").exists():
-        nets.append("m")
+        nets = list(known)
     else:
-        print("no MNIST under GRADLAB_DATA: net m is not compared")
+        nets = [net for net, image in known.items() if image[0] != 1]
+        left = ", ".join(net for net in known if net not in nets)
+        print(f"no MNIST under GRADLAB_DATA: net {left} is not compared")
     with open("build/parity.txt", "w+") as table:
         command = [sys.executable, "baseline/parity.py", f"NETS={','.join(nets)}", *options]
         status = run(command, stdout=table)
@@ -240,6 +247,9 @@ def main(jobs: list) -> int:
                                      r"(\d+) of (\d+)")
         elif job == "legality":
             passed, failed = counted(job, ["make", "hostcuda-legality"], r"(\d+) of (\d+)")
+        elif job == "grow":
+            passed, failed = counted(job, [sys.executable, "tests/grow/grow.py"],
+                                     r"(\d+) of (\d+) steps", GROW_LIMIT_S)
         elif job.endswith("/corpus"):
             passed, failed = counted(job, [job], r"(\d+) of (\d+)")
         else:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hostcuda/check/counts.h"
+#include "hostcuda/include/hostcuda/counts.h"
 #include "tl/device_plugin.h"
 #include "tl/device.h"
 

@@ -94,7 +94,8 @@ def main(arguments: list) -> int:
         if not arguments[0]:
             raise Refused("SUBMISSION= names no folder")
         if reason := sandbox.lacking():
-            raise Refused(f"SUBMISSION= is graded in a sandbox alone, for others wrote it: {reason}")
+            raise Refused("SUBMISSION= is graded in a sandbox alone, for others wrote it: "
+                          f"{reason}")
         folder, lab = Path(arguments[0]), int(arguments[1])
         to = copy_of(folder)
         for line in take(folder, lab, ROOT / to):

@@ -232,5 +232,6 @@ def load(number: int, root: Path = ROOT) -> Lab:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise TableError(f"{path}: {error.strerror}: there is no list of claims for lab {number}")
+        raise TableError(f"{path}: {error.strerror}: there is no list of claims for lab "
+                         f"{number}") from None
     return parse(text, path)

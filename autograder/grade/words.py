@@ -103,8 +103,8 @@ KINDS = {
     "flood": ("endless output", "The code prints without end."),
     "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
               "the header declares has to be there, if only with TL_NOT_IMPLEMENTED()."),
-    "compile": ("does not compile", "Begin with the first error: what follows it may well come from "
-                "it."),
+    "compile": ("does not compile", "Begin with the first error: what follows it may well come "
+                "from it."),
     "missing": ("missing", ""),
     "gate": ("not allowed in this task", "The source uses something that the task does not allow; "
              "as long as it is there, this file has no points."),

@@ -2,7 +2,7 @@
 // on these kernels; where they may not, g++ counts.
 #include "cases.h"
 
-#include "../check/counts.h"
+#include "hostcuda/counts.h"
 
 // Counts of the one kernel that `run` launches.
 template <class F> static hostcuda_kernel_counts counts_of(F run) {

@@ -217,7 +217,8 @@ def origin() -> dict:
     """Where the results come from; `sources`: 8 digits over the files, 8 over the compilers."""
     files = sorted(path for path in glob.glob("hostcuda/**", recursive=True)
                    if os.path.isfile(path) and not path.endswith(".md"))  # fmt: skip
-    files += [f"hostcuda/corpus/{name}.py" for name in ("gpu_corpus", "corpus_lines", "sanitizer_log")]
+    files += [f"hostcuda/corpus/{name}.py"
+              for name in ("gpu_corpus", "corpus_lines", "sanitizer_log")]
     total = hashlib.sha256()
     for path in files:
         with open(path, "rb") as file:

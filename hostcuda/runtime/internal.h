@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "../check/counts.h"
+#include "hostcuda/counts.h"
 #include "hostcuda/api.h"
 
 enum {

@@ -59,7 +59,8 @@ def built(checkout: Path, cc: str, *goals: str, **env: str) -> str:
 def test_both_compilers_are_tried():
     """labs-check compiles every lab's file by each of them with -Werror."""
     for cc in set(CXX) - set(COMPILERS):
-        warnings.warn(f"there is no {cc} here: what it says of a build was not tried")
+        warnings.warn(f"there is no {cc} here: what it says of a build was not tried",
+                      stacklevel=1)
     assert COMPILERS
 
 

@@ -205,7 +205,7 @@ def test_the_row_of_columns_is_named_by_channel_and_tap():
 
 
 def test_every_kind_has_words():
-    for kind, (title, advice) in words.KINDS.items():
+    for title, advice in words.KINDS.values():
         assert title and title[0].islower() or title[0] in "NC"
         assert not advice or advice.endswith((".", "!"))
     assert words.kind_title("a_new_kind") == "a new kind"

@@ -94,7 +94,8 @@ RESTORE = "make restore LAB=2 T=im2col puts its skeleton back"
 
 @pytest.mark.parametrize("beside, fix", [
     ("notes.txt", RESTORE), ("col2im.c", RESTORE),
-    ("im2col.C", f"mv labs/lab2/im2col.C labs/lab2/im2col.c gives that file its name, or {RESTORE}"),
+    ("im2col.C",
+     f"mv labs/lab2/im2col.C labs/lab2/im2col.c gives that file its name, or {RESTORE}"),
     ("im2col (1).c", "mv 'labs/lab2/im2col (1).c' labs/lab2/im2col.c gives that file its name, or "
      + RESTORE)])
 def test_a_deleted_file_is_called_missing_with_what_mends_it(tmp_path, monkeypatch, capsys, beside,

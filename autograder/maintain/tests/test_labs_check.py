@@ -11,8 +11,8 @@ from conftest import ROOT
 
 
 def run(root, *arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, ROOT / "autograder/maintain/labs_check.py", "--root", root,
-                           *arguments],
+    program = ROOT / "autograder/maintain/labs_check.py"
+    return subprocess.run([sys.executable, program, "--root", root, *arguments],
                           capture_output=True, text=True)
 
 

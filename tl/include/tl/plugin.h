@@ -21,7 +21,7 @@ typedef struct tl_host_services {
     void (*set_error)(const char *line);
 } tl_host_services;
 
-struct hostcuda_counts; /* hostcuda/check/counts.h */
+struct hostcuda_counts; /* hostcuda/counts.h */
 
 typedef struct tl_plugin {
     /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to fix

@@ -1,6 +1,6 @@
 // sectors.cu: kernels of the course, and some written for it, each launched once with one shape:
 // what hostcuda counts of them is held against what Nsight Compute counts on a GPU
-// (hostcuda/sectors/sectors.py).
+// (tests/sectors/sectors.py).
 //
 // Prints a line of JSON for each case: its name and how many kernels it launches, so that a
 // profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
@@ -24,7 +24,7 @@
 #include "tl/reduce.h"
 #include "tl/rng.h"
 #ifdef HOSTCUDA_CHECK
-#include "hostcuda/check/counts.h"
+#include "hostcuda/include/hostcuda/counts.h"
 #endif
 
 // Each file in a namespace of its own: their kernels and constants have common names.

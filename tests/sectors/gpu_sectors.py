@@ -1,8 +1,8 @@
-"""gpu_sectors.py OUT.jsonl: what Nsight Compute counts of the kernels of hostcuda/sectors/sectors.cu on a GPU.
+"""gpu_sectors.py OUT.jsonl: what Nsight Compute counts of sectors.cu's kernels on a GPU.
 
 Builds them twice with nvcc, with -G and with -O3, runs both under ncu, and writes a line a case:
 sectors and requests of loads from and stores to global memory, and conflicts of banks of shared
-memory. hostcuda/sectors/sectors.py holds hostcuda's counts against them. Needs a GPU, nvcc, ncu, no network.
+memory. sectors.py holds hostcuda's counts against them. Needs a GPU, nvcc, ncu, no network.
 """
 
 import csv
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = "hostcuda/sectors/sectors.cu"
+SOURCE = "tests/sectors/sectors.cu"
 BUILDS = {"G": ["-G"], "O3": ["-O3", "-lineinfo"]}
 FLAGS = ["-std=c++17", "-w", "-Itl/include", "-I."]
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
@@ -95,7 +95,8 @@ def origin(nvcc: str) -> dict:
     name, driver = gpu.splitlines()[0].split(", ")
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"commit": os.environ.get("GRADLAB_COMMIT", "unknown"), "dirty": 0,
-            "sources": total.hexdigest()[:16], "program": "hostcuda/sectors/gpu_sectors.py", "device": "cuda",
+            "sources": total.hexdigest()[:16], "program": "tests/sectors/gpu_sectors.py",
+            "device": "cuda",
             "gpu": name, "driver": driver, "nvcc": version(nvcc, "--version"),
             "ncu": version("ncu", "--version"), "time": now}  # fmt: skip
 

@@ -1,7 +1,7 @@
 """sectors.py [MEASURED.jsonl [README.md]]: what hostcuda counts, beside a GPU's profiler.
 
-Runs build/hostcuda/gcc-check/sectors (hostcuda/sectors/sectors.cu: kernels of the course, and some written
-for it) and compares with the lines of hostcuda/sectors/gpu_sectors.py, default results/h200/sectors.jsonl:
+Runs build/hostcuda/gcc-check/sectors (sectors.cu: kernels of the course, and some written for it)
+and compares with the lines of gpu_sectors.py, default results/h200/sectors.jsonl:
 sectors of loads and of stores may differ by 2 % from Nsight Compute's for the build with -G, which
 keeps every access of the source as hostcuda does; those with -O3 are next to. Prints a table, or
 puts it between the markers `<!-- sectors: begin -->` and `... end -->` of a page. Exit status 1:
