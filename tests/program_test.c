@@ -50,7 +50,7 @@ Test(program, refuses_options_it_does_not_know) {
     expect_refused("/nowhere", "fast", "not of the form NAME=value");
     expect_refused("/nowhere", "LR=", "LR= has no value");
     expect_refused("/nowhere", "NET=z", "NET=z: unknown net; use one of a, ");
-    expect_refused("/nowhere", "OPT=rmsprop", "use sgd or adam");
+    expect_refused("/nowhere", "OPT=rmsprop", "OPT=rmsprop: use sgd");
     expect_refused("/nowhere", "AUG=rotate", "use none, flip or crop+flip");
     expect_refused("/nowhere", "OPT=adam MOMENTUM=0.9", "go with OPT=sgd");
     expect_refused("/nowhere", "PLAN_ONLY=1", "needs PLAN=");

@@ -64,6 +64,11 @@ STEPS = (
         (("python", "-m", "pytest", "-q", "baseline/test_nets.py"), r"\d+ passed"))),
     Step("rung/rung", 2, (
         ((*TRAIN, "NET=b", "RUNGS=relu:1"), "relu:1"),)),
+    Step("optimiser/optimiser", 15, (
+        (("make", "-s", "grade", "LAB=5", "LABS=solution", "T=adagrad"), r"extra 2/2"),
+        (("make", "mutants", "LAB=5", "T=adagrad_climbs"), "1 of 1"),
+        (("make", "-s", "parity", "NET=b", "OPT=adagrad", "STEPS=5", "BATCH=16", "LIMIT=640"),
+         r"(?m)^\w .* agrees$"))),
 )  # fmt: skip
 
 
