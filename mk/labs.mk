@@ -186,14 +186,14 @@ lab_no_holes = && ! nm -u $@ | sed -n "s/^ *U \(tl_.*\)/undefined reference to \
 lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { rm -f $@; $(LAB_PYTHON) \
 	autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) >$(@D)/$(1); }
 
-# (the plan says in WITHOUT_C what worker-cuda has of the labs)
+# (what worker-cuda is made of stands in the plan, too)
 $(LAB_WORKERS):
 	@mkdir -p $(@D) && rm -f $(@D)/why $(@D)/worker-cuda
 	$(call say,LINK,$@)
 	$(Q)LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(LIBS) \
 	    $(call lab_or_why,why)
-	$(Q)[ -e $@ ] || $(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda $(WITHOUT_C) \
-	    $(call lab_worker_given,$(mode)) $(LIBS) 2>/dev/null || rm -f $(@D)/worker-cuda
+	$(Q)[ -e $@ ] || $(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
+	    $(WORKER_CUDA) $(LIBS) 2>/dev/null || rm -f $(@D)/worker-cuda
 
 $(LAB_HOSTCUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-hostcuda

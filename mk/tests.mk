@@ -71,7 +71,7 @@ build/prototypes.h: autograder/call/call_ops.h $(HEADERS)
 
 cuda-all: ## compile the CUDA plug-in for every GPU, warnings are errors (needs no GPU)
 CUDA_REALS ?= float double
-cuda-all: $(foreach r,$(CUDA_REALS),build/$r/cuda-all/libtl_cuda.so)
+cuda-all: $(foreach r,$(CUDA_REALS),build/$r-all/libtl_cuda.so)
 
 # (a make of its own inside: what was typed here is not for it)
 gpu-suite: ## on a GPU machine: suites, sanitizer, training, step times: OUT=dir [STAGES="build …"]

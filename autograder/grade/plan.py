@@ -133,13 +133,12 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, own: list) -> N
     the reference's C; none can stand for a file that has no .cu beside it."""
     mine, everything = of_kind(".c", own), of_kind(".c", order.files)
     alone = [f for f in mine if f"{f}u" not in order.files]
-    instead = without(everything, alone)
+    instead, given = without(everything, alone), f"$(call lab_worker_given,{mode})"
     text.rule("LAB_WORKERS", f"{folder}/worker", *objects(mode, mine, ".o"),
               *references(mode, without(everything, mine), ".o"),
-              f"$(call lab_worker_given,{mode})",
-              "|", *references(mode, [f for f in instead if f in order.reference], ".o"))
-    made = objects(mode, alone, ".o") + references(mode, instead, ".o")
-    text.rules.append(f"{folder}/worker: private WITHOUT_C := {' '.join(made)}")
+              given, "|", *references(mode, [f for f in instead if f in order.reference], ".o"))
+    made = [*objects(mode, alone, ".o"), *references(mode, instead, ".o"), given]
+    text.rules.append(f"{folder}/worker: private WORKER_CUDA := {' '.join(made)}")
 
 
 def add_plugin(text: Text, order: Order, folder: str, mode: str, own: list, device: str) -> None:
