@@ -20,6 +20,7 @@ import skeletons
 NAME = re.compile(r"[A-Za-z0-9_.-]+")  # what make takes as it stands
 HEAD = """# What make builds to grade lab {lab}. Written by autograder/grade/plan.py for mk/labs.mk, which
 # has the recipes.
+
 """
 
 
@@ -52,11 +53,16 @@ class Text:
 
     def rule(self, kind: str, target: str, *needs: str) -> None:
         self.lists[kind].append(target)
-        self.rules.append(f"{target}: {' '.join(needs)}")
+        self.rules.append(lines(f"{target}:", needs))
 
     def __str__(self) -> str:
-        lists = [f"{name} := {' '.join(words)}" for name, words in self.lists.items()]
-        return "\n".join([*lists, *self.rules, ""])
+        lists = [lines(f"{name} :=", words) for name, words in self.lists.items()]
+        return "\n\n".join([*lists, *self.rules]) + "\n"
+
+
+def lines(head: str, words: list) -> str:
+    """One word on each, for people to read."""
+    return " \\\n    ".join([head, *words])
 
 
 def host_mode(mode: str) -> str:
@@ -138,7 +144,7 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, own: list) -> N
               *references(mode, without(everything, mine), ".o"),
               given, "|", *references(mode, [f for f in instead if f in order.reference], ".o"))
     made = [*objects(mode, alone, ".o"), *references(mode, instead, ".o"), given]
-    text.rules.append(f"{folder}/worker: private WORKER_CUDA := {' '.join(made)}")
+    text.rules.append(lines(f"{folder}/worker: private WORKER_CUDA :=", made))
 
 
 def add_plugin(text: Text, order: Order, folder: str, mode: str, own: list, device: str) -> None:
