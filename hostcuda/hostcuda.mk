@@ -14,7 +14,8 @@
 # compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
 # compilers or flags rebuilds what they made. V=1 shows every command.
 #
-# Prerequisites of rules behind this file are expanded twice (.SECONDEXPANSION).
+# It says .SECONDEXPANSION and .SECONDARY for the whole Makefile: prerequisites of rules behind it are
+# expanded twice, and no file is removed because it was only made on the way.
 
 HOSTCUDA ?= hostcuda
 HOSTCUDA_BUILD ?= build/hostcuda
@@ -147,6 +148,7 @@ $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.
 	    $(filter %.c,$^)
 
 .SECONDEXPANSION:
+.SECONDARY:
 
 $(HOSTCUDA_BUILD)/%.o: $(HOSTCUDA)/$$(hostcuda_source).c $(HOSTCUDA_HEADERS) \
 		$(HOSTCUDA_BUILD)/$$(hostcuda_build)/library-flags

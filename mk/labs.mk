@@ -86,6 +86,8 @@ LAB_PLAN := $(shell $(LAB_PYTHON) autograder/grade/grade.py LAB=$(LAB_N) PLAN=bu
 ifneq ($(.SHELLSTATUS),0)
 $(error grade.py does not say what lab $(LAB_N) needs: see above)
 endif
+else
+LAB_PLAN :=
 endif
 
 # Where objects and workers of $(LABS) lie, below build/<mode>.
