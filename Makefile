@@ -10,7 +10,8 @@
 #   mk/modes.mk             sources, modes, objects, programs
 #   mk/cuda.mk              libtl_cuda.so, by nvcc
 #   mk/hostcuda_device.mk   libtl_hostcuda.so, by hostcuda and the host's compiler
-#   mk/labs.mk              a lab: workers, grader, grading
+#   mk/labs.mk              a lab: which one, whose files, its commands
+#   mk/workers.mk           what it is graded with: grader, workers, plug-ins
 #   mk/mine.mk              MINE=1: programs of a student's files alone
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
 #   mk/train.mk             train, compare with PyTorch, report

@@ -8,14 +8,14 @@
 #   $(HOSTCUDA_BUILD)/BUILD/{corpus,bench}           hostcuda's tests and its benchmark
 #
 # The name of a BUILD says how it is made: a C compiler's name, as gcc or clang-15, and behind it
-# -san (ASan + UBSan), -check (the checkers of CHECK=1) or nothing. A Makefile may say more before it
-# includes this: HOSTCUDA_FLAGS for every build, such as -march=native; HOSTCUDA_INCLUDES, -I flags
-# for .cu files; hostcuda_cc and hostcuda_cxx, the compilers that belong to the name $(1). What is
-# compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
+# -san (ASan + UBSan), -check (the checkers of CHECK=1) or nothing. A Makefile may say more before
+# it includes this: HOSTCUDA_FLAGS for every build, such as -march=native; HOSTCUDA_INCLUDES, -I
+# flags for .cu files; hostcuda_cc and hostcuda_cxx, the compilers that belong to the name $(1).
+# What is compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
 # compilers or flags rebuilds what they made. V=1 shows every command.
 #
-# It says .SECONDEXPANSION and .SECONDARY for the whole Makefile: prerequisites of rules behind it are
-# expanded twice, and no file is removed because it was only made on the way.
+# It says .SECONDEXPANSION and .SECONDARY for the whole Makefile: prerequisites of rules behind it
+# are expanded twice, and no file is removed because it was only made on the way.
 
 HOSTCUDA ?= hostcuda
 HOSTCUDA_BUILD ?= build/hostcuda

@@ -88,7 +88,8 @@ say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
 # Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at
 # once.)
-replace = part=$(1).$$$$; cat >$$part; if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
+replace = part=$(1).$$$$; cat >$$part; \
+	if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # The recipe of an object: $(1) more flags.
 define compile

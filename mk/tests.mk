@@ -1,5 +1,5 @@
-# tests.mk: what checks this repository: all its tests, those of one part, its style. Included by the
-# Makefile.
+# tests.mk: what checks this repository: all its tests, those of one part, its style. Included by
+# the Makefile.
 
 .PHONY: test test-without-twin test-all test-distros format-check prototypes hostcuda-legality \
 	hostcuda-test hostcuda-bench cuda-all gpu-suite fuzz

@@ -1,5 +1,5 @@
-# train.mk: to train with what is built, to compare it with PyTorch, and to report on it. Included by
-# the Makefile.
+# train.mk: to train with what is built, to compare it with PyTorch, and to report on it. Included
+# by the Makefile.
 
 .PHONY: train predict data baseline parity bench-step bench-ops report report-zh report-test
 ##@ train

@@ -1,6 +1,6 @@
 """plan.py: what make has to build for the runs of one grade, as rules that it reads.
 
-grade.py knows the claims, so it knows which workers they need; mk/labs.mk knows how an object, a
+grade.py knows the claims, so it knows which workers they need; mk/workers.mk knows how an object, a
 worker and a plug-in are made. This is what passes between them: prerequisites, without recipes,
 in a file under build/plan/ that is called by its content, so that makes which go side by side keep
 out of each other's way. In it stand names of ours alone: those of lab.toml and skeletons.sha256.
@@ -18,8 +18,8 @@ from pathlib import Path
 import skeletons
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")  # what make takes as it stands
-HEAD = """# What make builds to grade lab {lab}. Written by autograder/grade/plan.py for mk/labs.mk, which
-# has the recipes.
+HEAD = """# What make builds to grade lab {lab}. Written by autograder/grade/plan.py
+# for mk/workers.mk, which has the recipes.
 
 """
 

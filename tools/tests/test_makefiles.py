@@ -1,5 +1,5 @@
 """The makefiles themselves: the first commands work with nothing but make, a shell and awk, also
-where nothing can be written; rules are not made by text that is read again; labs are not counted."""
+where nothing can be written; no rule is made of text that is read again; labs are not counted."""
 
 import re
 import shutil

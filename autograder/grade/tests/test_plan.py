@@ -1,5 +1,5 @@
-"""What make is to build for a grade: every worker with its plug-ins, of the right files, and no name
-but ours in what make reads."""
+"""What make is to build for a grade: every worker with its plug-ins, of the right files, and no
+name but ours in what make reads."""
 
 import re
 from pathlib import Path
