@@ -47,6 +47,8 @@ endif
 LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
 LAB_BUILT := $(LAB_WORKERS) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) $(LAB_GRADERS)
 
+# (make expands what they name: of a SUBMISSION= nothing is compiled that includes any headers but
+# ours)
 -include $(LAB_OBJECTS:.o=.d) $(LAB_HOSTCUDA_OBJECTS:.o=.hc.d)
 
 # ---- a student's objects ------------------------------------------------------------------------
