@@ -153,8 +153,9 @@ step() {
 nothing='lab[0-9]: (not done, [0-9]+ steps to go|0/100)'
 everything='lab[0-9]: (done|100/100(, extra ([0-9]+)/\3)?)'
 lab_steps() { # SUITE ROOT CC
-    local n
-    for n in $(printf '%s\n' labs/lab* | sed 's/.*lab//'); do
+    local list n
+    for list in autograder/lab*/lab.toml; do
+        n=${list//[!0-9]/}
         step "$1 $3 lab $n" "$nothing" "$1" "$2" root \
             "make CC=$3 setup lab$n && make CC=$3 lab$n && make CC=$3 grade"
         step "$1 $3 lab $n solution" "$everything" "$1" "$2" root \

@@ -174,7 +174,7 @@ def token_findings(found: list, rules: Rules) -> list:
 
 
 def objects_of(lab: int, folder: str, source: Path) -> list:
-    """The objects of a student's file, as labs.mk built them in the plain modes. All of them are
+    """The objects of a student's file, as workers.mk built them in the plain modes. All of them are
     looked at, for a call may stand in one precision alone; one that is older than the source would
     speak of another source, and is linked nowhere."""
     clean = folder.strip("/")

@@ -2,8 +2,9 @@
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
-builds what is needed and calls this. Exit 0: graded, whatever the score; 1: below MIN; 2: could not
-grade. The last line is `lab2: 87/100`.
+asks for the plan of what is needed (PLAN=folder, plan.py), builds that, and calls this again.
+Exit 0: graded, whatever the score; 1: below MIN; 2: could not grade. The last line is
+`lab2: 87/100`.
 """
 
 import fnmatch
@@ -20,6 +21,7 @@ import given as tree
 import judge
 import machine
 import options
+import plan
 import render
 import execute
 import skeletons
@@ -30,8 +32,8 @@ from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
-    "DEVICES": "", "LABS": "labs", "OUT": "", "LIST": "",
-    "WORKER": "", "SUFFIX": "",
+    "DEVICES": "", "LABS": "labs", "OUT": "",
+    "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
@@ -129,8 +131,10 @@ def grade(given: dict) -> int:
     devices = choose_devices(given, programs)
     claims = wanted(lab, given["T"])
     runs = execute.plan(claims, devices, bool(given["TASKWISE"]))
-    if given["LIST"]:
-        say(sorted({f"{p.mode} {p.variant}" for p in runs}))
+    if given["PLAN"]:
+        order = plan.order_of(lab.number, runs, given["PLUGINS"].split(","), given["SUFFIX"],
+                              bool(given["MINE"]))
+        say([str(plan.write(order, Path(given["PLAN"])))])
         return 0
     if not runs:
         raise OptionError(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
@@ -173,7 +177,8 @@ def grade(given: dict) -> int:
 def main(arguments: list) -> int:
     try:
         return grade(parse(arguments))
-    except (OptionError, table.TableError, execute.CannotGrade, skeletons.Refused) as error:
+    except (OptionError, table.TableError, execute.CannotGrade, plan.Unplain,
+            skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

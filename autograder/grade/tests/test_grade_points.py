@@ -237,12 +237,6 @@ def test_missing_programs_are_named(stage, capsys):
     assert "build/float/lab9/all/worker is not there" in capsys.readouterr().err
 
 
-def test_list_names_what_has_to_be_built(stage, capsys):
-    assert stage.grade("LIST=1", "TASKWISE=1") == 0
-    assert capsys.readouterr().out.split("\n")[:-1] == [
-        "double only-one", "float all", "float only-one", "float only-two"]
-
-
 def test_criterion_options_of_the_caller_do_not_arrive(stage, monkeypatch):
     monkeypatch.setenv("CRITERION_ALWAYS_SUCCEED", "1")  # (the stand-in looks)
     assert stage.grade() == 0
