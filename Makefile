@@ -16,6 +16,7 @@
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
 #   mk/train.mk             train, compare with PyTorch, report
 #   mk/tests.mk             tests and checks of this repository
+#   mk/editor.mk            compile_commands.json
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
