@@ -90,7 +90,8 @@ void claim_wait_for_array(claim *c, const char *fault);
  * threads than images or cores. A claim runs on the rows whose device GRADLAB_DEVICES lists
  * ("cpu,cuda"; default cpu) and, if GRADLAB_RUNGS is set, on those of these rungs with one thread:
  * in grading every call more is paid by every submission. A device that is listed and not there
- * fails every claim: what was asked for is never skipped. The first four rows are the cpu's. */
+ * fails every claim: what was asked for is never skipped. The first four rows are the cpu's;
+ * the first and the third have one thread. */
 extern const call_target claim_targets[];
 bool claim_runs_on(const call_target *t);
 #define FOR_TARGETS(t)                                                                             \
@@ -98,12 +99,7 @@ bool claim_runs_on(const call_target *t);
         if (!claim_runs_on(t)) {                                                                   \
         } else
 
-/* The cpu's rows with one thread, plain and (unless GRADLAB_RUNGS leaves them out) with rungs,
- * whatever GRADLAB_DEVICES says: for claims about threads, which are about the cpu. */
-#define FOR_CPU_ROWS(t)                                                                            \
-    for (const call_target *t = claim_targets; t < claim_targets + 4; t += 2)                      \
-        if (!claim_has_rungs(t)) {                                                                 \
-        } else
+/* Whether GRADLAB_RUNGS leaves these rungs in. */
 bool claim_has_rungs(const call_target *t);
 
 /* ---- arrays that live until the claim ends; zeroed ---- */

@@ -38,9 +38,10 @@ void device_waits(claim *c, device_call call, int ops, device_first first);
 typedef void (*device_case)(claim *c, const call_target *t, int which);
 void device_meet(claim *c, device_case call, int cases);
 
-/* Tiles and parts of sums may depend on sizes, never on who computes them. Plain path and rungs of
- * the cpu, each by itself: one thread gives the bits, more threads must repeat them. Each call of a
- * case draws the same numbers. */
+/* Tiles and parts of sums may depend on sizes, never on who computes them. Plain path and (unless
+ * GRADLAB_RUNGS leaves them out) rungs of the cpu, each by itself, whatever GRADLAB_DEVICES says.
+ * One thread gives the bits, more threads must repeat them. Each call of a case draws the same
+ * numbers. */
 #define CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(suite, call, cases)                                    \
     CLAIM(suite, bits_do_not_depend_on_threads) { threads_bits(c, call, cases); }
 typedef struct threads_result {

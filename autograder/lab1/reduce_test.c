@@ -2,8 +2,8 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 
 static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
                                 {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},

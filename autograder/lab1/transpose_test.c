@@ -1,8 +1,8 @@
 /* transpose_test.c: rows become columns. */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 
 /* Copies: exact. */
 static void expect_transposed(claim *c, const call_target *t, int rows, int cols) {

@@ -2,8 +2,8 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
 
 static const tl_batchnorm_geom shapes[] = {

@@ -1,8 +1,8 @@
 /* relu_test.c: the rectifier. Its results are copies or zero: compared exactly. */
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/bound.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 
 static const int sizes[] = {1, 7, 8, 33, 1000, 70001};
 #define FOR_SIZES(n)                                                                               \

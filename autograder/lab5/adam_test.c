@@ -5,8 +5,8 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 #include "autograder/claim/optim_run.h"
 
 enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */

@@ -1,8 +1,8 @@
 /* augment_test.c: loading, shuffling and augmenting batches. */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
-#include "autograder/claim/expect.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/expect.h"
 
 #include <stdlib.h>
 #include <string.h>
