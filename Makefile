@@ -352,7 +352,7 @@ report report-zh: $(MEASURED)
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
-report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
+report-test: ## the maintainer's: the report's tests: filling, escaping, staleness, equal bytes
 	@$(PYTHON) -m pytest -q -p no:cacheprovider report/tests
 
 ##@@ check
@@ -390,7 +390,7 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
-format-check: ## every C file is as clang-format 14 would write it
+format-check: ## C as clang-format 14 would write it, Python as ruff would
 	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
 include mk/hostcuda_goals.mk
