@@ -38,7 +38,7 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
-format-check: ## every C file is as clang-format 14 would write it
+format-check: ## C as clang-format 14 would write it, Python as ruff would
 	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 
 # About 4 s a file and compiler. nvcc 13 knows no static __device__ members and has another

@@ -58,5 +58,5 @@ report report-zh: $(MEASURED)
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
 
-report-test: ## the report's own tests: filling, escaping, staleness, damaged results, equal bytes
+report-test: ## the maintainer's: the report's tests: filling, escaping, staleness, equal bytes
 	@$(PYTHON) -m pytest -q -p no:cacheprovider report/tests

@@ -219,6 +219,18 @@ def test_what_make_does_not_take_names_the_nearest(tree, words, said):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_make_alone_shows_a_students_commands_and_all_1_everybodys(tree):
+    shown, everything = (typed(tree, *words).stdout for words in ([], ["help", "ALL=1"]))
+    known = set(subprocess.run(["awk", "-v", "names=1", "-f", "tools/help.awk", "Makefile"],
+                               cwd=ROOT, capture_output=True, text=True).stdout.split())
+    listed = [set(re.findall(r"^  ([a-z]\S*) ", text, re.MULTILINE))
+              for text in (shown, everything)]
+    assert listed[1] == known and listed[0] < known
+    assert {"setup", "doctor", "lab0", "grade", "submit", "train", "clean"} <= listed[0]
+    assert not {"mutants", "skeletons", "labs-check", "test-all", "gpu-suite"} & listed[0]
+    assert "make help ALL=1" in shown and "make help ALL=1" not in everything
+
+
 def test_make_lists_every_goal_that_is_none_of_its_own():
     """A goal that the help does not list would not be taken."""
     texts = [path.read_text() for path in [ROOT / "Makefile", *ROOT.glob("mk/*.mk"),

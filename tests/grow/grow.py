@@ -163,7 +163,8 @@ def listed(text: str) -> dict:
 
 
 def typed(tree: Path, words: tuple) -> str:
-    command = {"make": [*words, f"PYTHON={sys.executable}"], "python": [sys.executable, *words[1:]]}
+    command = {"make": [*words, f"PYTHON={sys.executable}", "NVCC=none"],
+               "python": [sys.executable, *words[1:]]}
     done = subprocess.run(command[words[0]], cwd=tree, text=True, env=ENV,
                           timeout=LIMIT_S, capture_output=True)
     if done.returncode != 0:
