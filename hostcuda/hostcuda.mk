@@ -14,8 +14,8 @@
 # What is compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
 # compilers or flags rebuilds what they made. V=1 shows every command.
 #
-# It says .SECONDEXPANSION and .SECONDARY for the whole Makefile: prerequisites of rules behind it
-# are expanded twice, and no file is removed because it was only made on the way.
+# It says .SECONDEXPANSION for the whole Makefile: prerequisites of rules behind it are expanded
+# twice.
 
 HOSTCUDA ?= hostcuda
 HOSTCUDA_BUILD ?= build/hostcuda
@@ -148,7 +148,7 @@ $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.
 	    $(filter %.c,$^)
 
 .SECONDEXPANSION:
-.SECONDARY:
+.PRECIOUS: $(addprefix $(HOSTCUDA_BUILD)/,%.o %.cu.o %/library-flags %/cu-flags)
 
 $(HOSTCUDA_BUILD)/%.o: $(HOSTCUDA)/$$(hostcuda_source).c $(HOSTCUDA_HEADERS) \
 		$(HOSTCUDA_BUILD)/$$(hostcuda_build)/library-flags
@@ -169,6 +169,10 @@ $(HOSTCUDA_BUILD)/%.cu.o: $$(hostcuda_source).cu $(HOSTCUDA_NEEDS) \
 $(HOSTCUDA_BUILD)/%/cu-flags: hostcuda-always
 	$(call hostcuda_note,$(hostcuda_build_cxx),$(call \
 	    hostcuda_noted_flags,$(hostcuda_build_cxx),$(hostcuda_cu_flags)))
+
+# (named as far as they are there: else make takes them for files made on the way, and all that
+# depends on them for old)
+$(wildcard $(HOSTCUDA_BUILD)/*/library-flags $(HOSTCUDA_BUILD)/*/cu-flags): hostcuda-always
 
 # Programs of a build; that of a -check build has cases of its own.
 $(HOSTCUDA_BUILD)/%/corpus: $(HOSTCUDA)/corpus/runner.cpp $(HOSTCUDA_BUILD)/%/cu-flags \

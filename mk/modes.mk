@@ -139,6 +139,11 @@ build/%/objects: always
 build/%/build_info.c: build/%/flags $(SOURCES) always
 	$(call build_info)
 
+# What is looked at anew each time is named here as far as it is there: else make takes it for a file
+# made on the way, and all that depends on it for old.
+LOOKED_AT := flags objects build_info.c mine/build_info.c host-flags cuda-flags
+$(wildcard $(addprefix build/*/,$(LOOKED_AT))): always
+
 # The two plug-ins, as far as there are compilers for them. Order only: they are opened when a
 # program runs, so a changed one relinks nothing.
 plugins = $(addprefix build/$(mode)/,$(if $(HAVE_CXX),libtl_hostcuda.so) \
@@ -157,6 +162,12 @@ build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/ob
 
 -include $(call in_modes,$(patsubst %.c,%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
 
+# No object is removed because it was only made on the way. (.SECONDARY: would do that for all; but
+# then make takes flags, too, for such a file, and what depends on them for old.)
+.PRECIOUS: build/%.o build/%.host.o build/%.cu.host.o build/%.pic.o build/%.cu.o build/%.cu.lab.o \
+	build/%.mine.o build/%/build_info.o build/%/build_info.c build/%/flags build/%/objects \
+	build/%/host-flags build/%/cuda-flags build/%/mine/build_info.c build/check/%.o \
+	build/check/%.cu.o build/%/precompiled/hostcuda/hostcuda.h.gch build/%/libtl_hostcuda.so \
+	build/%/libtl_cuda.so build/%-debug/libtl_cuda.so
 .PHONY: always
-.SECONDARY:
 always:

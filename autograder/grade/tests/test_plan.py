@@ -139,3 +139,11 @@ def test_make_reads_names_of_ours_alone(tmp_path):
     assert f"{name}/lab0/vector_add.c" in done.stdout and "hit-by-a-plan" not in done.stdout
     assert not (ROOT / "hit-by-a-plan").exists()
     assert not [p for p in (ROOT / "build/plan").glob("*.mk") if name in p.read_text()]
+
+
+@pytest.mark.parametrize("words", [("lab0",), ("grade", "LAB=0", "TASKWISE=1")], ids=" ".join)
+def test_what_is_built_is_not_built_again(words):
+    first, second = (make.run("-C", str(ROOT), *words, "LABS=solution", timeout=600)
+                     for _ in range(2))
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert not re.search(r"^(  (CC|CUCC|LINK) |rm )", second.stdout, re.MULTILINE), second.stdout
