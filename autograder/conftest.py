@@ -1,7 +1,8 @@
-"""What the tests of the front end share: a small lab, a grader that says what it is told, and a
+"""What the tests of the front end share: a small lab, a grader that says what it is given, and a
 small repository with one solution in it."""
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "autograder/grade"
-sys.path[:0] = [str(FOLDER), str(ROOT / "autograder/maintain")]
+# as mk/labs.mk starts the programs
+os.environ["PYTHONPATH"] = f"{FOLDER}:{ROOT / 'tools'}"
 
 LAB = """
 lab = 9

@@ -1,7 +1,6 @@
 """What all programs of baseline/ share: options NAME=value, and lines of JSON with their origin."""
 
 import datetime
-import hashlib
 import json
 import math
 import os
@@ -13,48 +12,11 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-
-
-class UsageError(Exception):
-    """An option is unknown or out of range; the text is one line that says how to fix it."""
-
-
-def parse_options(arguments):
-    """{"NET": "a", …} from ["NET=a", …]; an empty value counts as not given."""
-    options = {}
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or not name.isupper():
-            raise UsageError(f"'{argument}' is not an option; options look like NET=a")
-        if name in options:
-            raise UsageError(f"{name} is given twice")
-        if value:
-            options[name] = value
-    return options
-
-
-def take_number(options, name, default, low, high=10**9):
-    """Removes the whole number NAME from options and returns it, or `default`."""
-    text = options.pop(name, None)
-    if text is None:
-        return default
-    if not text.isdecimal() or not low <= int(text) <= high:
-        raise UsageError(f"{name}={text}: a whole number from {low} to {high} is needed")
-    return int(text)
-
-
-def take_choice(options, name, default, choices):
-    """Removes NAME from options and returns it, or `default`; it must be one of `choices`."""
-    value = options.pop(name, default)
-    if value not in choices:
-        raise UsageError(f"{name}={value}: one of {', '.join(choices)} is needed")
-    return value
-
-
-def refuse_rest(options):
-    """What is left when all known options were taken is a mistake."""
-    if options:
-        raise UsageError(f"{next(iter(options))} is not an option of this program")
+sys.path.append(os.path.join(ROOT, "tools"))
+import sources  # noqa: E402
+from options import OptionError as UsageError  # noqa: E402
+from options import parse as parse_options  # noqa: E402, F401
+from options import refuse_rest, take_choice, take_number  # noqa: E402, F401
 
 
 def cores():
@@ -121,15 +83,9 @@ def _git(*arguments):
 
 
 def _sources():
-    """16 hexadecimal digits for this program: 8 over the files of baseline/, which are equal on any
-    machine with this code, and 8 over Python and its libraries."""
-    files = hashlib.sha256()
-    for name in sorted(os.listdir(HERE)):
-        if name.endswith(".py") and not name.startswith("test_"):
-            with open(os.path.join(HERE, name), "rb") as file:
-                files.update(name.encode() + b"\0" + file.read() + b"\0")
+    """Of this program: baseline/, and Python with its libraries (tools/sources.py)."""
     libraries = f"{sys.version} {torch.__version__} {torch.__config__.show()}"
-    return files.hexdigest()[:8] + hashlib.sha256(libraries.encode()).hexdigest()[:8]
+    return sources.of_folder(HERE) + sources.digits(libraries.encode())
 
 
 def origin(program):

@@ -1,18 +1,28 @@
-# hostcuda.mk: the rules of hostcuda, for a Makefile that includes them.
+# hostcuda.mk: the rules of hostcuda, for a Makefile that includes it.
 #
-#   $(HOSTCUDA_REWRITE)                                       the rewriter
-#   $(eval $(call hostcuda_library,FOLDER,CC,FLAGS))          FOLDER/{runtime,cublas}/*.o
-#   $(call hostcuda_library_objects,FOLDER)                   ... their names
-#   $(eval $(call hostcuda_objects,FOLDER,CXX,FLAGS,FILES))   FOLDER/x.cu.o of each x.cu of FILES
-#   $(call hostcuda_plugin,CXX,FLAGS,OUT.so,OBJECTS)          the command that links a plug-in
+#   $(HOSTCUDA_REWRITE)                              the rewriter
+#   $(HOSTCUDA_BUILD)/BUILD/x.cu.o                   the object of x.cu
+#   $(HOSTCUDA_BUILD)/BUILD/{runtime,cublas}/*.o     hostcuda's library; its names are
+#   $(call hostcuda_library_objects,FOLDER)          ... in the FOLDER of a build
+#   $(call hostcuda_plugin,CXX,FLAGS,OUT.so,OBJECTS) the command that links a plug-in
+#   $(HOSTCUDA_BUILD)/BUILD/{corpus,bench}           hostcuda's tests and its benchmark
 #
-# FLAGS are further ones, such as -O3, $(HOSTCUDA_SAN) or -DNAME. A change of compilers or flags
-# rebuilds what they made. HOSTCUDA_INCLUDES are -I flags for .cu files; it may use $*, a file's
-# path without .cu. V=1 shows every command.
+# The name of a BUILD says how it is made: a C compiler's name, as gcc or clang-15, and behind it
+# -san (ASan + UBSan), -check (the checkers of CHECK=1) or nothing. A Makefile may say more before
+# it includes this: HOSTCUDA_FLAGS for every build, such as -march=native; HOSTCUDA_INCLUDES, -I
+# flags for .cu files; hostcuda_cc and hostcuda_cxx, the compilers that belong to the name $(1).
+# What is compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
+# compilers or flags rebuilds what they made. V=1 shows every command.
+#
+# It says .SECONDEXPANSION and .SECONDARY for the whole Makefile: prerequisites of rules behind it
+# are expanded twice, and no file is removed because it was only made on the way.
 
 HOSTCUDA ?= hostcuda
 HOSTCUDA_BUILD ?= build/hostcuda
+HOSTCUDA_FLAGS ?=
 HOSTCUDA_INCLUDES ?=
+hostcuda_cc ?= $1
+hostcuda_cxx ?= $(if $(findstring clang,$1),$(subst clang,clang++,$1),$(subst gcc,g++,$1))
 
 HOSTCUDA_REWRITE := $(HOSTCUDA_BUILD)/hostcuda-rewrite
 HOSTCUDA_SOURCES := $(wildcard $(HOSTCUDA)/runtime/*.c $(HOSTCUDA)/cublas/*.c)
@@ -42,7 +52,7 @@ HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 #     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
 # so there every local variable begins with a value. gcc cannot see that a load and its use a loop
 # later stand under equal conditions, which is how kernels hide the latency of memory. Each compiler
-# is told its own warnings alone: it complains of those that it does not know.
+# gets its own warnings alone: it complains of those that it does not know.
 # $(1): a C++ compiler by any name
 hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern \
 	-Wno-sometimes-uninitialized,-Wno-maybe-uninitialized)
@@ -72,10 +82,64 @@ hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)
 HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_$f \
 	--redefine-sym __$f_chk=hc_check_$f_chk)
 
+# ---- commands -----------------------------------------------------------------------------------
+
 hostcuda_q := $(if $(V),,@)
 hostcuda_say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 # Writes stdin to $(1), but leaves an equal file (and its time) alone.
 hostcuda_replace = part=$(1).$$$$; cat >$$part; cmp -s $$part $(1) && rm $$part || mv $$part $(1)
+hostcuda_quote = '$(subst ','\'',$(1))'
+
+# From x.cu to an object: $(1) C++ compiler, $(2) flags, $(3) -I flags. The rewriter puts headers
+# that hold CUDA syntax into its output and names them in the .hc.d file beside the object.
+hostcuda_compile = $(HOSTCUDA_REWRITE) $3 -d $(@:.o=.hc.d) -o $(@:.o=.hc.cpp) $< && \
+	$1 $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2 $3 -iquote $(dir $<) -MMD -MP \
+	-c -o $@ $(@:.o=.hc.cpp)$(if $(findstring $(HOSTCUDA_CHECK),$2), && \
+	objcopy $(HOSTCUDA_RENAME) $@)
+# What an object depends on beside its source.
+HOSTCUDA_NEEDS := $(HOSTCUDA_REWRITE) $(HOSTCUDA_HEADERS)
+
+# The recipe of a file that notes compiler $(1) and flags $(2), and changes when they do.
+define hostcuda_note
+@mkdir -p $(@D)
+@{ $1 --version; printf '%s\n' $(call hostcuda_quote,$2); } | { $(call hostcuda_replace,$@); }
+endef
+hostcuda_noted_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2
+
+hostcuda_plugin = $(1) $(2) -shared -Wl,-Bsymbolic -Wl,--exclude-libs=ALL \
+	$(if $(findstring -fsanitize=address,$(2)),,-Wl$(hostcuda_comma)--no-undefined) \
+	-o $(3) $(4) $(HOSTCUDA_LIBS)
+hostcuda_comma := ,
+
+# ---- builds -------------------------------------------------------------------------------------
+
+# Of $(HOSTCUDA_BUILD)/gcc-san/tests/x.cu.o the build is gcc-san and the source tests/x.
+hostcuda_build = $(firstword $(subst /, ,$(patsubst $(HOSTCUDA_BUILD)/%,%,$@)))
+hostcuda_source = $(patsubst $(hostcuda_build)/%,%,$*)
+hostcuda_compiler = $(patsubst %-san,%,$(patsubst %-check,%,$(hostcuda_build)))
+hostcuda_build_cc = $(call hostcuda_cc,$(hostcuda_compiler))
+hostcuda_build_cxx = $(call hostcuda_cxx,$(hostcuda_compiler))
+hostcuda_if_check = $(if $(filter %-check,$(hostcuda_build)),$1,$2)
+# (-O1 as in a plug-in's -san: at -O3 to compile the corpus takes thrice as long)
+hostcuda_build_flags = $(strip $(if $(filter %-san,$(hostcuda_build)),-O1 $(HOSTCUDA_SAN)) \
+	$(call hostcuda_if_check,$(HOSTCUDA_CHECK)) $(HOSTCUDA_FLAGS))
+hostcuda_cu_flags = -O3 $(hostcuda_build_flags) $(call hostcuda_if_check,$(call \
+	hostcuda_hooks,$(hostcuda_build_cxx)))
+
+# $(1) a build's folder; ... of one that ends in -check
+hostcuda_library_objects = $(HOSTCUDA_SOURCES:$(HOSTCUDA)/%.c=$(1)/%.o)
+hostcuda_check_objects = $(call hostcuda_library_objects,$(1)) \
+	$(patsubst $(HOSTCUDA)/%.c,$(1)/%.o,$(wildcard $(HOSTCUDA)/check/*.c))
+hostcuda_build_library = $(call hostcuda_if_check,$(call hostcuda_check_objects,$(@D)),$(call \
+	hostcuda_library_objects,$(@D)))
+
+HOSTCUDA_CHECK_CASES := $(wildcard $(HOSTCUDA)/corpus/*.cu)
+HOSTCUDA_CASES := $(filter-out $(HOSTCUDA)/corpus/check_%,$(HOSTCUDA_CHECK_CASES))
+hostcuda_case_objects = $(patsubst %,$(@D)/%.o,$(call \
+	hostcuda_if_check,$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES)))
+hostcuda_bench_object = $(@D)/$(HOSTCUDA)/bench/bench.cu.o
+
+# ---- rules --------------------------------------------------------------------------------------
 
 $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.h)
 	@mkdir -p $(@D)
@@ -83,84 +147,41 @@ $(HOSTCUDA_REWRITE): $(wildcard $(HOSTCUDA)/rewriter/*.c $(HOSTCUDA)/rewriter/*.
 	$(hostcuda_q)$(or $(HOSTCUDA_CC),$(CC)) -std=gnu11 -O2 $(HOSTCUDA_WARNINGS) -o $@ \
 	    $(filter %.c,$^)
 
-define hostcuda_library
-$(1)/%.o: $(HOSTCUDA)/%.c $$(HOSTCUDA_HEADERS) $(1)/library-flags
-	@mkdir -p $$(@D)
-	$$(call hostcuda_say,CC,$$@)
-	$$(hostcuda_q)$(2) $$(HOSTCUDA_CFLAGS) $(3) -c -o $$@ $$<
+.SECONDEXPANSION:
+.SECONDARY:
 
-$(1)/library-flags: hostcuda-always
-	@mkdir -p $$(@D)
-	@{ $(2) --version; echo '$$(HOSTCUDA_CFLAGS) $(3)'; } | { $$(call hostcuda_replace,$$@); }
-endef
+$(HOSTCUDA_BUILD)/%.o: $(HOSTCUDA)/$$(hostcuda_source).c $(HOSTCUDA_HEADERS) \
+		$(HOSTCUDA_BUILD)/$$(hostcuda_build)/library-flags
+	@mkdir -p $(@D)
+	$(call hostcuda_say,CC,$@)
+	$(hostcuda_q)$(hostcuda_build_cc) $(HOSTCUDA_CFLAGS) $(hostcuda_build_flags) -c -o $@ $<
 
-hostcuda_library_objects = $(HOSTCUDA_SOURCES:$(HOSTCUDA)/%.c=$(1)/%.o)
-# ... of a library that was made with $(HOSTCUDA_CHECK)
-hostcuda_check_objects = $(call hostcuda_library_objects,$(1)) \
-	$(patsubst $(HOSTCUDA)/%.c,$(1)/%.o,$(wildcard $(HOSTCUDA)/check/*.c))
+$(HOSTCUDA_BUILD)/%/library-flags: hostcuda-always
+	$(call hostcuda_note,$(hostcuda_build_cc),$(HOSTCUDA_CFLAGS) $(hostcuda_build_flags))
 
-# The rewriter puts headers that hold CUDA syntax into its output and names them in x.hc.d.
-define hostcuda_objects
-$(1)/%.hc.cpp: %.cu $$(HOSTCUDA_REWRITE)
-	@mkdir -p $$(@D)
-	$$(hostcuda_q)$$(HOSTCUDA_REWRITE) $$(HOSTCUDA_INCLUDES) -d $$(@:.cpp=.d) -o $$@ $$<
+$(HOSTCUDA_BUILD)/%.cu.o: $$(hostcuda_source).cu $(HOSTCUDA_NEEDS) \
+		$(HOSTCUDA_BUILD)/$$(hostcuda_build)/cu-flags
+	@mkdir -p $(@D)
+	$(call hostcuda_say,CUCC,$@)
+	$(hostcuda_q)$(call \
+	    hostcuda_compile,$(hostcuda_build_cxx),$(hostcuda_cu_flags),$(HOSTCUDA_INCLUDES))
 
-$(1)/%.cu.o: $(1)/%.hc.cpp $$(HOSTCUDA_HEADERS) $(1)/cu-flags
-	$$(call hostcuda_say,CUCC,$$@)
-	$$(hostcuda_q)$(2) $$(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$(2)) $(3) \
-	    $$(HOSTCUDA_INCLUDES) -iquote $$(dir $$*) -MMD -MP -c -o $$@ $$<
-	$(if $(findstring $(HOSTCUDA_CHECK),$(3)),$$(hostcuda_q)objcopy $$(HOSTCUDA_RENAME) $$@)
+$(HOSTCUDA_BUILD)/%/cu-flags: hostcuda-always
+	$(call hostcuda_note,$(hostcuda_build_cxx),$(call \
+	    hostcuda_noted_flags,$(hostcuda_build_cxx),$(hostcuda_cu_flags)))
 
-$(1)/cu-flags: hostcuda-always
-	@mkdir -p $$(@D)
-	@{ $(2) --version; printf '%s\n' '$$(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$(2))' \
-	    $$(call hostcuda_quote,$(3)); } | \
-	    { $$(call hostcuda_replace,$$@); }
+# Programs of a build; that of a -check build has cases of its own.
+$(HOSTCUDA_BUILD)/%/corpus: $(HOSTCUDA)/corpus/runner.cpp $(HOSTCUDA_BUILD)/%/cu-flags \
+		$$(hostcuda_case_objects) $$(hostcuda_build_library) | $(HOSTCUDA_REWRITE)
+	$(call hostcuda_say,LINK,$@)
+	$(hostcuda_q)$(hostcuda_build_cxx) -std=c++17 -O1 $(hostcuda_build_flags) \
+	    $(HOSTCUDA_WARNINGS) -o $@ $(filter %.cpp %.o,$^) $(HOSTCUDA_LIBS)
 
--include $(4:%.cu=$(1)/%.hc.d) $(4:%=$(1)/%.d)
-endef
-hostcuda_quote = '$(subst ','\'',$(1))'
+$(HOSTCUDA_BUILD)/%/bench: $$(hostcuda_bench_object) $$(hostcuda_build_library)
+	$(call hostcuda_say,LINK,$@)
+	$(hostcuda_q)$(hostcuda_build_cxx) $(hostcuda_build_flags) -o $@ $^ $(HOSTCUDA_LIBS)
 
-hostcuda_plugin = $(1) $(2) -shared -Wl,-Bsymbolic -Wl,--exclude-libs=ALL \
-	$(if $(findstring -fsanitize=address,$(2)),,-Wl$(hostcuda_comma)--no-undefined) \
-	-o $(3) $(4) $(HOSTCUDA_LIBS)
-hostcuda_comma := ,
+-include $(wildcard $(HOSTCUDA_BUILD)/*/$(HOSTCUDA)/*/*.d)
 
 .PHONY: hostcuda-always
 hostcuda-always:
-
-# ---- the corpus: hostcuda-test with this compiler, and FOLDER/corpus for any ----
-
-# $(1) folder, $(2) C compiler, $(3) C++ compiler, $(4) flags of both: FOLDER/corpus, a program.
-# With $(HOSTCUDA_CHECK) in the flags it is the CHECK=1 build, which has cases of its own.
-HOSTCUDA_CASES := $(filter-out $(HOSTCUDA)/corpus/check_%,$(wildcard $(HOSTCUDA)/corpus/*.cu))
-HOSTCUDA_CHECK_CASES := $(wildcard $(HOSTCUDA)/corpus/*.cu)
-hostcuda_if_check = $(if $(findstring $(HOSTCUDA_CHECK),$(1)),$(2),$(3))
-hostcuda_cases = $(call hostcuda_if_check,$(1),$(HOSTCUDA_CHECK_CASES),$(HOSTCUDA_CASES))
-define hostcuda_corpus
-$(call hostcuda_library,$(1),$(2),$(4))
-$(call hostcuda_objects,$(1),$(3),$\
-	-O3 $(4) $(call hostcuda_if_check,$(4),$(call hostcuda_hooks,$(3))),$\
-	$(call hostcuda_cases,$(4)))
-
-$(1)/corpus: $(HOSTCUDA)/corpus/runner.cpp $(1)/cu-flags \
-		$(patsubst %,$(1)/%.o,$(call hostcuda_cases,$(4))) \
-		$(call hostcuda_if_check,$(4),$(call hostcuda_check_objects,$(1)),$\
-		$(call hostcuda_library_objects,$(1))) | $$(HOSTCUDA_REWRITE)
-	$$(call hostcuda_say,LINK,$$@)
-	$$(hostcuda_q)$(3) -std=c++17 -O1 $(4) $$(HOSTCUDA_WARNINGS) -o $$@ \
-	    $$(filter %.cpp %.o,$$^) $$(HOSTCUDA_LIBS)
-endef
-
-# ---- the benchmark: FOLDER/bench, with what hostcuda_corpus has made there ----
-
-# $(1) folder, $(2) C++ compiler, $(3) flags
-HOSTCUDA_BENCH := $(HOSTCUDA)/bench/bench.cu
-define hostcuda_bench
-$(1)/bench: $(HOSTCUDA_BENCH:%=$(1)/%.o) $(call hostcuda_if_check,$(3),$\
-		$(call hostcuda_check_objects,$(1)),$(call hostcuda_library_objects,$(1)))
-	$$(call hostcuda_say,LINK,$$@)
-	$$(hostcuda_q)$(2) $(3) -o $$@ $$^ $$(HOSTCUDA_LIBS)
-
--include $(HOSTCUDA_BENCH:%.cu=$(1)/%.hc.d) $(HOSTCUDA_BENCH:%=$(1)/%.d)
-endef

@@ -1,8 +1,9 @@
 # cuda.mk: libtl_cuda.so, the CUDA device, beside the programs that open it. Included by the
 # Makefile.
 #
-#   build/<mode>/libtl_cuda.so             for this machine's GPUs
-#   build/<real>/cuda-all/libtl_cuda.so    for every GPU, warnings are errors (make cuda-all)
+#   build/<mode>/libtl_cuda.so        for this machine's GPUs
+#   build/<real>-all/libtl_cuda.so    for every GPU, warnings are errors (make cuda-all)
+#   build/<mode>/x.cu.o, x.pic.o      of x.cu and x.c
 
 # CUDA := nvcc, the folder of cublas_v2.h and the cuBLAS library; or nothing: then there is no
 # plug-in, the programs are whole without it, and `make doctor` says why.
@@ -25,65 +26,61 @@ endif
 # the oldest and the newest, instead of once each; ptxas makes machine code for each.
 EVERY_GPU := 75 80 86 89 90 100 120
 space := $(subst ,, )
-every_gpu_code := -gencode arch=compute_$(firstword $(EVERY_GPU)),code=[$(subst $(space),$(comma),$\
+EVERY_GPU_CODE := -gencode arch=compute_$(firstword $(EVERY_GPU)),code=[$(subst $(space),$(comma),$\
 	$(EVERY_GPU:%=sm_%))] -gencode $\
 	arch=compute_$(lastword $(EVERY_GPU)),code=compute_$(lastword $(EVERY_GPU))
 
-# The modes that have objects of their own. Sanitised and checking programs open the plain plug-in:
-# neither looks into a GPU.
-CUDA_MODES := $(foreach r,float double,$r $r-debug)
-
 linker = $(foreach f,$1,-Xlinker $f)
-# no-exceptions and the rest: nothing of libstdc++ is needed in the plug-in
+# $(1) mode; no-exceptions and the rest: nothing of libstdc++ is needed in the plug-in
 cuda_flags = -std=c++17 $(if $(findstring -debug,$1),-O0 -g -G,-O3 -lineinfo) $(call precision,$1) \
 	$(foreach f,-fPIC -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -Wall \
-	-Wextra,-Xcompiler $f)
+	-Wextra,-Xcompiler $f) $(if $(findstring -all,$1),-Werror all-warnings)
 # machine code for each GPU of the list, and for newer ones PTX, which the driver translates
 gpu_code = $(foreach a,$1,-gencode arch=compute_$a$(comma)code=sm_$a) \
 	-gencode arch=compute_$(lastword $1)$(comma)code=compute_$(lastword $1)
 
-# $(1) libtl_cuda.so, $(2) objects
-cuda_plugin = $(CUDA_COMPILER) -shared -cudart static -o $1 $2 $(call linker,$(CUBLAS_LIBRARY) \
-	-rpath=$(dir $(CUBLAS_LIBRARY)) --as-needed --no-undefined -Bsymbolic --exclude-libs=ALL)
+# $(1) mode
+cuda_code = $(if $(findstring -all,$1),$(EVERY_GPU_CODE),$(call gpu_code,$(CUDA_ARCH)))
 
-# $(1) folder, $(2) mode, $(3) flags that name the GPUs, $(4) more flags
-define cuda_rules
-$(1)/%.cu.o: %.cu $(1)/cuda-flags
-	@mkdir -p $$(@D)
-	$$(call say,NVCC,$$@)
-	$$(Q)$$(CUDA_COMPILER) $$(call cuda_flags,$(2)) $(4) $(3) \
-	    $$(call includes,$$<) -isystem $$(CUBLAS_INCLUDE) -MMD -MP -MF $$(@:.o=.d) -c -o $$@ $$<
-
-$(1)/pic/%.o: %.c $(1)/cuda-flags build/$(2)/flags
-	$$(call compile,$(2),-fPIC -fvisibility=hidden)
-
-$(1)/cuda-flags: always
-	@mkdir -p $$(@D)
-	@{ $$(CUDA_COMPILER) --version; printf '%s\n' '$$(CUDA)' '$$(call cuda_flags,$(2)) $(4)' \
-	    '$(3)' '$$(PLUGIN_CU) $$(PLUGIN_C)'; } | { $$(call replace,$$@); }
-
-$(1)/libtl_cuda.so: $(PLUGIN_CU:%=$(1)/%.o) $(PLUGIN_C:%.c=$(1)/pic/%.o)
-	$$(call say,LINK,$$@)
-	$$(Q)$$(call cuda_plugin,$$@,$$^)
-
--include $(PLUGIN_CU:%=$(1)/%.d) $(PLUGIN_C:%.c=$(1)/pic/%.d)
-endef
-
-define copied_plugin
-build/$(1)/libtl_cuda.so: build/$(subst -check,,$(subst -san,,$(1)))/libtl_cuda.so
-	@mkdir -p $$(@D) && cp $$< $$@
-endef
+# The link of a plug-in, once a target's prerequisites are there.
+cuda_link = $(CUDA_COMPILER) -shared -cudart static -o $@ $(filter %.o,$^) $(call \
+	linker,$(CUBLAS_LIBRARY) -rpath=$(dir $(CUBLAS_LIBRARY)) --as-needed --no-undefined \
+	-Bsymbolic --exclude-libs=ALL)
 
 ifneq ($(CUDA),)
-$(foreach m,$(CUDA_MODES),$(eval $(call cuda_rules,build/$m,$m,$(call gpu_code,$(CUDA_ARCH)))))
-$(foreach r,float double,\
-    $(eval $(call cuda_rules,build/$r/cuda-all,$r,$(every_gpu_code),-Werror all-warnings)))
-$(foreach m,$(filter-out $(CUDA_MODES),$(MODES)),$(eval $(call copied_plugin,$m)))
+CUDA_OBJECTS = $(PLUGIN_CU:%=build/$(mode)/%.o) $(PLUGIN_C:%.c=build/$(mode)/%.pic.o)
 
-# Order only: a plug-in is opened when a program runs, so a changed one relinks nothing.
-$(foreach m,$(MODES),$(eval $(PROGRAMS:%=build/$m/%) build/$m/suites: | build/$m/libtl_cuda.so))
+build/%.cu.o: $$(source).cu build/$$(mode)/cuda-flags
+	@mkdir -p $(@D)
+	$(call say,NVCC,$@)
+	$(Q)$(CUDA_COMPILER) $(call cuda_flags,$(mode)) $(call cuda_code,$(mode)) \
+	    $(call includes,$<) -isystem $(CUBLAS_INCLUDE) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+build/%.pic.o: $$(source).c build/$$(mode)/cuda-flags build/$$(mode)/flags
+	$(call compile,-fPIC -fvisibility=hidden)
+
+build/%/cuda-flags: always
+	@mkdir -p $(@D)
+	@{ $(CUDA_COMPILER) --version; printf '%s\n' '$(CUDA)' '$(call cuda_flags,$(mode))' \
+	    '$(call cuda_code,$(mode))' '$(PLUGIN_CU) $(PLUGIN_C)'; } | { $(call replace,$@); }
+
+build/%/libtl_cuda.so: $$(CUDA_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(cuda_link)
+
+# Sanitised and checking programs open the plain plug-in: neither looks into a GPU.
+define copy_plugin
+@mkdir -p $(@D) && cp $< $@
+endef
+build/%-san/libtl_cuda.so: build/%/libtl_cuda.so ; $(copy_plugin)
+build/%-check/libtl_cuda.so: build/%/libtl_cuda.so ; $(copy_plugin)
+build/%-san-debug/libtl_cuda.so: build/%-debug/libtl_cuda.so ; $(copy_plugin)
+
+-include $(call in_modes,$(PLUGIN_CU:%=%.d) $(PLUGIN_C:%.c=%.pic.d))
+-include $(foreach r,float double,$(PLUGIN_CU:%=build/$r-all/%.d) \
+	$(PLUGIN_C:%.c=build/$r-all/%.pic.d))
 else
-build/%/cuda-all/libtl_cuda.so:
+build/%-all/libtl_cuda.so:
 	@echo "cuda-all: no nvcc, or no cuBLAS beside it ('make setup cuda-all' fetches cuBLAS" \
 	    "alone); make doctor says which" >&2; exit 1
 endif

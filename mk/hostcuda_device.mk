@@ -1,42 +1,37 @@
-# device.mk: hostcuda as a device: libtl_hostcuda.so of every mode, from the sources of
+# hostcuda_device.mk: hostcuda as a device: libtl_hostcuda.so of every mode, from the sources of
 # libtl_cuda.so, and the corpus by every compiler. hostcuda.mk has the rules for any project; this
 # is what gradlab makes of them. Included by the Makefile.
+#
+#   build/<mode>/libtl_hostcuda.so
+#   build/<mode>/x.cu.host.o, x.host.o     of x.cu and x.c, by the host's compilers
 
-HOSTCUDA_INCLUDES = $(call includes,$*.cu)
+# The build that is called as CC is has its compilers, with all that was typed for them.
+hostcuda_cc = $(if $(filter $1,$(CC_NAME)),$(CC),$1)
+hostcuda_cxx = $(if $(filter $1,$(CC_NAME)),$(CXX),$(if $(filter gcc,$1),g++,$1++))
+HOSTCUDA_FLAGS := -march=$(ARCH)
+HOSTCUDA_INCLUDES := -Itl/include -I.
 include hostcuda/hostcuda.mk
 hostcuda_say = $(say)
 
-# Its library and corpus by compiler: that of this build, and for `make test-all` gcc and clang.
-HOSTCUDA_COMPILERS := $(sort $(CC_NAME) gcc clang)
-hostcuda_cc = $(if $(filter $1,$(CC_NAME)),$(CC),$1)
-hostcuda_cxx = $(if $(filter $1,$(CC_NAME)),$(CXX),$(if $(filter gcc,$1),g++,$1++))
-# $(1) compiler, $(2) nothing, -san or -check
-# (-O1 as in a plug-in's -san: at -O3 to compile the corpus takes thrice as long)
-corpus_flags = $(if $(filter -san,$2),-O1 $(HOSTCUDA_SAN)) \
-	$(if $(filter -check,$2),$(HOSTCUDA_CHECK))
-corpus_rules = $(call hostcuda_corpus,build/hostcuda/$1$2,$(call hostcuda_cc,$1),$\
-	$(call hostcuda_cxx,$1),$(strip $(call corpus_flags,$1,$2) -march=$(ARCH)))
-$(foreach c,$(HOSTCUDA_COMPILERS),\
-    $(foreach s,- -san -check,$(eval $(call corpus_rules,$c,$(filter-out -,$s)))))
+# Corpora: that of this build, and for `make test-all` those of gcc and clang.
 CORPUS := build/hostcuda/$(CC_NAME)$(if $(SAN),-san)$(if $(CHECK),-check)/corpus
-ALL_CORPORA := $(foreach c,gcc clang,$(foreach s,/corpus -san/corpus -check/corpus,\
-	build/hostcuda/$c$s))
-
-$(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME),$(CXX),))
-$(eval $(call hostcuda_bench,build/hostcuda/$(CC_NAME)-check,$(CXX),$(HOSTCUDA_CHECK)))
+ALL_CORPORA := $(foreach c,gcc clang,$(addprefix build/hostcuda/$c,/corpus -san/corpus \
+	-check/corpus))
 
 # What warps access, counted here as by a GPU's profiler (tests/sectors): by g++ alone.
 SECTORS := build/hostcuda/gcc-check/sectors
-$(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o \
-		$(call hostcuda_check_objects,build/hostcuda/gcc-check)
+$(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o $$(hostcuda_build_library)
 	$(call say,LINK,$@)
-	$(Q)$(call hostcuda_cxx,gcc) -o $@ $^ $(HOSTCUDA_LIBS)
+	$(Q)$(hostcuda_build_cxx) -o $@ $^ $(HOSTCUDA_LIBS)
 
--include $(addprefix build/hostcuda/gcc-check/tests/sectors/sectors,.hc.d .cu.d)
+# ---- the plug-in of a mode: $(1) ----------------------------------------------------------------
+
+# Without a C++ compiler the programs are whole without this plug-in; `make doctor` says so.
+HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 
 hostcuda_san = $(if $(findstring -san,$1),$(HOSTCUDA_SAN))
 hostcuda_named := -DTL_CUDA_DEVICE='"hostcuda"'
-# What a plug-in of a mode is compiled with.
+# What it is compiled with.
 # (no-uninitialized: gcc does not see that rungs load and use under equal guards; nvcc judges them)
 hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -fno-math-errno -fno-exceptions -fno-rtti \
 	-Wno-uninitialized \
@@ -45,22 +40,26 @@ hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -fno-math-errno -fno-excepti
 hostcuda_library_of = $(if $(findstring -check,$1),$(call \
 	hostcuda_check_objects,build/hostcuda/$(CC_NAME)-check),$(call \
 	hostcuda_library_objects,build/hostcuda/$(CC_NAME)$(if $(findstring -san,$1),-san)))
+# Its link, once a target's prerequisites are there: $(1) C++ compiler
+hostcuda_link = $(call hostcuda_plugin,$1,$(call hostcuda_san,$(mode)),$@,$(filter %.o,$^))
 
-define hostcuda_mode_rules
-$(call hostcuda_objects,build/$(1)/hostcuda,$(CXX),$(call hostcuda_flags,$(1)),$(PLUGIN_CU))
+HOST_OBJECTS = $(PLUGIN_CU:%=build/$(mode)/%.host.o) $(PLUGIN_C:%.c=build/$(mode)/%.host.o) \
+	$(call hostcuda_library_of,$(mode))
 
-build/$(1)/hostcuda/pic/%.o: %.c build/$(1)/flags
-	$$(call compile,$(1),-fPIC -fvisibility=hidden $$(hostcuda_named))
+build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags
+	@mkdir -p $(@D)
+	$(call say,CUCC,$@)
+	$(Q)$(call hostcuda_compile,$(CXX),$(call hostcuda_flags,$(mode)),$(call includes,$<))
 
-build/$(1)/libtl_hostcuda.so: $(PLUGIN_CU:%=build/$(1)/hostcuda/%.o) \
-		$(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1)) \
-		build/$(1)/objects
-	$$(call say,LINK,$$@)
-	$$(Q)$$(call hostcuda_plugin,$$(CXX),$(call hostcuda_san,$(1)),$$@,$$(filter %.o,$$^))
+build/%.host.o: $$(source).c build/$$(mode)/flags
+	$(call compile,-fPIC -fvisibility=hidden $(hostcuda_named))
 
--include $(PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.d)
-$(if $(HAVE_CXX),$(PROGRAMS:%=build/$(1)/%) build/$(1)/suites: | build/$(1)/libtl_hostcuda.so)
-endef
-# Without a C++ compiler the programs are whole without this plug-in; `make doctor` says so.
-HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
-$(foreach m,$(MODES),$(eval $(call hostcuda_mode_rules,$m)))
+build/%/host-flags: hostcuda-always
+	$(call hostcuda_note,$(CXX),$(call hostcuda_noted_flags,$(CXX),$(call hostcuda_flags,$(mode))))
+
+build/%/libtl_hostcuda.so: $$(HOST_OBJECTS) build/%/objects
+	$(call say,LINK,$@)
+	$(Q)$(call hostcuda_link,$(CXX))
+
+-include $(call in_modes,$(PLUGIN_CU:%=%.host.d) $(PLUGIN_CU:%=%.host.hc.d) \
+	$(PLUGIN_C:%.c=%.host.d))

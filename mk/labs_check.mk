@@ -1,5 +1,5 @@
-# check.mk: make labs-check: solution and skeletons by every compiler there is, warnings are errors;
-# then both are graded. Included by the Makefile.
+# labs_check.mk: make labs-check: solution and skeletons by every compiler there is, warnings are
+# errors; then both are graded. Included by the Makefile.
 #
 #   build/check/<compiler>/<mode>/<solution|labs>/lab2/im2col.o; of .cu files im2col.cu.o
 
@@ -8,23 +8,22 @@ CHECK_CC := $(foreach c,gcc clang,$(if $(shell command -v $c),$c))
 CHECK_CXX := $(if $(filter gcc,$(CHECK_CC)),g++) $(if $(filter clang,$(CHECK_CC)),clang++)
 CHECK_FILES := $(LAB_FILES:%=solution/%) $(LAB_FILES:%=labs/%)
 
-# $(1) compiler, $(2) mode
-define check_c_rule
-build/check/$(1)/$(2)/%.o: %.c build/$(2)/flags mk/labs_check.mk
-	@mkdir -p $$(@D)
-	$$(call say,CHECK,$$@)
-	$$(Q)$(1) $$(filter-out -O3,$$(call flags,$(2))) -O1 -Werror -Itl/include -MMD -MP \
-	    -c -o $$@ $$<
-endef
+# Of build/check/gcc/float/labs/lab2/im2col.o the compiler is gcc, the mode float.
+check_compiler = $(word 3,$(subst /, ,$@))
+check_mode = $(word 4,$(subst /, ,$@))
+check_source = $(patsubst $(check_compiler)/$(check_mode)/%,%,$*)
 
-define check_hostcuda_rule
-build/check/$(1)/$(2)/%.cu.o: %.cu $$(HOSTCUDA_REWRITE) $$(HOSTCUDA_HEADERS) mk/labs_check.mk
-	@mkdir -p $$(@D)
-	$$(call say,CHECK,$$@)
-	$$(Q)$$(HOSTCUDA_REWRITE) -Itl/include -d $$(@:.o=.hc.d) -o $$(@:.o=.hc.cpp) $$<
-	$$(Q)$(1) $$(HOSTCUDA_CXXFLAGS) $$(call hostcuda_defined,$(1)) $$(call hostcuda_flags,$(2)) \
-	    -O1 -Werror -Itl/include -MMD -MP -c -o $$@ $$(@:.o=.hc.cpp)
-endef
+build/check/%.o: $$(check_source).c build/$$(check_mode)/flags mk/labs_check.mk
+	@mkdir -p $(@D)
+	$(call say,CHECK,$@)
+	$(Q)$(check_compiler) $(filter-out -O3,$(call flags,$(check_mode))) -O1 -Werror \
+	    -Itl/include -MMD -MP -c -o $@ $<
+
+build/check/%.cu.o: $$(check_source).cu $(HOSTCUDA_NEEDS) mk/labs_check.mk
+	@mkdir -p $(@D)
+	$(call say,CHECK,$@)
+	$(Q)$(call hostcuda_compile,$(check_compiler),$(call \
+	    hostcuda_flags,$(check_mode)) -O1 -Werror,-Itl/include)
 
 # (nvcc takes seconds a file: the skeletons alone, for one GPU; make cuda-all compiles the solution)
 build/check/nvcc/float/%.cu.o: %.cu mk/labs_check.mk
@@ -38,9 +37,6 @@ build/check/nvcc/float/%.cu.o: %.cu mk/labs_check.mk
 check_builds = $(firstword $1)/double $(lastword $1)/float
 CHECK_C_BUILDS := $(call check_builds,$(CHECK_CC))
 CHECK_CU_BUILDS := $(call check_builds,$(CHECK_CXX))
-$(foreach b,$(CHECK_C_BUILDS),$(eval $(call check_c_rule,$(call lab_mode_of,$b),$(notdir $b))))
-$(foreach b,$(CHECK_CU_BUILDS),\
-    $(eval $(call check_hostcuda_rule,$(call lab_mode_of,$b),$(notdir $b))))
 CHECK_OBJECTS := \
     $(foreach b,$(CHECK_C_BUILDS),$(patsubst %.c,build/check/$b/%.o,$(filter %.c,$(CHECK_FILES))))\
     $(foreach b,$(CHECK_CU_BUILDS),$(patsubst %,build/check/$b/%.o,$(filter %.cu,$(CHECK_FILES))))\
@@ -51,13 +47,12 @@ endif
 # Solution and skeletons of every lab are graded; the skeletons as a folder of their own, so that
 # the grades in build/grade stay those of whoever works in labs/. The copy keeps its times: what is
 # equal is not built again.
-CHECK_LABS := $(patsubst autograder/lab%/lab.toml,%,$(wildcard autograder/lab[0-9]/lab.toml))
 .PHONY: labs-check
 labs-check: ## the maintainer's: markers, skeletons and solution fit, in every build
 labs-check: $(CHECK_OBJECTS)
 	@$(LAB_PYTHON) autograder/maintain/labs_check.py files build/check
 	@$(LAB_PYTHON) autograder/maintain/handouts.py check
-	@for n in $(CHECK_LABS); do \
+	@for n in $(LAB_GOALS:lab%=%); do \
 	    copy=build/skeletons/lab$$n; rm -rf $$copy; mkdir -p $$copy; cp -p labs/lab$$n/*.c* $$copy; \
 	    for side in solution build/skeletons; do \
 	        echo "$$side, lab $$n"; \

@@ -2,6 +2,7 @@
 # them, nor have the quicker kernels: what runs is what is in labs/. Included by the Makefile.
 #
 #   build/<mode>/mine/{train,predict,…}, and the plug-ins beside them
+#   build/<mode>/labs/labN/x.mine.o        of x.c; what grading makes of it is another object
 
 ifneq ($(MINE),)
 ifneq ($(filter RUNGS,$(GIVEN)),)
@@ -19,49 +20,44 @@ ifneq ($(MINE_UNLISTED),)
 $(error MINE=1: $(LAB_LIST) lacks the line of $(MINE_UNLISTED:solution/%=labs/%): get a clean copy)
 endif
 NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% programs/rungs_cpu.c
-MINE_SRC := $(filter-out $(NOT_MINE),$(LIB_SRC)) $(addprefix labs/,$(filter %.c,$(LAB_FILES)))
+MINE_GIVEN := $(filter-out $(NOT_MINE),$(LIB_SRC))
+MINE_C := $(addprefix labs/,$(filter %.c,$(LAB_FILES)))
 MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
-MINE_SOURCES := $(sort $(MINE_SRC) $(MAIN_SRC) $(HEADERS) $(MINE_CU) $(WORKER_PLUGIN_C))
-# $(1) mode, $(2) sources; a student's C is compiled apart from what grading makes of it
-mine_object = $(patsubst %.c,build/$1/mine/%.o,$(filter labs/lab%,$2)) \
-	$(patsubst %.c,build/$1/%.o,$(filter-out labs/lab%,$2))
+MINE_SOURCES := $(sort $(MINE_GIVEN) $(MINE_C) $(MAIN_SRC) $(HEADERS) $(MINE_CU) \
+	$(WORKER_PLUGIN_C))
+# (comparisons are in float)
+MINE_MODES := $(sort $(MODE) float)
+# $(1) files, in each of them
+in_mine_modes = $(foreach m,$(MINE_MODES),$(addprefix build/$m/,$1))
 
-define mine_rules
-build/$(1)/mine/%.o: %.c build/$(1)/flags
-	$$(call compile,$(1))
+MINE_OBJECTS = $(MINE_GIVEN:%.c=build/$(mode)/%.o) $(MINE_C:%.c=build/$(mode)/%.mine.o)
+MINE_HOST_OBJECTS = $(MINE_CU:%=build/$(mode)/%.host.o) \
+	$(WORKER_PLUGIN_C:%.c=build/$(mode)/%.host.o) $(call hostcuda_library_of,$(mode))
+MINE_CUDA_OBJECTS = $(MINE_CU:%=build/$(mode)/%.o) $(WORKER_PLUGIN_C:%.c=build/$(mode)/%.pic.o)
+# (there is no other CUDA device for a program that is sanitised or checks)
+mine_plugins = $(addprefix build/$(mode)/mine/,$(if $(HAVE_CXX),libtl_hostcuda.so) \
+	$(if $(CUDA),$(if $(findstring -san,$(mode))$(findstring -check,$(mode)),,libtl_cuda.so)))
 
-build/$(1)/mine/build_info.o: build/$(1)/mine/build_info.c build/$(1)/flags
-	$$(call compile,$(1))
+build/%.mine.o: $$(source).c build/$$(mode)/flags
+	$(call compile)
 
-build/$(1)/mine/build_info.c: build/$(1)/flags $(MINE_SOURCES) always
-	@mkdir -p $$(@D)
-	@GRADLAB_COMMIT=$$(call quote,$$(GRADLAB_COMMIT)) tools/build_info.sh source $$< \
-	    $(MINE_SOURCES) | { $$(call replace,$$@); }
+build/%/mine/build_info.c: build/%/flags $(MINE_SOURCES) always
+	$(call build_info)
 
-$(PROGRAMS:%=build/$(1)/mine/%): build/$(1)/mine/%: build/$(1)/programs/main_%.o \
-		$(call mine_object,$(1),$(MINE_SRC)) build/$(1)/mine/build_info.o \
-		$(if $(HAVE_CXX),| build/$(1)/mine/libtl_hostcuda.so)
-	$$(call say,LINK,$$@)
-	$$(Q)$$(CC) $$(call flags,$(1)) -o $$@ $$(filter %.o,$$^) $$(LIBS)
+$(call in_mine_modes,$(PROGRAMS:%=mine/%)): build/$$(mode)/programs/main_$$(@F).o \
+		$$(MINE_OBJECTS) build/$$(mode)/mine/build_info.o | $$(mine_plugins)
+	$(call link,$(LIBS))
 
-build/$(1)/mine/libtl_hostcuda.so: $(MINE_CU:%=build/$(1)/hostcuda/%.o) \
-		$(WORKER_PLUGIN_C:%.c=build/$(1)/hostcuda/pic/%.o) $(call hostcuda_library_of,$(1))
-	@mkdir -p $$(@D)
-	$$(call say,LINK,$$@)
-	$$(Q)$$(call hostcuda_plugin,$$(CXX),$(call hostcuda_san,$(1)),$$@,$$(filter %.o,$$^))
-
--include $(patsubst %.o,%.d,$(call mine_object,$(1),$(MINE_SRC))) \
-    $(MINE_CU:%.cu=build/$(1)/hostcuda/%.hc.d) $(MINE_CU:%=build/$(1)/hostcuda/%.d)
-endef
-$(foreach m,$(sort $(MODE) float),$(eval $(call mine_rules,$m))) # (comparisons are in float)
-
-ifneq ($(and $(CUDA),$(filter $(MODE),$(CUDA_MODES))),)
-$(PROGRAMS:%=build/$(MODE)/mine/%): | build/$(MODE)/mine/libtl_cuda.so
-build/$(MODE)/mine/libtl_cuda.so: $(MINE_CU:%=build/$(MODE)/%.o) \
-		$(WORKER_PLUGIN_C:%.c=build/$(MODE)/pic/%.o)
+build/%/mine/libtl_hostcuda.so: $$(MINE_HOST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(call cuda_plugin,$@,$(filter %.o,$^))
--include $(MINE_CU:%=build/$(MODE)/%.d)
-endif
+	$(Q)$(call hostcuda_link,$(CXX))
+
+build/%/mine/libtl_cuda.so: $$(MINE_CUDA_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(cuda_link)
+
+-include $(call in_mine_modes,$(MINE_C:%.c=%.mine.d) $(MINE_CU:%=%.host.d) \
+	$(MINE_CU:%=%.host.hc.d) $(MINE_CU:%=%.d))
 endif

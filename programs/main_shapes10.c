@@ -18,7 +18,7 @@ static int parse_seed(const char *text, uint64_t *seed) {
 
 int main(int argc, char **argv) {
     uint64_t seed = TL_SHAPES10_SEED;
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, and be told where */
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, which says where */
     if (argc < 2 || argc > 3) {
         fprintf(stderr,
                 "usage: %s DIR [SEED]\nDraws the data set shapes10 into DIR/shapes10 (184 MB).\n",

@@ -337,7 +337,7 @@ static void open_closed_streams(void) {
 int main(int argc, char **argv) {
     wait_patiently(argv);
     open_closed_streams();
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, and be told where */
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes: let the write fail, which says where */
     static session s = {.out.lock = -1};
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);

@@ -79,7 +79,7 @@ static tl_status leave(tl_ctx *ctx, begun b, tl_status status, double bytes, dou
 /* ---- the entries ---- */
 
 /* What an operation must at least read and write, of ops.def: what goes in or out once, what goes
- * in and out twice; a NULL pointer moves nothing, and scratch is nobody's need. */
+ * in and out twice; a NULL pointer moves nothing, and scratch is not counted. */
 #define ONCE(type, name, count)             +((name) ? (double)(count) * sizeof(type) : 0)
 #define MOVED(kind, ...)                    MOVED_##kind(__VA_ARGS__)
 #define MOVED_IN(type, name, count, ...)    ONCE(type, name, count)

@@ -23,6 +23,7 @@ import catalogue
 import freshness
 import latex
 import lint
+import options
 import parts
 import store
 import units
@@ -60,19 +61,16 @@ class Report:
         self.values[key] = value
 
 
+OPTIONS = {"LANG": "en", "FROM": "", "DRAFT": "", "OUT": "", "BUILD": "", "CODE": ""}
+
+
 def parse(arguments):
-    options = {"LANG": "en", "FROM": "", "DRAFT": "", "OUT": "", "BUILD": "",
-               "CODE": ""}  # fmt: skip
-    for word in arguments:
-        name, equals, value = word.partition("=")
-        if not equals or name not in options:
-            raise ReportError(f"'{word}': options are {', '.join(options)}, each as NAME=value")
-        options[name] = value
-    if options["LANG"] not in ("en", "zh"):
-        raise ReportError(f"LANG={options['LANG']}: use en or zh")
-    if options["DRAFT"] not in ("", "0", "1"):
-        raise ReportError(f"DRAFT={options['DRAFT']}: use 1, or leave it out")
-    return options
+    given = options.parse(arguments, OPTIONS)
+    if given["LANG"] not in ("en", "zh"):
+        raise ReportError(f"LANG={given['LANG']}: use en or zh")
+    if given["DRAFT"] not in ("", "0", "1"):
+        raise ReportError(f"DRAFT={given['DRAFT']}: use 1, or leave it out")
+    return given
 
 
 def read_names(path):
@@ -327,14 +325,14 @@ def say_refused(refused):
 
 
 def main(arguments):
-    options = parse(arguments)
-    lang, draft = options["LANG"], options["DRAFT"] == "1"
+    given = parse(arguments)
+    lang, draft = given["LANG"], given["DRAFT"] == "1"
     source = HERE / ("report-zh.tex" if lang == "zh" else "report.tex")
-    folder = Path(options["BUILD"] or HERE / "build" / lang).resolve()
+    folder = Path(given["BUILD"] or HERE / "build" / lang).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = read_names(HERE / "names.txt")
-    places = options["FROM"].split() or [str(owner().results)]
+    places = given["FROM"].split() or [str(owner().results)]
     results = store.read(ROOT, places)
     for note in results.notes:
         print(f"note: {note}")
@@ -343,7 +341,7 @@ def main(arguments):
             f"no results in {', '.join(places)}; '{owner().make('report')}' without FROM and DRAFT "
             "measures the short ones, or give FROM=folder"
         )
-    report = Report(results, freshness.Freshness(ROOT, options["CODE"]), lang)
+    report = Report(results, freshness.Freshness(ROOT, given["CODE"]), lang)
     foreign = latex.foreign("".join(names["authors"]) + names["title"] + names["course"])
     xelatex = lang == "zh" or bool(foreign and shutil.which("xelatex"))
     _use_style(lang)
@@ -357,7 +355,7 @@ def main(arguments):
     epoch = latest_time([line for item in filler.used for line in item.lines])
     write_preamble(filler, names, lang, xelatex, epoch, draft)
     pdf = run_latex(source, folder, xelatex, epoch)
-    out = Path(options["OUT"] or HERE / "build" / f"{source.stem}.pdf")
+    out = Path(given["OUT"] or HERE / "build" / f"{source.stem}.pdf")
     out.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(pdf, out)
     for titles, reason, fix in grouped([*filler.gaps, *filler.refused]):
@@ -377,7 +375,7 @@ def _use_style(lang):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except ReportError as error:
+    except (ReportError, options.OptionError) as error:
         sys.exit(f"report: {error}")
     except KeyboardInterrupt:
         print("report: stopped by Ctrl-C", file=sys.stderr)

@@ -2,10 +2,12 @@
 
 import about
 import freshness
+import gradcheck
 import operators
 import parts
-import pictures
+import predictions
 import profiles
+import roofline
 import steps
 import training
 from parts import Part
@@ -15,18 +17,18 @@ PARTS = [
     Part("scores", "Lab scores", about.scores, devices=("",), optional=True),
     Part("final", "Training", training.final, step="training"),
     Part("curves", "Loss and accuracy", training.curves, step="training"),
-    Part("confusion", "Confusion matrix", pictures.confusion, step="test images"),
-    Part("filters", "First-layer filters", pictures.filters, step="test images"),
-    Part("wrong", "Misclassified images", pictures.wrong, optional=True, step="test images"),
+    Part("confusion", "Confusion matrix", predictions.confusion, step="test images"),
+    Part("filters", "First-layer filters", predictions.filters, step="test images"),
+    Part("wrong", "Misclassified images", predictions.wrong, optional=True, step="test images"),
     Part("conv", "Convolution", operators.convolutions, step="operations"),
     Part("convs", "Convolution time", operators.convolution_plot, step="operations"),
     Part("ops", "Forward and backward", operators.forward_backward, step="operations"),
     Part("steps", "Training steps", steps.table, step="steps"),
     Part("batch", "Training steps and batch size", steps.batch_plot, optional=True, step="steps"),
     Part("profile", "Operations of a training step", profiles.profile, step="profile"),
-    Part("roofline", "Roofline", profiles.roofline, step="profile"),
+    Part("roofline", "Roofline", roofline.roofline, step="profile"),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
-    Part("gradcheck", "Gradient checks", pictures.gradient_errors, devices=("",), optional=True),
+    Part("gradcheck", "Gradient checks", gradcheck.gradient_errors, devices=("",), optional=True),
     Part("epochs", "Training, epoch by epoch", training.epochs, step="training"),
 ]
 

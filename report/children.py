@@ -1,4 +1,4 @@
-"""Commands that end when we do: a measurement that was stopped must not go on behind one's back."""
+"""Commands that end when we do: a measurement that was stopped must not go on unseen."""
 
 import os
 import signal

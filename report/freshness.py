@@ -8,12 +8,14 @@ Published results, brought by FROM=, keep the commit that they were measured at:
 changed since they are used all the same, and the report says so beside them.
 """
 
-import hashlib
+import sys
 from pathlib import Path
 
 import store
 from whose import owner
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))  # sources.py, options.py
+import sources  # noqa: E402
 
 # where the commands of this repository put what they measure, and what is brought for them to use
 MEASURED = ("results/local", "results/mine")
@@ -22,15 +24,6 @@ MEASURED = ("results/local", "results/mine")
 def commit_of(line):
     """Short, with a + where the tree had changes of its own."""
     return str(line.get("commit") or "unknown")[:10] + ("+" if line.get("dirty") else "")
-
-
-def twin_code(root):
-    """The first half of `sources` of baseline/'s programs, as baseline/lines.py computes it."""
-    digest = hashlib.sha256()
-    for path in sorted((Path(root) / "baseline").glob("*.py"), key=lambda p: p.name):
-        if not path.name.startswith("test_"):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:8]
 
 
 def published(line):
@@ -47,7 +40,7 @@ class Freshness:
     def __init__(self, root, code=""):
         built = store.built_sources(root)
         self.ours = built if built and built.startswith(code) else code or None
-        self.twin = twin_code(root)
+        self.twin = sources.of_folder(Path(root) / "baseline")
 
     def fault(self, line):
         """Why a line must not be used, in words; empty if it may be."""
@@ -108,9 +101,9 @@ class Freshness:
         states = {}
         for run in runs:
             states.setdefault(run.get("program", "ours"), set()).add(run.get("sources"))
-        for program, sources in sorted(states.items()):
-            if len(sources) > 1:
-                several = ", ".join(sorted(map(str, sources)))
+        for program, found in sorted(states.items()):
+            if len(found) > 1:
+                several = ", ".join(sorted(map(str, found)))
                 texts.append(f"several states of the code of {program}: {several}")
         return texts
 

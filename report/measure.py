@@ -25,6 +25,7 @@ from types import SimpleNamespace
 
 import children
 import freshness
+import options
 import store
 import training as trainings
 from whose import owner
@@ -280,23 +281,16 @@ def measure(steps, out):
     return failures
 
 
-def parse(arguments):
-    options = {"FULL": "", "AGAIN": "", "DATASET": "auto"}
-    for word in arguments:
-        name, _, value = word.partition("=")
-        if name not in options:
-            sys.exit(f"measure: '{word}': options are {', '.join(options)}, each as NAME=value")
-        options[name] = value
-    return options
-
-
 def main(arguments):
-    options = parse(arguments)
-    again, full = options["AGAIN"] == "1", options["FULL"] == "1"
+    try:
+        given = options.parse(arguments, {"FULL": "", "AGAIN": "", "DATASET": "auto"})
+    except options.OptionError as error:
+        sys.exit(f"measure: {error}")
+    again, full = given["AGAIN"] == "1", given["FULL"] == "1"
     results, fresh = store.read(ROOT, [owner().results]), freshness.Freshness(ROOT)
     found = finder(results, fresh, again)
     devices = ["cpu", "cuda"] if have_gpu() else ["cpu"]
-    steps = [s for d in devices for s in steps_for(d, options["DATASET"], full, found)]
+    steps = [s for d in devices for s in steps_for(d, given["DATASET"], full, found)]
     steps = wanted(steps, results, fresh, again)
     if not steps:
         return

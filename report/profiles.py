@@ -1,15 +1,14 @@
-"""Parts about the operations of a training step: their share of its time, and the roofline."""
+"""The part about the operations of a training step: their share of its time."""
 
 import units
-from operators import fix_ops
-from parts import Missing, Plot, Table
+from parts import Missing, Table
 from training import DEVICES
 from whose import owner
 
 _SHOWN = 14  # rows; what is left is one row more
 
 
-def _fix(device):
+def how_to_profile(device):
     if device == "gpu":
         return owner().make_on_gpu('"build profile"')
     folder = f"{owner().results}/profile-cpu"
@@ -25,7 +24,7 @@ def chosen(report, device):
         runs.setdefault((line.get("net"), line.path), []).append(line)
     nets = [{net for net, _ in runs} for runs in sides.values()]
     if not nets:
-        raise Missing(report.t("no run was profiled"), _fix(device))
+        raise Missing(report.t("no run was profiled"), how_to_profile(device))
     net = min(set.intersection(*nets) or set.union(*nets))
     found = {}
     for side, runs in sides.items():
@@ -36,14 +35,14 @@ def chosen(report, device):
     return found
 
 
-def _outermost(lines):
+def outermost(lines):
     """Operations that no other called: what they called is in their time."""
     return [line for line in lines if not line.get("within")]
 
 
 def profile(report, device):
     sides = chosen(report, device)
-    return [_table(report, device, side, _outermost(lines)) for side, lines in sides.items()]
+    return [_table(report, device, side, outermost(lines)) for side, lines in sides.items()]
 
 
 def _rate(line, what):
@@ -91,52 +90,3 @@ def _table(report, device, side, lines):
     )  # fmt: skip
     columns = "l" + "r" * (len(header) - 1)
     return Table(f"profile-{side}-{device}", caption, columns, header, rows, lines)
-
-
-def roofline(report, device):
-    """Arithmetic rate of each operation against its intensity, under the measured ceilings."""
-    t = report.t
-    lines = chosen(report, device).get("ours")
-    if not lines:
-        raise Missing(t("no run was profiled"), _fix(device))
-    peak = report.fresh.pick(report.results.of("peak", device, rungs=owner().rungs))
-    if not peak:
-        raise Missing(t("the ceilings of this machine were not measured"), fix_ops(device))
-    counted = [x for x in _outermost(lines) if x.get("flops") and x.get("bytes") and x["seconds"]]
-    if not counted:
-        raise Missing(t("no run was profiled"), _fix(device))
-    caption = t(
-        "Roofline, {device}: what each operation of a training step reaches, under the measured "
-        "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.",
-        device=DEVICES[device], flops=units.significant(peak["flops_per_s"] / 1e9),
-        bytes=units.significant(peak["bytes_per_s"] / 1e9),
-    )  # fmt: skip
-    size = (6.3, 3.2)
-    draw = _roofline(t, peak, counted)
-    return [Plot(f"roofline-{device}", caption, draw, [*lines, peak], size, width=1.0)]
-
-
-def _roofline(t, peak, lines):
-    import style
-
-    top, slope = peak["flops_per_s"] / 1e9, peak["bytes_per_s"] / 1e9
-    points = [(x["flops"] / x["bytes"], x["flops"] / x["seconds"] / 1e9, x["op"]) for x in lines]
-    points.sort(key=lambda point: -point[1])
-    bend = top / slope
-    intensities = [point[0] for point in points]
-    xs = [min(intensities) / 2, bend, 2 * max(*intensities, bend)]
-
-    def draw(figure):
-        ax = figure.subplots()
-        ax.plot(xs, [min(top, slope * x) for x in xs], color="black", linewidth=1.5)
-        for i, (x, y, op) in enumerate(points):
-            look = {"color": style.shade(i), "marker": style.marker(i), "linestyle": ""}
-            ax.plot([x], [y], label=f"{i + 1} {op}", **look)
-            at = {"textcoords": "offset points", "xytext": (4, 3)}
-            ax.annotate(str(i + 1), (x, y), fontsize=6, **at)
-        ax.set(xscale="log", yscale="log", xlabel=t("FLOP a byte"), ylabel="GFLOP/s")
-        style.plain_log(ax.xaxis)
-        style.plain_log(ax.yaxis)
-        figure.legend(loc="outside right upper")
-
-    return draw

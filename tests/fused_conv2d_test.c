@@ -40,7 +40,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 enum { HERE = sizeof(tl_real) > sizeof(float) ? DOUBLE : FLOAT };
 
 /* One shape's inputs, drawn; _d are the same numbers for the oracle. z is the sum before the ReLU,
- * y what the block gives, and dy its gradient; code is the winner that bwd is told. */
+ * y what the block gives, and dy its gradient; code is the winner that bwd gets. */
 typedef struct block_data {
     tl_conv2d_block g;
     size_t xs, ws, zs, ys, ks;

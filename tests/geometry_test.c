@@ -130,8 +130,38 @@ CLAIM(geometry, workspace_holds_a_chunk_of_images) {
         expect_true(c, chunk == (size_t)g.n || (chunk + 1) * image > allowed,
                     "chunk is %zu, one more would fit", chunk);
         size_t rows = (size_t)g.k * chunk * tl_conv2d_col_cols(&g) * sizeof(tl_real);
-        size_t offset = tl_conv2d_rows_offset(&g, allowed);
+        static char work[1]; /* never touched: it is a place to count from */
+        tl_conv2d_part part = tl_conv2d_first(&g, allowed, work);
+        size_t offset = (size_t)((char *)part.rows - work);
+        expect_true(c, (char *)part.col == work, "the columns do not come first");
         expect_true(c, offset >= chunk * image && offset % 256 == 0, "rows lie at %zu", offset);
         expect_true(c, tl_conv2d_work_bytes(&g, allowed) >= offset + rows, "work is too short");
+    }
+}
+
+/* Every image is in one chunk, in order; all chunks but the last are full. They share scratch. */
+CLAIM(geometry, chunks_cover_the_batch_once) {
+    for (int i = 0; i < 300; i++) {
+        tl_conv2d_geom g = good_conv2d;
+        g.n = draw_int(c, 1, 40);
+        expect_true(c, tl_conv2d_check(&g) == TL_OK, "%s", tl_error());
+        size_t x = tl_conv2d_x_size(&g) / (size_t)g.n, y = tl_conv2d_y_size(&g) / (size_t)g.n;
+        size_t image = tl_conv2d_col_rows(&g) * tl_conv2d_col_cols(&g) * sizeof(tl_real);
+        size_t allowed = (size_t)draw_int(c, 1, (int)(45 * image)), done = 0;
+        size_t chunk = (size_t)tl_conv2d_chunk(&g, allowed), left = (size_t)g.n;
+        static char work[1];
+        const tl_conv2d_part first = tl_conv2d_first(&g, allowed, work);
+        claim_case(c, NULL, "%d images, %zu at a time", g.n, chunk);
+        for (tl_conv2d_part part = first; part.images; tl_conv2d_next(&part, &g)) {
+            size_t wanted = left < chunk ? left : chunk;
+            expect_true(c, (size_t)part.images == wanted, "%d images, and %zu are left",
+                        part.images, left);
+            expect_true(c, (size_t)part.first == done && part.x == done * x && part.y == done * y,
+                        "image %zu: first %d, x %zu, y %zu", done, part.first, part.x, part.y);
+            expect_true(c, part.col == first.col && part.rows == first.rows, "other scratch");
+            done += wanted;
+            left -= wanted;
+        }
+        expect_true(c, left == 0, "%zu images are left out", left);
     }
 }

@@ -10,8 +10,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from small_mounts import Mount
 from training_runs import (epochs, expect_one_line, files, final_state, finish, run, sections,
                            start, state_after, uninterrupted, wait_for_checkpoint)
@@ -22,15 +20,6 @@ CHECKPOINT_BYTES = 4_300_000  # about: net a with momentum
 def limited(size: int):
     """What a process does before it starts: no file of its own gets longer than this."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
-@pytest.fixture
-def say(capsys):
-    """Prints where -q shows it: what a test was made with is part of its result."""
-    def line(text: str) -> None:
-        with capsys.disabled():
-            print(f"\n{text}")
-    return line
 
 
 # ---- a full disk ---------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-/* geometry.c: checks of sizes (tl/geometry.h), and the workspace of a convolution (tl/conv2d.h).
+/* geometry.c: checks of sizes (tl/geometry.h), and the chunks and workspace of a convolution
+ * (tl/conv2d.h).
  *
  * Every operation trusts geometry that passed here, so this is where overflow must be stopped:
  *   - extents of one image and of one filter fit int, because indices within them are int;
@@ -168,15 +169,29 @@ int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes) {
     return chunk < 1 ? 1 : (int)chunk;
 }
 
-/* The columns come first; the rows start at the next multiple of ALIGNMENT. */
-size_t tl_conv2d_rows_offset(const tl_conv2d_geom *g, size_t column_bytes) {
-    size_t columns = (size_t)tl_conv2d_chunk(g, column_bytes) * tl_conv2d_col_cols(g);
+/* In the workspace the columns come first; the rows start at the next multiple of ALIGNMENT. */
+static size_t rows_offset(const tl_conv2d_geom *g, int chunk) {
+    size_t columns = (size_t)chunk * tl_conv2d_col_cols(g);
     size_t bytes = tl_conv2d_col_rows(g) * columns * sizeof(tl_real);
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 size_t tl_conv2d_work_bytes(const tl_conv2d_geom *g, size_t column_bytes) {
-    size_t columns = (size_t)tl_conv2d_chunk(g, column_bytes) * tl_conv2d_col_cols(g);
-    size_t rows_bytes = (size_t)g->k * columns * sizeof(tl_real);
-    return tl_conv2d_rows_offset(g, column_bytes) + rows_bytes;
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    size_t columns = (size_t)chunk * tl_conv2d_col_cols(g);
+    return rows_offset(g, chunk) + (size_t)g->k * columns * sizeof(tl_real);
+}
+
+tl_conv2d_part tl_conv2d_first(const tl_conv2d_geom *g, size_t column_bytes, void *work) {
+    int chunk = tl_conv2d_chunk(g, column_bytes);
+    tl_real *rows = (tl_real *)((char *)work + rows_offset(g, chunk));
+    return (tl_conv2d_part){.images = chunk, .most = chunk, .col = work, .rows = rows};
+}
+
+void tl_conv2d_next(tl_conv2d_part *part, const tl_conv2d_geom *g) {
+    size_t done = (size_t)part->images, n = (size_t)g->n;
+    part->x += done * (tl_conv2d_x_size(g) / n);
+    part->y += done * (tl_conv2d_y_size(g) / n);
+    part->first += part->images;
+    part->images = g->n - part->first < part->most ? g->n - part->first : part->most;
 }

@@ -115,8 +115,8 @@ static tl_status write_names(const char *folder) {
 
 /* Removes what killed runs have left, half-written files called NAME.PROCESS.part. All runs that
  * draw into a folder share its lock, so whoever gets it alone has no other run beside it, and those
- * files are nobody's. Whoever does not leaves them to the run that ends last; without locks in a
- * file system they stay. Afterwards the lock is shared. */
+ * files belong to no run. Whoever does not leaves them to the run that ends last; without locks in
+ * a file system they stay. Afterwards the lock is shared. */
 static void sweep(const char *folder, int lock) {
     DIR *list = flock(lock, LOCK_EX | LOCK_NB) == 0 ? opendir(folder) : NULL;
     for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)

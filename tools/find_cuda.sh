@@ -18,7 +18,7 @@ done
 [ -n "$nvcc" ] || exit 0
 
 # cublas_in FOLDER: prints the answer if headers and library lie in this folder. In full: the
-# plug-in is told this place, and programs are started from anywhere.
+# plug-in gets this place, and programs are started from anywhere.
 cublas_in() {
     local include library
     set -- "$(cd "$1" 2>/dev/null && pwd)"

@@ -65,8 +65,8 @@ stage() {
 }
 
 programs() {
-    printf 'build/float/%s ' tests train replay predict bench_ops
-    printf 'build/double/%s ' tests train
+    printf 'build/float/%s ' suites train replay predict bench_ops
+    printf 'build/double/%s ' suites train
 }
 
 # Five epochs of net a: again, without a graph, and killed after two and resumed, all with its bits.
@@ -140,7 +140,9 @@ for name in "$@"; do
         ;;
     sanitizer) stage sanitizer sanitizer memcheck initcheck ;;
     races) stage races sanitizer synccheck racecheck ;;
-    sectors) LINES_SHOWN=45 stage sectors "$PYTHON" tests/sectors/gpu_sectors.py "$out/sectors.jsonl" ;;
+    sectors)
+        LINES_SHOWN=45 stage sectors "$PYTHON" tests/sectors/gpu_sectors.py "$out/sectors.jsonl"
+        ;;
     bits) stage bits same_bits ;;
     parity) LINES_SHOWN=30 stage parity parity ;;
     steps) LINES_SHOWN=30 stage steps steps 64 ;;

@@ -25,5 +25,5 @@ function show(line,    name, text) {
     if (hidden || !all && text ~ /^the (maintainer|instructor)'s: /) return
     if (group != "") printf "\n%s\n", group
     group = ""
-    printf "  %-14s %s\n", name, text
+    printf "  %-17s %s\n", name, text
 }

@@ -34,7 +34,7 @@ fi
 
 # ---- what is missing -----------------------------------------------------------------------------
 
-# Everything that decides what the probes find, as far as it can be told without running them.
+# Everything that decides what the probes find, as far as it shows without running them.
 machine=$(
     printf '%s\n' "$PATH" "$CC" "$CXX" "$PYTHON" "$FUZZ_CC" "${NVCC:-}" "${CLANGXX:-}" \
         "${CPATH:-}" "${C_INCLUDE_PATH:-}" "${CPLUS_INCLUDE_PATH:-}" "${LIBRARY_PATH:-}" \

@@ -126,7 +126,7 @@ needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
     train | predict | prototypes) echo $build ;;
-    lab[0-5]) echo $build $labs ;;
+    lab[0-9]) echo $build $labs ;;
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;

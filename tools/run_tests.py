@@ -30,6 +30,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "autograder/grade"))
+from criterion import listed  # noqa: E402 (found by the line above)
+
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
 DEVICE_SUITES = ("lab", "fused")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
@@ -72,19 +75,6 @@ def run(command: list, limit: int = LIMIT_S, **options) -> int:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-
-
-def listed(binary: str, env: dict) -> list:
-    """suite/test names as the binary lists them: `suite: 2 tests`, then `|-- name` lines."""
-    names, suite = [], None
-    text = subprocess.run([binary, "--list"], env=env, check=True, timeout=60,
-                          capture_output=True, text=True).stdout
-    for line in text.splitlines():
-        if match := re.match(r"(\S+): \d+ tests?", line):
-            suite = match[1]
-        elif match := re.match(r"[|`]-- (\S+)", line):
-            names.append(f"{suite}/{match[1]}")
-    return names
 
 
 def verdicts(report: Path) -> dict:

@@ -135,7 +135,7 @@ void call_close(call_report *report);
 void call_run_begin(void);
 void call_run_end(void);
 
-/* What can be told about the process that holds the judged code; empty in a direct link. */
+/* What is known of the process that holds the judged code; empty in a direct link. */
 enum { CALL_LINES = 8, CALL_LINE = 400, CALL_OUTPUT = 4000 };
 typedef struct call_evidence {
     char file[64]; /* of the judged code, where it crashed or was warned of; "" if not known */

@@ -1,7 +1,7 @@
 /* call_remote_trace.c: from what a worker left behind to places in the student's files.
  *
- * The worker writes raw addresses; they are looked up here, where nobody's code disturbs it. All of
- * it may be forged by the judged code, so it only ever words a failure. */
+ * The worker writes raw addresses; they are looked up here, out of reach of the
+ * judged code. It may forge all of it, so it only ever words a failure. */
 #define _GNU_SOURCE
 #include "call_remote.h"
 

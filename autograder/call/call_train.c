@@ -13,7 +13,7 @@ typedef struct machine {
     double number[TRAIN_NUMBERS]; /* of the program */
     tl_trainer tr;
     tl_layer layer[TRAIN_LAYERS + 1];
-    int64_t steps, images, stop; /* that on_step was told of; it fails when so many are done */
+    int64_t steps, images, stop; /* that on_step has seen; it fails when so many are done */
     int64_t recorded;            /* passes of evaluation that left a node */
     tl_status (*forward)(tl_module *, tl_tape *, tl_var **, tl_var *, bool); /* the net's own */
     size_t at;                                                               /* next integer */

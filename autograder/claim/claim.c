@@ -107,7 +107,7 @@ __attribute__((noreturn)) static void leave(claim *c, const finding *f) {
 
 /* The claim fails here and now. */
 __attribute__((noreturn)) static void finish(claim *c) {
-    /* So that a warning at the end of the process is told too, and a GPU's worker serves the next
+    /* So that a warning at the end of the process is seen, too, and a GPU's worker serves the next
      * claim. What is merely not written has done it no harm. */
     if (!c->finding->last || strcmp(c->finding->kind, "not_implemented") == 0) {
         call_report r;

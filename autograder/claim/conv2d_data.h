@@ -32,7 +32,7 @@ conv2d_data conv2d_coarse(claim *c, const conv2d_data *d);
 conv2d_data conv2d_case_data(claim *c, call_target *t, int s);
 
 /* The three gradients have one shape of test: which call, which definition, over how many terms. */
-typedef enum gradient { OF_INPUT, OF_WEIGHT, OF_BIAS } gradient;
+typedef enum gradient { OF_INPUT, OF_WEIGHT, OF_BIAS, GRADIENTS } gradient;
 extern const char *const gradient_name[];
 
 size_t gradient_size(const conv2d_data *d, gradient of);

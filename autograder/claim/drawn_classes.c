@@ -8,7 +8,7 @@
 
 enum { SQUARES = 4, SQUARE = CLASSES_SIDE / SQUARES, NOISE = 60, APART = 5 };
 
-/* Patterns differ in at least APART squares, so that they can be told apart. */
+/* Patterns differ in at least APART squares, so that no two can be confused. */
 drawn_classes classes_draw(claim *c) {
     drawn_classes d;
     for (int k = 0; k < CLASSES; k++) {

@@ -6,7 +6,7 @@
 #include "claim.h"
 
 /* Shape of an array, for places in messages: SHAPE(3, 4), or with the letters of its axes
- * AXES("nchw", n, c, h, w), from which patterns in the batch or in a channel are told. */
+ * AXES("nchw", n, c, h, w), from which patterns in the batch or in a channel are recognised. */
 typedef struct expect_shape {
     int ndim, dim[4];
     const char *axes; /* NULL: no names */

@@ -100,8 +100,7 @@ static void fail_array(claim *c, const char *name, const comparison *x, size_t w
     claim_take(c, &f, false);
 }
 
-/* Elements never written are told alone: where they lie says more than what is wrong beside them.
- */
+/* Elements never written are reported alone: where they lie says more than what else is wrong. */
 static bool fail_never_written(claim *c, const char *name, comparison *x, const bool *written) {
     size_t left = 0, first = 0;
     double *got = doubles(c, x->n);

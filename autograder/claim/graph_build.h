@@ -73,7 +73,7 @@ void graph_run(graph *g, const call_target *t, call_report *r, const char *what)
 /* Values of every variable by definition, from the leaves as they are; the instructions that only
  * reads, and backward, are passed over. */
 void graph_evaluate(graph *g);
-/* d loss / d leaf, exact. False if it cannot be told: numbers too large, or a kink too near. */
+/* d loss / d leaf, exact. False if it is not known: numbers too large, or a kink too near. */
 bool graph_gradient(graph *g, double *grad, int loss, int leaf);
 
 #endif

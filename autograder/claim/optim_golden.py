@@ -31,10 +31,19 @@ def gradients() -> list:
     return rows
 
 
-def run(make) -> list:
+def sgd(w: list, lr: float, momentum: float, decay: float, nesterov: int) -> torch.optim.Optimizer:
+    return torch.optim.SGD(w, lr=lr, momentum=momentum, weight_decay=decay, nesterov=bool(nesterov))
+
+
+def adam(w: list, lr: float, beta1: float, beta2: float, eps: float,
+         decay: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(w, lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=decay)
+
+
+def run(make, *options) -> list:
     """The weights after all steps."""
     w = torch.tensor(START, dtype=torch.float64, requires_grad=True)
-    optimizer = make([w])
+    optimizer = make([w], *options)
     for row in gradients():
         w.grad = torch.tensor(row, dtype=torch.float64)
         optimizer.step()
@@ -77,33 +86,24 @@ __attribute__((unused)) static const double golden_gradient[GOLDEN_STEPS][GOLDEN
         print(f"    {row(values)},")
     print("""};
 
-typedef struct sgd_golden {
+typedef struct optim_golden {
     const char *name;
     double lr;
-    tl_sgd_options o;
+    union {
+        tl_sgd_options sgd;
+        tl_adam_options adam;
+    } o;
     double w[GOLDEN_N];
-} sgd_golden;
-__attribute__((unused)) static const sgd_golden sgd_goldens[] = {""")
-    for name, lr, mu, decay, nesterov in SGD:
-        w = run(lambda p: torch.optim.SGD(p, lr=lr, momentum=mu, weight_decay=decay,
-                                          nesterov=bool(nesterov)))
-        print(f'    {{"{name}", {lr!r}, {{{mu!r}, {decay!r}, {nesterov}}},\n     {row(w)}}},')
-    print("""};
-
-typedef struct adam_golden {
-    const char *name;
-    double lr;
-    tl_adam_options o;
-    double w[GOLDEN_N];
-} adam_golden;
-__attribute__((unused)) static const adam_golden adam_goldens[] = {""")
-    for name, lr, beta1, beta2, eps, decay in ADAM:
-        w = run(lambda p: torch.optim.Adam(p, lr=lr, betas=(beta1, beta2), eps=eps,
-                                           weight_decay=decay))
-        print(f'    {{"{name}", {lr!r}, {{{beta1!r}, {beta2!r}, {eps!r}, {decay!r}}},\n'
-              f"     {row(w)}}},")
-    print("""};
-
+} optim_golden;
+""", end="")
+    for kind, make, cases in (("sgd", sgd, SGD), ("adam", adam, ADAM)):
+        print(f"__attribute__((unused)) static const optim_golden {kind}_goldens[] = {{")
+        for name, lr, *options in cases:
+            o = ", ".join(map(repr, options))
+            print(f'    {{"{name}", {lr!r}, {{.{kind} = {{{o}}}}},\n'
+                  f"     {row(run(make, lr, *options))}}},")
+        print("};")
+    print("""
 typedef struct schedule_golden {
     const char *name;
     tl_schedule o;

@@ -1,4 +1,4 @@
-/* product.h: what one's own matrix product and that of a BLAS must both do. */
+/* product.h: what the student's matrix product and that of a BLAS must both do. */
 #ifndef TESTS_PRODUCT_H
 #define TESTS_PRODUCT_H
 
@@ -12,7 +12,7 @@ typedef void (*product_call)(call_where, call_report *, tl_real *, const tl_real
 void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
                      int accumulate);
 
-/* The same for one size off every tile. */
-void expect_small_product(claim *c, const char *name, product_call call);
+/* The same for one size off every tile, also with launches that fail. */
+void expect_small_product(claim *c, const call_target *t, const char *name, product_call call);
 
 #endif

@@ -51,7 +51,7 @@ static graph by_operations(claim *c, const small_net *n, int leaf[SMALL_NET_LEAV
     return g;
 }
 
-/* Fills by, value and grad; false if a gradient cannot be told. */
+/* Fills by, value and grad; false if a gradient is not known. */
 static bool define(claim *c, small_net *n) {
     int leaf[SMALL_NET_LEAVES], y, loss;
     n->by = draw_parity(c, 6, 1, 1);

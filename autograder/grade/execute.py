@@ -6,7 +6,6 @@ that are judged there. Runs go side by side; what the machine broke is run once 
 
 import itertools
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import claims as claim_lines
+import criterion
 import machine
 import sandbox
 import table
@@ -24,7 +24,6 @@ import unlinked
 
 # One run, for a grader that hangs: each call and claim has its own, shorter deadline in CPU time.
 LIMIT_S, CLAIM_LIMIT_S = 900, 60
-LIST_LIMIT_S = 60
 CHECK_FACTOR = 20  # what the checkers cost: every access to memory is looked at
 
 
@@ -117,19 +116,12 @@ def finish(process: subprocess.Popen) -> None:
 
 
 def listed(grader: Path, lab: int) -> set:
-    """The lab's claims as the binary itself lists them: `suite: 2 tests`, then `|-- name` lines."""
+    """The lab's claims as the binary itself lists them."""
     try:
-        text = subprocess.run([grader, "--list"], env=environment(), check=True,
-                              timeout=LIST_LIMIT_S, capture_output=True, text=True).stdout
+        names = criterion.listed(grader, environment())
     except (OSError, subprocess.SubprocessError) as error:
         raise CannotGrade(f"{grader} --list failed: {error}") from None
-    names, suite = set(), ""
-    for line in text.splitlines():
-        if match := re.match(r"(\S+): \d+ tests?", line):
-            suite = match[1]
-        elif (match := re.match(r"[|`]-- (\S+)", line)) and suite.startswith(f"lab{lab}_"):
-            names.add(f"{suite}/{match[1]}")
-    return names
+    return {name for name in names if name.startswith(f"lab{lab}_")}
 
 
 def check_list(lab: table.Lab, programs: Programs, runs) -> list:

@@ -4,8 +4,8 @@ Races, reads of uninitialised memory and memory sectors are counted in the proce
 student's code, by hooks that its compiler places: so they prove something only about source that
 cannot switch the hooks off, tell a CPU from a GPU, or hand its work to somebody else. Everything is
 judged by tokens, as a compiler sees them (tokens.py, gate_names.py); what a file uses of others is
-also judged by the undefined symbols of its objects (allow.toml), and whether CUDA is CUDA by a
-compiler (legality.py).
+also judged by the undefined symbols of its objects (allowed_calls.toml), and whether CUDA is CUDA
+by a compiler (cuda_legality.py).
 """
 
 import fnmatch
@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gate_names as names
-import legality
+import cuda_legality
 import machine
 import skeletons
 import table
@@ -33,7 +33,7 @@ MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-
 
 @functools.cache
 def allow_lists() -> dict:
-    return tomllib.loads((FOLDER / "allow.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((FOLDER / "allowed_calls.toml").read_text(encoding="utf-8"))
 
 
 @functools.cache
@@ -174,7 +174,7 @@ def token_findings(found: list, rules: Rules) -> list:
 
 
 def objects_of(lab: int, folder: str, source: Path) -> list:
-    """The objects of a student's file, as labs.mk built them in the plain modes. All of them are
+    """The objects of a student's file, as workers.mk built them in the plain modes. All of them are
     looked at, for a call may stand in one precision alone; one that is older than the source would
     speak of another source, and is linked nowhere."""
     clean = folder.strip("/")
@@ -266,8 +266,8 @@ def findings(lab: int, folder: str) -> list:
     found = symbols_of([obj for path in paths for obj in objects[path]])
     out = [(str(path), line, text) for path in paths
            for line, text in file_findings(lab, path, [found[str(o)] for o in objects[path]])]
-    cuda, key = [path for path in paths if path.suffix == ".cu"], legality.key()
+    cuda, key = [path for path in paths if path.suffix == ".cu"], cuda_legality.key()
     with ThreadPoolExecutor(machine.cores()) as pool:
-        for found in pool.map(lambda path: legality.findings(path, key), cuda):
+        for found in pool.map(lambda path: cuda_legality.findings(path, key), cuda):
             out += found
     return out

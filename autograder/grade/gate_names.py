@@ -50,7 +50,7 @@ KEYWORDS = {
     "union", "enum", "typedef", "sizeof", "true", "false", "template", "namespace", "class",
     "using", "include", "define", "pragma", "defined"}
 BUILTIN_VARIABLES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
-# Macros by which a compiler, a sanitizer or a device is told from another.
+# Macros by which a compiler, a sanitizer or a device tells itself from another.
 COMPILERS = {"__CUDA_ARCH__", "__CUDACC__", "__NVCC__", "__GNUC__", "__clang__", "__has_include",
              "__has_feature", "__OPTIMIZE__"}
 # Functions that, defined anew, would be called by others than the file that defines them.

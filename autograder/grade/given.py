@@ -10,7 +10,7 @@ import skeletons
 import table
 
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED = "autograder/grade/allow.toml"
+ALLOWED = "autograder/grade/allowed_calls.toml"
 FOLDERS = ("solution", skeletons.HANDOUT)  # each has what skeletons are made of, or are
 
 

@@ -2,8 +2,9 @@
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
-builds what is needed and calls this. Exit 0: graded, whatever the score; 1: below MIN; 2: could not
-grade. The last line is `lab2: 87/100`.
+asks for the plan of what is needed (PLAN=folder, plan.py), builds that, and calls this again.
+Exit 0: graded, whatever the score; 1: below MIN; 2: could not grade. The last line is
+`lab2: 87/100`.
 """
 
 import fnmatch
@@ -19,38 +20,29 @@ import gate
 import given as tree
 import judge
 import machine
+import options
+import plan
 import render
 import execute
 import skeletons
 import table
 import text
+from options import OptionError
 from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
-    "DEVICES": "", "LABS": "labs", "OUT": "", "LIST": "",
-    "WORKER": "", "SUFFIX": "",
+    "DEVICES": "", "LABS": "labs", "OUT": "",
+    "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
-class Usage(Exception):
-    """One line: what was typed wrong."""
-
-
-def options(arguments: list) -> dict:
-    given = dict(OPTIONS)
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or name not in OPTIONS:
-            raise Usage(f"{argument}: unknown option; it takes {' '.join(OPTIONS)}, as NAME=value")
-        given[name] = value
-    for name in ("LAB", "SEED"):
-        if not given[name].isdecimal():
-            raise Usage(f"{name}={given[name]}: a whole number is needed")
-    if given["MIN"] and not given["MIN"].isdecimal():
-        raise Usage(f"MIN={given['MIN']}: a number of points is needed")
+def parse(arguments: list) -> dict:
+    given = options.parse(arguments, OPTIONS)
+    for name in ("LAB", "SEED", *(["MIN"] if given["MIN"] else [])):
+        options.whole(given, name, high=2**64 - 1)
     return given
 
 
@@ -63,24 +55,24 @@ def wanted(lab: table.Lab, pattern: str) -> list:
                     for name in (c.task, c.suite, c.short_name, c.full_name))]
     if not found:
         tasks = ", ".join(t.name for t in lab.tasks)
-        raise Usage(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are {tasks}"
-                    " (T=task, T=task/claim, * stands for anything)")
+        raise OptionError(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are "
+                          f"{tasks} (T=task, T=task/claim, * stands for anything)")
     return found
 
 
 def others_wrote(given: dict) -> bool:
-    """A submission is judged in a sandbox or not at all; one's own code needs none."""
+    """A submission is judged in a sandbox or not at all; your own code needs none."""
     return given["LABS"].startswith(SUBMISSIONS)
 
 
 def choose_devices(given: dict, programs: execute.Programs) -> list:
     """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
-    code is one's own."""
+    code is your own."""
     if asked := given["DEVICES"]:
         devices = asked.split(",")
         for device in devices:
             if device not in DEVICES:
-                raise Usage(f"DEVICES={asked}: expected some of {','.join(DEVICES)}")
+                raise OptionError(f"DEVICES={asked}: expected some of {','.join(DEVICES)}")
         return [device for device in DEVICES if device in devices]
     if others_wrote(given):
         return [device for device in DEVICES if device != "cuda"]
@@ -139,11 +131,13 @@ def grade(given: dict) -> int:
     devices = choose_devices(given, programs)
     claims = wanted(lab, given["T"])
     runs = execute.plan(claims, devices, bool(given["TASKWISE"]))
-    if given["LIST"]:
-        say(sorted({f"{p.mode} {p.variant}" for p in runs}))
+    if given["PLAN"]:
+        order = plan.order_of(lab.number, runs, given["PLUGINS"].split(","), given["SUFFIX"],
+                              bool(given["MINE"]))
+        say([str(plan.write(order, Path(given["PLAN"])))])
         return 0
     if not runs:
-        raise Usage(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
+        raise OptionError(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
 
     begin = time.monotonic()
     out = out_folder(given)
@@ -182,8 +176,9 @@ def grade(given: dict) -> int:
 
 def main(arguments: list) -> int:
     try:
-        return grade(options(arguments))
-    except (Usage, table.TableError, execute.CannotGrade, skeletons.Refused) as error:
+        return grade(parse(arguments))
+    except (OptionError, table.TableError, execute.CannotGrade, plan.Unplain,
+            skeletons.Refused) as error:
         print(f"grade: {error}", file=sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

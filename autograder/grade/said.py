@@ -1,7 +1,7 @@
 """said.py FILE.err...: shows what compilers said of a student's files, each message once.
 
 A file is compiled in several builds (float, double, with the checkers), by compilers that mostly
-say the same. What was shown is removed: a warning is told when its file is compiled, and not again
+say the same. What was shown is removed: a warning is shown when its file is compiled, and not again
 until that changes. A student's code stands in messages, so nothing in them may move the cursor.
 """
 

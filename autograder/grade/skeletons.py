@@ -1,11 +1,10 @@
-"""skeletons.py: the students' files, made from the solution's by the markers in them (markers.py).
+"""skeletons.py: the files that students write, as they were handed out.
 
-    skeletons.py write              labs/labN/* from solution/labN/*
     skeletons.py restore LAB TASK   the student's file moved away, its skeleton put back
-    skeletons.py sizes              per file: TODOs, and the lines that they stand for
 
-The hashes of what was written last lie in skeletons.sha256, so that a file that somebody has worked
-on since is known and never overwritten.
+They are made from the solution's by the markers in them (markers.py; maintain/generate.py writes
+them). The hashes of what was written last lie in skeletons.sha256: so a file that somebody has
+worked on since is known.
 """
 
 import argparse
@@ -85,38 +84,6 @@ def replace(path: Path, data: bytes) -> None:
     os.replace(part, path)
 
 
-def write(root: Path) -> int:
-    """Writes what has changed. A single file with work in it, and nothing at all is written."""
-    if not (root / "solution").is_dir():
-        raise Refused("no solution here to make them from; make restore LAB=N T=task puts one back")
-    made, known = skeletons(root), read_manifest(root)
-    changed, worked_on = [], []
-    for name in sorted(set(made) | set(known)):
-        path = root / name
-        there = path.read_bytes() if path.exists() else None
-        if there == made.get(name):
-            continue
-        (changed if there is None or digest(there) == known.get(name) else worked_on).append(name)
-    for name in worked_on:
-        path = Path(name)
-        print(f"{name}: differs from what was generated last: somebody's work, not overwritten. "
-              f"Move it away (make restore LAB={lab_of(path)} T={path.stem}) "
-              "and run make skeletons again", file=sys.stderr)
-    if worked_on:
-        return 1
-    for name in changed:
-        if name in made:
-            replace(root / name, made[name])
-        else:
-            (root / name).unlink()
-        print(f"{'wrote' if name in made else 'removed'} {name}")
-    lines = "".join(f"{digest(data)}  {name}\n" for name, data in sorted(made.items()))
-    if made and (not (root / MANIFEST).exists() or (root / MANIFEST).read_text() != lines):
-        replace(root / MANIFEST, lines.encode())
-    print(f"skeletons: {len(made)} files, {len(changed)} changed")
-    return 0
-
-
 def of_task(root: Path, lab: str, task: str) -> dict:
     """The skeletons of one task; Refused names what there is instead."""
     made = skeletons(root)
@@ -156,39 +123,19 @@ def restore(root: Path, lab: str, task: str) -> int:
     return 0
 
 
-def sizes(root: Path) -> int:
-    """Per lab: pieces, and the lines of the solution that they leave out."""
-    for folder in sorted((root / "solution").glob("lab[0-9]")):
-        todos = lines = 0
-        for path in (p for p in sources(root / "solution") if p.parent == folder):
-            parts = markers.parse(path.read_text(encoding="utf-8"), str(path), lab_of(path))
-            pieces = [part for part in parts if isinstance(part, markers.Piece)]
-            told = sum(1 for piece in pieces if piece.text)
-            left_out = sum(markers.code_lines(piece.solution) for piece in pieces)
-            print(f"{folder.name}/{path.name:<20} {told:3} TODOs {left_out:4} lines")
-            todos, lines = todos + told, lines + left_out
-        print(f"{folder.name}: {todos} TODOs, {lines} lines")
-    return 0
-
-
-def main() -> int:
+def main(arguments: list) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("write").set_defaults(run=lambda given: write(given.root))
-    commands.add_parser("sizes").set_defaults(run=lambda given: sizes(given.root))
-    back = commands.add_parser("restore")
-    back.add_argument("lab")
-    back.add_argument("task")
-    back.set_defaults(run=lambda given: restore(given.root, given.lab, given.task))
-    given = parser.parse_args()
+    parser.add_argument("command", choices=["restore"])
+    parser.add_argument("lab")
+    parser.add_argument("task")
+    given = parser.parse_args(arguments)
     try:
-        return given.run(given)
+        return restore(given.root, given.lab, given.task)
     except (Refused, markers.MarkerError, OSError, UnicodeDecodeError) as error:
-        print(f"{'restore' if given.command == 'restore' else 'skeletons'}: {error}",
-              file=sys.stderr)
+        print(f"restore: {error}", file=sys.stderr)
         return 2
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

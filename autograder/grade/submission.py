@@ -4,7 +4,7 @@ A submission may be a whole repository, a folder with labs in it, or just the fi
 only the files that a student writes in this lab are taken: changed headers, tests and makefiles,
 links and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing
 is built again without reason. A file whose text holds what no task allows (gate.py) is not to be
-compiled: FILE.refused beside its copy says why, and labs.mk keeps to it.
+compiled: FILE.refused beside its copy says why, and workers.mk keeps to it.
 """
 
 import hashlib

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import options
 import skeletons
 from skeletons import Refused
 from submission import unfit
@@ -71,10 +72,10 @@ def submit(root: Path, lab: str, out: str) -> int:
 
 
 def main(arguments: list) -> int:
-    given = dict(a.partition("=")[::2] for a in arguments)
     try:
-        return submit(Path.cwd(), given.get("LAB", ""), given.get("OUT", ""))
-    except (Refused, OSError) as error:
+        given = options.parse(arguments, {"LAB": "", "OUT": ""})
+        return submit(Path.cwd(), given["LAB"], given["OUT"])
+    except (Refused, options.OptionError, OSError) as error:
         print(f"submit: {error}", file=sys.stderr)
         return 2
 

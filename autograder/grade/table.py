@@ -222,6 +222,11 @@ def files(root: Path = ROOT) -> list:
     return sorted(root.glob("autograder/lab[0-9]/lab.toml"))
 
 
+def numbers(root: Path = ROOT) -> list:
+    """Of all labs."""
+    return [int(path.parent.name.removeprefix("lab")) for path in files(root)]
+
+
 def load(number: int, root: Path = ROOT) -> Lab:
     path = root / f"autograder/lab{number}/lab.toml"
     try:

@@ -33,7 +33,7 @@ def owners() -> dict:
     return found
 
 
-# how compilers, by their own names, end at the limits that labs.mk sets them
+# how compilers, by their own names, end at the limits that workers.mk sets them
 STOPPED = re.compile(r"\S*(cc1|gcc|g\+\+|clang|nvcc)\S*: .*"
                      "(Killed|out of memory|memory exhausted|limit exceeded)")
 

@@ -1,7 +1,7 @@
 /* vector_add_test.c: the sum of two vectors. One rounding: compared exactly. */
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 static const int sizes[] = {7, 1, 255, 256, 257, 1000, 70001};
 enum { SIZES = sizeof sizes / sizeof *sizes };

@@ -1,7 +1,7 @@
 /* vector_reverse_test.c: a vector backwards; the given kernel lacks a barrier. */
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 /* Around a vector register, one element, what is not round, and enough for several threads. */
 static const int sizes[] = {7, 1, 8, 9, 31, 257, 4099, 70001};

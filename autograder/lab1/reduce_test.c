@@ -3,7 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
                                 {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},
@@ -154,38 +154,31 @@ CLAIM(lab1_reduce, nan_wins_over_numbers) {
     }
 }
 
-/* More threads than cores on purpose: a sum whose order depends on them shows at 4 and 8, not at 2.
- */
-CLAIM(lab1_reduce, bits_do_not_depend_on_threads) {
-    static const int threads[] = {2, 3, 4, 8};
-    const int rows = 1009, cols = 97; /* small enough sums may stay on one thread */
-    const size_t n = (size_t)rows * (size_t)cols;
+static threads_result reduce_all(claim *c, const call_target *t, int which) {
+    enum { ROWS = 1009, COLS = 97, N = ROWS * COLS }; /* small sums may stay on one thread */
     call_report r;
-    tl_real *x = draw_reals(c, n), *first = reals(c, 1 + (size_t)rows + (size_t)cols);
-    tl_real *again = reals(c, 1 + (size_t)rows + (size_t)cols);
-    for (size_t k = 0; k <= sizeof threads / sizeof *threads; k++) {
-        call_target t = claim_targets[0]; /* of the cpu */
-        if (k) t.threads = threads[k - 1];
-        tl_real *y = k ? again : first;
-        claim_case(c, &t, "sum, sum_rows, sum_cols of x[%d,%d]", rows, cols);
-        call_sum(&t, &r, y, x, n);
-        expect_ok(c, &r);
-        call_sum_rows(&t, &r, y + 1, x, rows, cols);
-        expect_ok(c, &r);
-        call_sum_cols(&t, &r, y + 1 + cols, x, rows, cols);
-        expect_ok(c, &r);
-        if (k) expect_same_bits(c, "all sums", again, first, SHAPE(1 + rows + cols));
-    }
+    tl_real *x = draw_reals(c, N), *y = reals(c, 1 + ROWS + COLS);
+    (void)which;
+    claim_case(c, t, "sum, sum_rows, sum_cols of x[%d,%d]", (int)ROWS, (int)COLS);
+    call_sum(t, &r, y, x, N);
+    expect_ok(c, &r);
+    call_sum_rows(t, &r, y + 1, x, ROWS, COLS);
+    expect_ok(c, &r);
+    call_sum_cols(t, &r, y + 1 + COLS, x, ROWS, COLS);
+    expect_ok(c, &r);
+    return (threads_result){"all sums", y, SHAPE(1 + ROWS + COLS)};
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab1_reduce, no_two_threads_meet) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        expect_sum(c, &failing, 700);
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab1_reduce, reduce_all, 1)
+
+static void reduce_small(claim *c, const call_target *t, int which) {
+    call_target failing = launches_failing(t);
+    if (which == 0) expect_sum(c, &failing, 700);
+    if (which == 1)
         expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, 37, 41, &failing);
+    if (which == 2)
         expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, 37, 41, &failing);
-        expect_winners(c, &failing, 5, 300);
-    }
+    if (which == 3) expect_winners(c, &failing, 5, 300);
 }
+
+CLAIM_NO_TWO_THREADS_MEET(lab1_reduce, reduce_small, 4)

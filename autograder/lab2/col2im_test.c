@@ -3,7 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/columns.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 /* Up to R*S terms meet in a pixel, and what was there. */
 static size_t terms_of(const tl_conv2d_geom *g) { return (size_t)g->r * (size_t)g->s + 1; }
@@ -79,34 +79,17 @@ CLAIM(lab2_col2im, col2im_is_the_adjoint_of_im2col) {
     }
 }
 
-CLAIM(lab2_col2im, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches seen = launches_none();
-        for (int images = 2; images <= 9; images += 7) {
-            tl_conv2d_geom g = columns_with_images(c, images);
-            expect_pixels(c, &failing, &g, true);
-            expect_launches(c, &seen);
-        }
-    }
+static void convert(claim *c, const call_target *t, int op, int images) {
+    (void)op;
+    tl_conv2d_geom g = columns_with_images(c, images);
+    expect_pixels(c, t, &g, true);
 }
 
-/* An operation only queues work. */
-CLAIM(lab2_col2im, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        tl_conv2d_geom g = columns_with_images(c, 2);
-        expect_pixels(c, t, &g, true); /* what is set up once is set up now */
-        call_target recorded = launches_recorded(t);
-        expect_pixels(c, &recorded, &g, true);
-    }
+static void convert_small(claim *c, const call_target *t, int which) {
+    tl_conv2d_geom g = columns_geometry(c, &columns_batched.shape[which]);
+    expect_pixels(c, t, &g, true);
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab2_col2im, no_two_threads_meet) {
-    FOR_TARGETS (t)
-        for (int s = 0; s < 3; s++) {
-            tl_conv2d_geom g = columns_geometry(c, &columns_batched.shape[s]);
-            expect_pixels(c, t, &g, true);
-        }
-}
+CLAIM_LAUNCHES_DO_NOT_GROW(lab2_col2im, convert, 1)
+CLAIM_NOTHING_WAITS(lab2_col2im, convert, 1, WARM)
+CLAIM_NO_TWO_THREADS_MEET(lab2_col2im, convert_small, 3)

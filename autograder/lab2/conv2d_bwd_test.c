@@ -4,7 +4,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/columns.h"
 #include "autograder/claim/conv2d_data.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/numeric.h"
 
 CLAIM(lab2_conv2d_bwd, input_gradient_matches_definition_and_accumulates) {
@@ -97,58 +97,30 @@ CLAIM(lab2_conv2d_bwd, second_call_adds_to_gradients) {
             }
 }
 
-CLAIM(lab2_conv2d_bwd, bits_do_not_depend_on_threads) {
-    static const int threads[] = {1, 2, 3, 8};
-    FOR_CPU_ROWS(row)
-    for (int s = CONV2D_THREADED; s < CONV2D_SHAPES; s++)
-        for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-            tl_conv2d_geom g = conv2d_shape(c, s);
-            conv2d_data d = conv2d_draw(c, &g);
-            tl_real *first = NULL;
-            for (int k = 0; k < 4; k++) {
-                call_target t = *row;
-                t.threads = threads[k];
-                tl_real *grad = reals(c, gradient_size(&d, of));
-                gradient_call(c, &t, grad, &d, of);
-                if (k == 0) first = grad;
-                expect_same_bits(c, gradient_name[of], grad, first, gradient_shape(&d, of));
-            }
-        }
+/* The last shapes, with each gradient. */
+static threads_result threaded_gradient(claim *c, const call_target *t, int which) {
+    tl_conv2d_geom g = conv2d_shape(c, CONV2D_THREADED + which / GRADIENTS);
+    conv2d_data d = conv2d_draw(c, &g);
+    gradient of = (gradient)(which % GRADIENTS);
+    tl_real *grad = reals(c, gradient_size(&d, of));
+    gradient_call(c, t, grad, &d, of);
+    return (threads_result){gradient_name[of], grad, gradient_shape(&d, of)};
 }
 
-CLAIM(lab2_conv2d_bwd, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t)
-        for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-            call_target failing = launches_failing(t);
-            launches seen = launches_none();
-            for (int images = 2; images <= 9; images += 7) {
-                tl_conv2d_geom g = columns_with_images(c, images);
-                conv2d_data d = conv2d_draw(c, &g);
-                expect_conv2d_gradient(c, &failing, &d, of);
-                expect_launches(c, &seen);
-            }
-        }
+static void gradient_of_images(claim *c, const call_target *t, int op, int images) {
+    tl_conv2d_geom g = columns_with_images(c, images);
+    conv2d_data d = conv2d_draw(c, &g);
+    expect_conv2d_gradient(c, t, &d, (gradient)op);
 }
 
-CLAIM(lab2_conv2d_bwd, nothing_waits_for_the_device) {
-    FOR_TARGETS (t)
-        for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-            tl_conv2d_geom g = columns_with_images(c, 2);
-            conv2d_data d = conv2d_draw(c, &g);
-            expect_conv2d_gradient(c, t, &d, of); /* what is set up once is set up now */
-            call_target recorded = launches_recorded(t);
-            expect_conv2d_gradient(c, &recorded, &d, of);
-        }
+static void small_gradient(claim *c, const call_target *t, int which) {
+    tl_conv2d_geom g = conv2d_shape(c, which / GRADIENTS);
+    conv2d_data d = conv2d_draw(c, &g);
+    expect_conv2d_gradient(c, t, &d, (gradient)(which % GRADIENTS));
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab2_conv2d_bwd, no_two_threads_meet) {
-    FOR_TARGETS (t)
-        for (int s = 0; s < 3; s++)
-            for (gradient of = OF_INPUT; of <= OF_BIAS; of++) {
-                tl_conv2d_geom g = conv2d_shape(c, s);
-                conv2d_data d = conv2d_draw(c, &g);
-                expect_conv2d_gradient(c, t, &d, of);
-            }
-}
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab2_conv2d_bwd, threaded_gradient,
+                                    (CONV2D_SHAPES - CONV2D_THREADED) * GRADIENTS)
+CLAIM_LAUNCHES_DO_NOT_GROW(lab2_conv2d_bwd, gradient_of_images, GRADIENTS)
+CLAIM_NOTHING_WAITS(lab2_conv2d_bwd, gradient_of_images, GRADIENTS, WARM)
+CLAIM_NO_TWO_THREADS_MEET(lab2_conv2d_bwd, small_gradient, 3 * GRADIENTS)

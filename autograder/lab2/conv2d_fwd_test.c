@@ -2,7 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/columns.h"
 #include "autograder/claim/conv2d_data.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 CLAIM(lab2_conv2d_fwd, forward_matches_definition) {
     FOR_CONV2D_CASES(t, d) expect_conv2d_forward(c, t, &d, true);
@@ -26,61 +26,32 @@ CLAIM(lab2_conv2d_fwd, second_call_overwrites_output) {
     }
 }
 
-/* Plain path and rungs, each by itself: one thread gives the bits, more threads must repeat them.
- */
-CLAIM(lab2_conv2d_fwd, bits_do_not_depend_on_threads) {
-    static const int threads[] = {1, 2, 3, 8};
+static threads_result convolve(claim *c, const call_target *t, int which) {
     call_report r;
-    FOR_CPU_ROWS(row)
-    for (int s = CONV2D_THREADED; s < CONV2D_SHAPES; s++) {
-        tl_conv2d_geom g = conv2d_shape(c, s);
-        conv2d_data d = conv2d_draw(c, &g);
-        tl_real *first = NULL;
-        for (int k = 0; k < 4; k++) {
-            call_target t = *row;
-            t.threads = threads[k];
-            tl_real *y = reals(c, d.ys);
-            conv2d_case(c, &t, "conv2d_fwd", &g);
-            call_conv2d_fwd(&t, &r, y, d.x, d.w, d.b, &g);
-            expect_ok(c, &r);
-            if (k == 0) first = y;
-            expect_same_bits(c, "y", y, first, AXES("nkpq", g.n, g.k, g.p, g.q));
-        }
-    }
+    tl_conv2d_geom g = conv2d_shape(c, CONV2D_THREADED + which);
+    conv2d_data d = conv2d_draw(c, &g);
+    tl_real *y = reals(c, d.ys);
+    conv2d_case(c, t, "conv2d_fwd", &g);
+    call_conv2d_fwd(t, &r, y, d.x, d.w, d.b, &g);
+    expect_ok(c, &r);
+    return (threads_result){"y", y, AXES("nkpq", g.n, g.k, g.p, g.q)};
 }
 
 /* The batch belongs into the grid and into the columns of one matrix product. */
-CLAIM(lab2_conv2d_fwd, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches seen = launches_none();
-        for (int images = 2; images <= 9; images += 7) {
-            tl_conv2d_geom g = columns_with_images(c, images);
-            conv2d_data d = conv2d_draw(c, &g);
-            expect_conv2d_forward(c, &failing, &d, true);
-            expect_launches(c, &seen);
-        }
-    }
+static void convolve_images(claim *c, const call_target *t, int op, int images) {
+    (void)op;
+    tl_conv2d_geom g = columns_with_images(c, images);
+    conv2d_data d = conv2d_draw(c, &g);
+    expect_conv2d_forward(c, t, &d, true);
 }
 
-/* An operation only queues work. */
-CLAIM(lab2_conv2d_fwd, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        tl_conv2d_geom g = columns_with_images(c, 2);
-        conv2d_data d = conv2d_draw(c, &g);
-        expect_conv2d_forward(c, t, &d, true); /* what is set up once is set up now */
-        call_target recorded = launches_recorded(t);
-        expect_conv2d_forward(c, &recorded, &d, true);
-    }
+static void convolve_small(claim *c, const call_target *t, int which) {
+    tl_conv2d_geom g = conv2d_shape(c, which);
+    conv2d_data d = conv2d_draw(c, &g);
+    expect_conv2d_forward(c, t, &d, true);
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab2_conv2d_fwd, no_two_threads_meet) {
-    FOR_TARGETS (t)
-        for (int s = 0; s < 3; s++) {
-            tl_conv2d_geom g = conv2d_shape(c, s);
-            conv2d_data d = conv2d_draw(c, &g);
-            expect_conv2d_forward(c, t, &d, true);
-        }
-}
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab2_conv2d_fwd, convolve, CONV2D_SHAPES - CONV2D_THREADED)
+CLAIM_LAUNCHES_DO_NOT_GROW(lab2_conv2d_fwd, convolve_images, 1)
+CLAIM_NOTHING_WAITS(lab2_conv2d_fwd, convolve_images, 1, WARM)
+CLAIM_NO_TWO_THREADS_MEET(lab2_conv2d_fwd, convolve_small, 3)

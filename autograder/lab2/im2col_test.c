@@ -2,7 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/columns.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 /* Columns are copies: exact. The array arrives as NaN, so that a place left out shows. */
 static void expect_columns(claim *c, const call_target *t, const tl_conv2d_geom *g) {
@@ -27,35 +27,17 @@ CLAIM(lab2_im2col, padding_becomes_zero) { expect_set(c, columns_padded); }
 CLAIM(lab2_im2col, stride_and_dilation_space_the_taps) { expect_set(c, columns_spaced); }
 CLAIM(lab2_im2col, every_image_has_its_columns) { expect_set(c, columns_batched); }
 
-/* The batch belongs into the grid: a loop over images on the host pays its launches n times. */
-CLAIM(lab2_im2col, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches seen = launches_none();
-        for (int images = 2; images <= 9; images += 7) {
-            tl_conv2d_geom g = columns_with_images(c, images);
-            expect_columns(c, &failing, &g);
-            expect_launches(c, &seen);
-        }
-    }
+static void convert(claim *c, const call_target *t, int op, int images) {
+    (void)op;
+    tl_conv2d_geom g = columns_with_images(c, images);
+    expect_columns(c, t, &g);
 }
 
-/* An operation only queues work. */
-CLAIM(lab2_im2col, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        tl_conv2d_geom g = columns_with_images(c, 2);
-        expect_columns(c, t, &g); /* what is set up once is set up now */
-        call_target recorded = launches_recorded(t);
-        expect_columns(c, &recorded, &g);
-    }
+static void convert_small(claim *c, const call_target *t, int which) {
+    tl_conv2d_geom g = columns_geometry(c, &columns_batched.shape[which]);
+    expect_columns(c, t, &g);
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab2_im2col, no_two_threads_meet) {
-    FOR_TARGETS (t)
-        for (int s = 0; s < 3; s++) {
-            tl_conv2d_geom g = columns_geometry(c, &columns_batched.shape[s]);
-            expect_columns(c, t, &g);
-        }
-}
+CLAIM_LAUNCHES_DO_NOT_GROW(lab2_im2col, convert, 1)
+CLAIM_NOTHING_WAITS(lab2_im2col, convert, 1, WARM)
+CLAIM_NO_TWO_THREADS_MEET(lab2_im2col, convert_small, 3)

@@ -3,7 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/numeric.h"
 
 /* n, in, out: the last is judged forward in float, and its weight gradient too. */
@@ -185,34 +185,15 @@ CLAIM(lab3_linear, all_gradients_match_numeric) {
             }
 }
 
-/* One of the four operations on a batch; -1: forward. */
-static void expect_one(claim *c, const call_target *t, int images, int of) {
+/* Forward, then each gradient: the batch is a dimension of the product, and no launch belongs to
+ * one image. */
+static void multiply_images(claim *c, const call_target *t, int op, int images) {
     linear_data d = draw_shape(c, (tl_linear_geom){images, 12, 5});
-    if (of < 0)
+    if (op == 0)
         expect_forward(c, t, &d, true);
     else
-        expect_gradient(c, t, &d, (gradient)of);
+        expect_gradient(c, t, &d, (gradient)(op - 1));
 }
 
-/* The batch is a dimension of the product: no launch belongs to one image. */
-CLAIM(lab3_linear, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t)
-        for (int of = -1; of <= (int)OF_BIAS; of++) {
-            call_target failing = launches_failing(t);
-            launches seen = launches_none();
-            for (int images = 2; images <= 9; images += 7) {
-                expect_one(c, &failing, images, of);
-                expect_launches(c, &seen);
-            }
-        }
-}
-
-/* An operation only queues work. */
-CLAIM(lab3_linear, nothing_waits_for_the_device) {
-    FOR_TARGETS (t)
-        for (int of = -1; of <= (int)OF_BIAS; of++) {
-            call_target recorded = launches_recorded(t);
-            expect_one(c, t, 2, of); /* what is set up once is set up now */
-            expect_one(c, &recorded, 2, of);
-        }
-}
+CLAIM_LAUNCHES_DO_NOT_GROW(lab3_linear, multiply_images, 4)
+CLAIM_NOTHING_WAITS(lab3_linear, multiply_images, 4, WARM)

@@ -3,7 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/numeric.h"
 
 /* n, c, h, w, r, s, stride, pad */
@@ -187,12 +187,6 @@ CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
         }
 }
 
-static tl_pool2d_geom batch_of(claim *c, int images) {
-    tl_pool2d_geom g = {images, 3, 7, 6, 3, 2, 2, 2, 1, 0, 0, 0};
-    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
-    return g;
-}
-
 /* dx of drawn winners: its values are other claims' business. */
 static void run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     call_report r;
@@ -205,38 +199,24 @@ static void run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g
     expect_ok(c, &r);
 }
 
-/* The batch belongs into the grid: a loop over images on the host pays its launches n times. */
-CLAIM(lab3_maxpool2d, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches forward = launches_none(), backward = launches_none();
-        for (int images = 2; images <= 9; images += 7) {
-            tl_pool2d_geom g = batch_of(c, images);
-            expect_forward(c, &failing, &g, draw_reals(c, tl_pool2d_x_size(&g)));
-            expect_launches(c, &forward);
-            run_backward(c, &failing, &g);
-            expect_launches(c, &backward);
-        }
-    }
-}
-
-/* An operation only queues work. */
-CLAIM(lab3_maxpool2d, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        call_target recorded = launches_recorded(t);
-        tl_pool2d_geom g = batch_of(c, 2);
-        expect_forward(c, &recorded, &g, draw_reals(c, tl_pool2d_x_size(&g)));
-        run_backward(c, &recorded, &g);
-    }
-}
-
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab3_maxpool2d, no_two_threads_meet) {
-    FOR_TARGETS (t) {
-        tl_pool2d_geom g = {2, 2, 9, 8, 3, 3, 1, 1, 1, 1, 0, 0}; /* a pixel wins up to nine times */
-        if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+/* Forward, or (op 1) backward. */
+static void pool(claim *c, const call_target *t, int op, tl_pool2d_geom g) {
+    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+    if (op == 0)
         expect_forward(c, t, &g, draw_reals(c, tl_pool2d_x_size(&g)));
+    else
         run_backward(c, t, &g);
-    }
 }
+
+static void pool_images(claim *c, const call_target *t, int op, int images) {
+    pool(c, t, op, (tl_pool2d_geom){images, 3, 7, 6, 3, 2, 2, 2, 1, 0, 0, 0});
+}
+
+/* A pixel wins up to nine times. */
+static void pool_small(claim *c, const call_target *t, int op) {
+    pool(c, t, op, (tl_pool2d_geom){2, 2, 9, 8, 3, 3, 1, 1, 1, 1, 0, 0});
+}
+
+CLAIM_LAUNCHES_DO_NOT_GROW(lab3_maxpool2d, pool_images, 2)
+CLAIM_NOTHING_WAITS(lab3_maxpool2d, pool_images, 2, COLD)
+CLAIM_NO_TWO_THREADS_MEET(lab3_maxpool2d, pool_small, 2)

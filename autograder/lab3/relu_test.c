@@ -2,7 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 static const int sizes[] = {1, 7, 8, 33, 1000, 70001};
 #define FOR_SIZES(n)                                                                               \

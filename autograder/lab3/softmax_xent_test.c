@@ -3,7 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/numeric.h"
 
 #include <string.h>
@@ -205,39 +205,25 @@ CLAIM(lab3_softmax_xent, gradient_matches_numeric) {
         }
 }
 
-/* Forward and backward of drawn logits; counts launches of both. */
-static void expect_both(claim *c, const call_target *t, int rows, launches *forward,
-                        launches *backward) {
+/* Forward, or (op 1) backward. The loss of a batch is one number, but as many rows as there are
+ * images are one launch; dloss lies on the device. */
+static void lose_images(claim *c, const call_target *t, int op, int images) {
     call_report r;
-    size_t n = (size_t)rows * 10;
-    int32_t *label = draw_labels(c, (size_t)rows, 10);
-    tl_real *prob = reals(c, n), one = 1;
-    softmax_data d = define(c, draw_between(c, n, -4, 4), label, rows, 10);
-    expect_forward(c, t, &d, prob);
-    if (forward) expect_launches(c, forward);
-    claim_case(c, t, "softmax_xent_bwd of prob[%d,10]", rows);
-    call_softmax_xent_bwd(t, &r, reals(c, n), &one, prob, label, rows, 10);
+    size_t n = (size_t)images * 10;
+    int32_t *label = draw_labels(c, (size_t)images, 10);
+    tl_real *logits = draw_between(c, n, -4, 4), one = 1;
+    softmax_data d = define(c, logits, label, images, 10);
+    if (op == 0) {
+        expect_forward(c, t, &d, reals(c, n));
+        return;
+    }
+    claim_case(c, t, "softmax_xent_bwd of prob[%d,10]", images);
+    call_softmax_xent_bwd(t, &r, reals(c, n), &one, draw_between(c, n, 0, 1), label, images, 10);
     expect_ok(c, &r);
-    if (backward) expect_launches(c, backward);
 }
 
-/* The loss of a batch is one number, but as many rows as there are images are one launch. */
-CLAIM(lab3_softmax_xent, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches forward = launches_none(), backward = launches_none();
-        for (int rows = 2; rows <= 9; rows += 7)
-            expect_both(c, &failing, rows, &forward, &backward);
-    }
-}
-
-/* dloss lies on the device, and an operation only queues work. */
-CLAIM(lab3_softmax_xent, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        call_target recorded = launches_recorded(t);
-        expect_both(c, &recorded, 5, NULL, NULL);
-    }
-}
+CLAIM_LAUNCHES_DO_NOT_GROW(lab3_softmax_xent, lose_images, 2)
+CLAIM_NOTHING_WAITS(lab3_softmax_xent, lose_images, 2, COLD)
 
 /* The host cannot look at labels in device memory without waiting: there a label outside of the
  * classes is never an index, and makes its loss NaN. On the cpu it is refused. */
@@ -268,11 +254,11 @@ CLAIM(lab3_softmax_xent, a_label_outside_is_no_index) {
         }
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab3_softmax_xent, no_two_threads_meet) {
-    FOR_TARGETS (t) {
-        expect_both(c, t, 37, NULL, NULL);
+static void lose_small(claim *c, const call_target *t, int which) {
+    if (which < 2)
+        lose_images(c, t, which, 37);
+    else
         expect_case(c, t, draw_between(c, 2 * 70, -4, 4), 2, 70);
-    }
 }
+
+CLAIM_NO_TWO_THREADS_MEET(lab3_softmax_xent, lose_small, 3)

@@ -2,7 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,28 +191,16 @@ CLAIM(lab5_augment, every_epoch_is_another_one) {
     }
 }
 
-CLAIM(lab5_augment, launches_do_not_grow_with_the_batch) {
-    FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
-        launches seen = launches_none();
-        tl_device_split s = draw_split(c, 20, 3, 8, 6);
-        for (int images = 2; images <= 9; images += 7) {
-            const tl_step step = {.seed = c->seed, .first = 4};
-            expect_batch(c, &failing, &s, &step, &(tl_batch_geom){images, 1, 1, 2});
-            expect_launches(c, &seen);
-        }
-    }
+/* The data set stays on the device: the host only queues. */
+static void load_images(claim *c, const call_target *t, int op, int images) {
+    (void)op;
+    tl_device_split s = draw_split(c, 20, 3, 8, 6);
+    const tl_step step = {.seed = c->seed, .first = 4};
+    expect_batch(c, t, &s, &step, &(tl_batch_geom){images, 1, 1, 2});
 }
 
-/* The data set stays on the device: the host only queues. */
-CLAIM(lab5_augment, nothing_waits_for_the_device) {
-    FOR_TARGETS (t) {
-        call_target recorded = launches_recorded(t);
-        tl_device_split s = draw_split(c, 20, 3, 8, 6);
-        const tl_step step = {.seed = c->seed, .first = 4};
-        expect_batch(c, &recorded, &s, &step, &(tl_batch_geom){5, 1, 1, 2});
-    }
-}
+CLAIM_LAUNCHES_DO_NOT_GROW(lab5_augment, load_images, 1)
+CLAIM_NOTHING_WAITS(lab5_augment, load_images, 1, COLD)
 
 /* The host of a device cannot look at *step without waiting, so a batch may begin where the images
  * end: what does not exist is black, and its label -1. On the cpu it is refused. */
@@ -243,12 +231,9 @@ CLAIM(lab5_augment, what_does_not_exist_is_black) {
         for (int k = 0; k < 4; k++) expect_end(c, t, k & 1, k >> 1);
 }
 
-/* Small, for the checked build of hostcuda, which names every pair of threads that meet in an
- * element without a barrier, and every read of what nobody wrote; a right result proves neither. */
-CLAIM(lab5_augment, no_two_threads_meet) {
-    FOR_TARGETS (t) {
-        tl_device_split s = draw_split(c, 20, 3, 8, 12);
-        const tl_step step = {.seed = c->seed, .first = 4};
-        expect_batch(c, t, &s, &step, &(tl_batch_geom){5, 1, 1, 2});
-    }
+static void load_five(claim *c, const call_target *t, int which) {
+    (void)which;
+    load_images(c, t, 0, 5);
 }
+
+CLAIM_NO_TWO_THREADS_MEET(lab5_augment, load_five, 1)

@@ -6,7 +6,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/verdict.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/launches.h"
-#include "autograder/claim/optim_golden.h"
+#include "autograder/claim/device_claims.h"
+#include "autograder/claim/optim_run.h"
 
 enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
 
@@ -66,27 +66,20 @@ CLAIM(lab5_sgd, weight_decay_is_added_to_the_gradient) {
     }
 }
 
-/* Long enough for several threads; more of them than cores. */
-CLAIM(lab5_sgd, bits_do_not_depend_on_threads) {
+/* Long enough for several threads. */
+static threads_result step_once(claim *c, const call_target *t, int which) {
     enum { LONG = 70001 };
-    static const int threads[] = {1, 2, 3, 8};
-    tl_real *start = draw_reals(c, LONG), *dw = draw_reals(c, LONG);
-    FOR_CPU_ROWS(row) {
-        tl_real *first = NULL;
-        for (int i = 0; i < 4; i++) {
-            call_report r;
-            call_target t = *row;
-            t.threads = threads[i];
-            const tl_step step = {.index = 4, .lr = 0.01};
-            tl_real *w = copy_reals(c, start, LONG), *m = copy_reals(c, start, LONG);
-            claim_case(c, &t, "sgd_step of [%d]", (int)LONG);
-            call_sgd_step(&t, &r, w, m, dw, LONG, &step, &sgd_cases[4].o);
-            expect_ok(c, &r);
-            if (i == 0) first = w;
-            expect_same_bits(c, "w", w, first, SHAPE(LONG));
-        }
-    }
+    call_report r;
+    const tl_step step = {.index = 4, .lr = 0.01};
+    tl_real *w = draw_reals(c, LONG), *dw = draw_reals(c, LONG), *m = copy_reals(c, w, LONG);
+    (void)which;
+    claim_case(c, t, "sgd_step of [%d]", (int)LONG);
+    call_sgd_step(t, &r, w, m, dw, LONG, &step, &sgd_cases[4].o);
+    expect_ok(c, &r);
+    return (threads_result){"w", w, SHAPE(LONG)};
 }
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab5_sgd, step_once, 1)
 
 /* ---- closed forms ---- */
 
@@ -124,36 +117,18 @@ CLAIM(lab5_sgd, constant_gradients_follow_the_closed_form) {
 
 /* ---- whole runs, against PyTorch ---- */
 
-/* From the golden start with the golden gradients to the end, without a look in between. What a run
- * may drift: a few roundings a step, each of the size of what has been moved so far. */
-static void expect_golden(claim *c, const call_target *t, const sgd_golden *run) {
-    tl_real *w = reals(c, GOLDEN_N), *m = reals(c, GOLDEN_N), dw[GOLDEN_N];
-    double *want = widen(c, w, GOLDEN_N), *bound = doubles(c, GOLDEN_N), moved[GOLDEN_N];
-    for (int k = 0; k < GOLDEN_N; k++) {
-        w[k] = (tl_real)golden_start[k];
-        want[k] = run->w[k];
-        moved[k] = fabs(golden_start[k]);
-    }
-    for (int i = 0; i < GOLDEN_STEPS; i++) {
-        call_report r;
-        const tl_step step = {.index = (uint64_t)i, .lr = run->lr};
-        for (int k = 0; k < GOLDEN_N; k++) dw[k] = (tl_real)golden_gradient[i][k];
-        claim_case(c, t, "sgd_step %d of the run %s", i, run->name);
-        tl_real before[GOLDEN_N];
-        for (int k = 0; k < GOLDEN_N; k++) before[k] = w[k];
-        call_sgd_step(t, &r, w, m, dw, GOLDEN_N, &step, &run->o);
-        expect_ok(c, &r);
-        for (int k = 0; k < GOLDEN_N; k++) moved[k] += fabs((double)w[k] - (double)before[k]);
-    }
-    /* a velocity keeps the errors of 1/(1 - momentum) steps */
-    double memory = 1 / (1 - run->o.momentum);
-    for (int k = 0; k < GOLDEN_N; k++)
-        bound[k] = 8 * GOLDEN_STEPS * memory * bound_unit() * moved[k];
-    expect_close(c, "w", w, want, bound, SHAPE(GOLDEN_N));
+static void golden_step(const call_target *t, call_report *r, tl_real *w, tl_real *m, tl_real *v,
+                        const tl_real *dw, const tl_step *step, const optim_golden *run) {
+    (void)v;
+    call_sgd_step(t, r, w, m, dw, GOLDEN_N, step, &run->o.sgd);
 }
 
+/* A velocity keeps the errors of 1/(1 - momentum) steps. */
 CLAIM(lab5_sgd, runs_end_where_pytorch_ends) {
     FOR_TARGETS (t)
-        for (size_t i = 0; i < sizeof sgd_goldens / sizeof *sgd_goldens; i++)
-            expect_golden(c, t, &sgd_goldens[i]);
+        for (size_t i = 0; i < sizeof sgd_goldens / sizeof *sgd_goldens; i++) {
+            const optim_golden *run = &sgd_goldens[i];
+            double memory = 1 / (1 - run->o.sgd.momentum);
+            expect_golden(c, t, "sgd_step", golden_step, run, memory);
+        }
 }

@@ -16,8 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import legality
+import cuda_legality
 import make
+import options
 import execute
 import skeletons
 import table
@@ -121,10 +122,10 @@ def run_alone(lab: table.Lab, folder: Path, taskwise: bool) -> dict:
 def legality_s(lab: int, folder: Path) -> float:
     """What it costs to ask whether files of a new content are CUDA."""
     hand_in(lab, folder)
-    before, key = used_s(), legality.key()
+    before, key = used_s(), cuda_legality.key()
     for path in skeletons.sources(folder):
         if path.suffix == ".cu":
-            legality.findings(path, key)
+            cuda_legality.findings(path, key)
     return used_s() - before
 
 
@@ -161,21 +162,19 @@ def over_budget(found: dict) -> bool:
 
 
 def main(arguments: list) -> int:
-    given = dict(a.partition("=")[::2] for a in arguments)
-    if set(given) - {"LAB", "TASKWISE"} or not (given.get("LAB") or "0").isdecimal():
-        print("cost: [LAB=n] [TASKWISE=1]", file=sys.stderr)
-        return 2
     try:
-        numbers = [int(given["LAB"])] if given.get("LAB") else range(6)
+        given = options.parse(arguments, {"LAB": "", "TASKWISE": ""})
+        numbers = [options.whole(given, "LAB")] if given["LAB"] else table.numbers()
         over = []
         print(row("lab", {}), "|---" * (len(STEPS) + 3) + "|", sep="\n", flush=True)
         for lab in map(table.load, numbers):
-            found = measure(lab, bool(given.get("TASKWISE")))
+            found = measure(lab, bool(given["TASKWISE"]))
             print(row(lab.number, found), flush=True)
             over += [lab.number] if over_budget(found) else []
         for number in over:
             print(f"cost: lab {number} takes more than {BUDGET_S} s of CPU time", file=sys.stderr)
-    except (CostError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
+    except (CostError, options.OptionError, table.TableError, OSError,
+            subprocess.TimeoutExpired) as error:
         print(f"cost: {error}", file=sys.stderr)
         return 2
     return 1 if over else 0

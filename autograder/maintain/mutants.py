@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import make
+import options
 import table
 import words
 
@@ -127,24 +128,22 @@ def share(part: int, whole: int) -> str:
 
 
 def main(arguments: list) -> int:
-    given = dict(a.partition("=")[::2] for a in arguments)
-    if not given.get("LAB", "").isdecimal() or set(given) - {"LAB", "T", "V", "KEEP"}:
-        print("mutants: LAB=n [T=name,name] [V=1] [KEEP=1]", file=sys.stderr)
-        return 2
     try:
-        lab = table.load(int(given["LAB"]))
-        patterns = (given.get("T") or "*").split(",")
+        given = options.parse(arguments, {"LAB": "", "T": "*", "V": "", "KEEP": ""})
+        lab = table.load(options.whole(given, "LAB"))
+        patterns = given["T"].split(",")
         mutants = [m for m in load(lab) if any(fnmatch.fnmatchcase(m.name, p) for p in patterns)]
         outcomes = []
         for mutant in mutants:
             try:
-                outcome = judge(mutant, grade(mutant, lab.number, bool(given.get("V"))))
+                outcome = judge(mutant, grade(mutant, lab.number, bool(given["V"])))
             finally:
-                if not given.get("KEEP"):
+                if not given["KEEP"]:
                     clean(mutant, lab.number)
             outcomes.append(outcome)
             print(line(mutant, outcome), flush=True)
-    except (MutantError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
+    except (MutantError, options.OptionError, table.TableError, OSError,
+            subprocess.TimeoutExpired) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 2
     killed = [o for o in outcomes if o["killed"]]

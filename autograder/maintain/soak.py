@@ -15,6 +15,7 @@ from pathlib import Path
 
 import grade
 import machine
+import options
 import execute
 import table
 
@@ -33,16 +34,10 @@ class Worst:
     failures: int = 0
 
 
-def options(arguments: list) -> dict:
-    given = dict(OPTIONS)
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals or name not in OPTIONS:
-            raise grade.Usage(f"{argument}: unknown option; it takes {' '.join(OPTIONS)}")
-        given[name] = value
-    for name in ("LAB", "SEEDS", "FIRST", "JOBS"):
-        if not given[name].isdecimal() or name in ("SEEDS", "JOBS") and int(given[name]) == 0:
-            raise grade.Usage(f"{name}={given[name]}: a whole number is needed")
+def parse(arguments: list) -> dict:
+    given = options.parse(arguments, OPTIONS)
+    for name, least in (("LAB", 0), ("SEEDS", 1), ("FIRST", 0), ("JOBS", 1)):
+        options.whole(given, name, least)
     return given
 
 
@@ -123,8 +118,8 @@ def soak(given: dict) -> int:
 
 def main(arguments: list) -> int:
     try:
-        return soak(options(arguments))
-    except (grade.Usage, table.TableError, execute.CannotGrade) as error:
+        return soak(parse(arguments))
+    except (options.OptionError, table.TableError, execute.CannotGrade) as error:
         print(f"soak: {error}", file=sys.stderr)
     except OSError as error:
         print(f"soak: {error.filename or ''}: {error.strerror}", file=sys.stderr)

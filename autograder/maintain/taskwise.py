@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import make
+import options
 import skeletons
 import table
 
@@ -74,14 +75,11 @@ def points(lab: table.Lab, names: set) -> int:
 
 
 def main(arguments: list) -> int:
-    given = dict(a.partition("=")[::2] for a in arguments)
-    if not given.get("LAB", "").isdecimal() or set(given) - {"LAB", "T", "V"}:
-        print("taskwise: LAB=n [T=task,task] [V=1]", file=sys.stderr)
-        return 2
     exact = True
     try:
-        lab = table.load(int(given["LAB"]))
-        patterns = (given.get("T") or "*").split(",")
+        given = options.parse(arguments, {"LAB": "", "T": "*", "V": ""})
+        lab = table.load(options.whole(given, "LAB"))
+        patterns = given["T"].split(",")
         tasks = [t.name for t in lab.tasks if t.name != "whole"
                  and any(fnmatch.fnmatchcase(t.name, p) for p in patterns)]
         if not tasks:
@@ -89,14 +87,14 @@ def main(arguments: list) -> int:
         folder = FOLDER / f"lab{lab.number}"
         for task in tasks:
             fill(lab, task, folder)
-            wrong = differences(lab, task, grade(lab, folder, bool(given.get("V"))))
+            wrong = differences(lab, task, grade(lab, folder, bool(given["V"])))
             cost = points(lab, expected(lab, task))
             said = ["not exact", *wrong] if wrong else [f"-{cost}, its own and no other"]
             print(f"lab{lab.number} without {task}: " + "\n    ".join(said), flush=True)
             exact = exact and not wrong
         for built in [folder, *Path("build").glob(f"*/from/{folder}")]:
             shutil.rmtree(built, ignore_errors=True)
-    except (TaskwiseError, skeletons.Refused, table.TableError, OSError,
+    except (TaskwiseError, options.OptionError, skeletons.Refused, table.TableError, OSError,
             subprocess.TimeoutExpired) as error:
         print(f"taskwise: {error}", file=sys.stderr)
         return 2

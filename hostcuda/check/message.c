@@ -7,7 +7,7 @@
 enum { FRAMES = 20 };
 
 /* The access's line is that of the innermost frame in a student's file: an atomic of ours that was
- * not inlined is told where it is called. */
+ * not inlined is reported where it is called. */
 void hc_check_message_begin(hc_text *t, const char *kind, uintptr_t pc) {
     void *frames[FRAMES], *pcs[FRAMES + 1];
     int count = backtrace(frames, FRAMES), n = 0, from = 0;

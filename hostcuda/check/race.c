@@ -28,8 +28,8 @@ static conflict conflict_of(const hc_access *a, uint64_t old, uint64_t word) {
     return hc_check_ordered_between_blocks(old) ? NONE : BETWEEN_BLOCKS;
 }
 
-/* A read of unwritten bytes is told when the interval ends; if another thread writes them before, a
- * barrier is missing. Only the first is kept. */
+/* A read of unwritten bytes is reported when the interval ends; if another thread writes them before,
+ * a barrier is missing. Only the first is kept. */
 static struct {
     bool is_set;
     hc_access access;
@@ -51,7 +51,7 @@ void hc_check_tell_early(void) {
 }
 
 /* Access `a` writes what word `old` read in this interval. If the reads of that line came too
- * early, it is told there: who reads waits for too little. */
+ * early, it is reported there: who reads waits for too little. */
 static void fail_early(const hc_access *a, uint64_t old) {
     unsigned count, writes = hc_check_new_site(a->pc, a->bytes, a->kind);
     unsigned reads = (unsigned)(old & SITE_MASK);

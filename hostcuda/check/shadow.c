@@ -172,7 +172,7 @@ static void global_not_ready(const hc_access *a) {
     if (!starts || p + a->bytes > b->start + b->bytes) {
         hc_text t;
         hc_check_tell_early(); /* an index that was read unwritten leads anywhere */
-        /* An access that begins inside is told by its first byte outside. */
+        /* An access that begins inside is reported by its first byte outside. */
         hc_fault_device(&t, starts ? b->start + b->bytes : p, verb(a), (void *)(a->pc - 1));
         hc_report_end(&t);
         hc_kernel_fail(cudaErrorIllegalAddress);

@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include <link.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,26 +99,13 @@ static void read_answers(FILE *answers, unsigned first, unsigned end) {
 }
 
 static void ask(unsigned first, unsigned end, const char *questions) {
-    extern char **environ;
     char command[sizeof module_path];
     snprintf(command, sizeof command, "%s", module_path);
     char *arguments[] = {(char *)"addr2line", (char *)"-a", (char *)"-i", (char *)"-e", command,
                          (char *)questions,   NULL};
-    int ends[2];
     pid_t child;
-    if (pipe(ends) != 0) return;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    int started = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *answers = started == 0 ? fdopen(ends[0], "r") : NULL;
-    if (!answers) {
-        close(ends[0]);
-        return;
-    }
+    FILE *answers = hc_addr2line(arguments, &child);
+    if (!answers) return;
     read_answers(answers, first, end);
     fclose(answers);
     waitpid(child, NULL, 0);

@@ -246,7 +246,7 @@ RIGHT(launches_without_counting) {
     cudaFree(x), cudaFree(bins);
 }
 
-// ---- launches that are told to fail ----
+// ---- launches that are made to fail ----
 
 RIGHT(launch_told_to_fail) {
     const hostcuda_counts *counts = hostcuda_counts_get();

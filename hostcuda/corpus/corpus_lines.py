@@ -1,6 +1,6 @@
 """corpus_lines.py: what corpus.jsonl says of a case, from what gpu_corpus.py's programs said.
 
-A right case must read back on the GPU what it reads back on hostcuda; of a wrong one it is told who
+A right case must read back on the GPU what it reads back on hostcuda; of a wrong one it says who
 names what. It runs nothing.
 """
 

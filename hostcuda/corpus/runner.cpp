@@ -114,7 +114,7 @@ static outcome run_apart(const corpus_case *c) {
         dup2(output_file, 1);
         dup2(output_file, 2);
         c->run();
-        exit(0); // not _exit: leaks are told at the end
+        exit(0); // not _exit: leaks are reported at the end
     }
     outcome o = {};
     waitpid(child, &o.status, 0);

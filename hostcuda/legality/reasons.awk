@@ -4,7 +4,7 @@
 #   clang  x.cu:7:3: error: …         then notes, of which the first reason is the best
 #   ptxas  ptxas error   : Entry function 'k(float*)' uses …      of a kernel, without a line
 #
-# A mistake that is told inside of a header belongs to the student's line that led there.
+# A mistake that is reported inside of a header belongs to the student's line that led there.
 
 function flush(   where) {
     if (text == "") return

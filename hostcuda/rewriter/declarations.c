@@ -219,8 +219,8 @@ void rewrite_shared(source *s) {
     }
 }
 
-/* `static int calls;` in a kernel is device memory: the runtime is told of each such variable. A
- * section of their own is not possible: compilers want one kind of function in each. */
+/* `static int calls;` in a kernel is device memory: each such variable is registered with
+ * the runtime. A section of their own is not possible: compilers want one kind of function in each. */
 void rewrite_static_locals(source *s) {
     for (size_t i = 1; i < s->count; i++) {
         if (!s->tokens[i].in_device || !token_is(s, i, "static")) continue;
@@ -251,7 +251,7 @@ static bool ends_value(const source *s, size_t i) {
 }
 
 /* __device__ and __constant__ variables get a section of their own: so the runtime knows that their
- * addresses are device memory. A function is told from a variable by its parameter list. */
+ * addresses are device memory. A function differs from a variable by its parameter list. */
 void rewrite_device_variables(source *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (s->tokens[i].in_device || s->tokens[i].in_define) continue;

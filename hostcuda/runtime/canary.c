@@ -47,7 +47,7 @@ void hc_check_all_canaries(const char *when) {
     hc_arena_close();
 }
 
-/* After a failed kernel a program cannot tidy up: only the failure is told. */
+/* After a failed kernel a program cannot tidy up: only the failure is reported. */
 void hc_report_leaks(void) {
     if (hc_sticky()) return;
     int count;

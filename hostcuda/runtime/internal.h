@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 #include "hostcuda/counts.h"
 #include "hostcuda/api.h"
@@ -61,6 +63,9 @@ typedef struct hc_source {
  */
 bool hc_source_of(void *const *pcs, int count, hc_source *source);
 bool hc_source_is_students(const char *file);
+/* What addr2line answers to these arguments, the first of which is its name; NULL if it cannot be
+ * started. The caller closes the answer and then waits for the child. */
+FILE *hc_addr2line(char **arguments, pid_t *child);
 
 /* ---- arena.c: device memory ---- */
 typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC_GUARD } hc_space;
@@ -295,7 +300,7 @@ cudaError_t hc_finish(cudaStream_t stream);
 cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
                             int line);
 
-/* ---- check/: the CHECK=1 build is told of all that decides about memory ---- */
+/* ---- check/: what the CHECK=1 build learns of memory ---- */
 #ifdef HOSTCUDA_CHECK
 void hc_check_arena(const char *base, size_t bytes);
 void hc_check_shared_arena(const char *base);

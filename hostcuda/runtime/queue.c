@@ -16,7 +16,7 @@ static int capturing;
 static bool worked; /* something ran since the canaries were looked at */
 static bool used;   /* by any call: else there is nothing to tell at the end */
 
-/* What the program left behind is told when it ends, or when its plug-in is closed. */
+/* What the program left behind is reported when it ends, or when its plug-in is closed. */
 static __attribute__((destructor)) void at_exit(void) {
     hc_op *first;
     size_t pending = used ? hc_pending(&first) : 0;
@@ -178,7 +178,7 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
     uint64_t draw = hc_mix(options->seed ^ ++draws), first = s->first->number;
     if (draw % (32 + (unsigned)buffers / 8) == 0 && !hc_sticky())
         hc_run_until(s, first + 1 + (draw >> 32) % (op->number - first + 1));
-    return cudaSuccess; /* an error of earlier work is told at the next call */
+    return cudaSuccess; /* an error of earlier work is reported at the next call */
 }
 
 cudaError_t hc_finish(cudaStream_t stream) {

@@ -81,7 +81,7 @@ static void put_log(const hc_text *t) {
     close(file);
 }
 
-/* True if the same mistake at the same place has been told, or enough has. */
+/* True if the same mistake at the same place was reported, or enough were. */
 static bool is_told(const hc_text *t) {
     char head[120];
     const char *stop = strstr(t->text, "]: ");

@@ -43,26 +43,28 @@ static bool read_answer(FILE *answer, hc_source *source) {
     return false;
 }
 
-static bool ask(char **arguments, hc_source *source) {
+FILE *hc_addr2line(char **arguments, pid_t *child) {
     int ends[2];
-    pid_t child;
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    if (pipe2(ends, O_CLOEXEC) != 0) return NULL;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int started = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    int started = posix_spawnp(child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    bool found = false;
     FILE *answer = started == 0 ? fdopen(ends[0], "r") : NULL;
-    if (answer) {
-        found = read_answer(answer, source);
-        fclose(answer);
-        waitpid(child, NULL, 0);
-    } else {
-        close(ends[0]);
-    }
+    if (!answer) close(ends[0]);
+    return answer;
+}
+
+static bool ask(char **arguments, hc_source *source) {
+    pid_t child;
+    FILE *answer = hc_addr2line(arguments, &child);
+    if (!answer) return false;
+    bool found = read_answer(answer, source);
+    fclose(answer);
+    waitpid(child, NULL, 0);
     return found;
 }
 

@@ -7,41 +7,35 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
                               const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
-    size_t column_bytes = ctx->ops->column_bytes;
-    /* work holds the gradients of the columns, and behind them dy of the chunk as rows. */
-    tl_real *dcol = work;
-    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
-    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
-    int chunk = tl_conv2d_chunk(g, column_bytes);
-    /* TODO(lab 2): Forward is Y = W·X on the columns X of a chunk. What is the gradient of X, given
-     * that of Y? Chunk by chunk: lay dy of its images out as rows[K, images*P*Q], as the matrix
-     * product takes them (channel outside, image inside: the reverse of what forward did at its
-     * end); one tl_gemm into dcol, which is scratch and overwritten; tl_col2im carries dcol to the
-     * pixels of these images and adds. Write down the sizes of all three matrices before you fill
-     * in a tl_matmul_geom. One product for a chunk, none for a single image. */
-    (void)dcol, (void)rows, (void)x_image, (void)y_image, (void)chunk;
-    return TL_NOT_IMPLEMENTED();
+    for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+         tl_conv2d_next(&part, g)) {
+        /* TODO(lab 2): Forward is Y = W·X on the columns X of a chunk. What is the gradient of X,
+         * given that of Y? Lay dy of these images out as part.rows[K, images*P*Q], as the matrix
+         * product takes them (channel outside, image inside: the reverse of what forward did at its
+         * end); one tl_gemm makes the gradients of the columns in part.col, which is scratch and
+         * overwritten; tl_col2im carries them to the pixels of these images and adds. Write down
+         * the sizes of all three matrices before you fill in a tl_matmul_geom. One product for a
+         * chunk, none for a single image. */
+        return TL_NOT_IMPLEMENTED();
+    }
+    return TL_OK;
 }
 
 tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
             "tl_conv2d_bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
-    size_t column_bytes = ctx->ops->column_bytes;
-    tl_real *col = work;
-    tl_real *rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
-    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
-    int chunk = tl_conv2d_chunk(g, column_bytes);
-    /* TODO(lab 2): From Y = W·X: what is the gradient of W, given that of Y? It is a sum over all
-     * outputs of all images, so every chunk adds its part to dw, in order. The columns of x are
-     * made anew for each chunk: keeping those of forward would cost R*S times the memory of x.
-     * Trap: dw holds a gradient already; the product must add to it. */
-    (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
-    return TL_NOT_IMPLEMENTED();
+    for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+         tl_conv2d_next(&part, g)) {
+        /* TODO(lab 2): From Y = W·X: what is the gradient of W, given that of Y? It is a sum over
+         * all outputs of all images, so every chunk adds its share to dw, in order. The columns of
+         * x are made anew for each chunk: keeping those of forward would cost R*S times the memory
+         * of x. Trap: dw holds a gradient already; the product must add to it. */
+        return TL_NOT_IMPLEMENTED();
+    }
+    return TL_OK;
 }
 
 tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {

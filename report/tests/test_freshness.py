@@ -146,4 +146,4 @@ def test_the_hash_of_baseline_is_the_one_its_programs_write():
     code = "import lines; print(lines.origin('x')['sources'][:8])"
     done = subprocess.run([sys.executable, "-B", "-c", code], cwd=root / "baseline", check=True,
                           capture_output=True, text=True)  # fmt: skip
-    assert done.stdout.strip() == freshness.twin_code(root)
+    assert done.stdout.strip() == freshness.sources.of_folder(root / "baseline")

@@ -36,73 +36,60 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
                               const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "tl_conv2d_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
-    size_t column_bytes = ctx->ops->column_bytes;
-    /* work holds the gradients of the columns, and behind them dy of the chunk as rows. */
-    tl_real *const dcol = (tl_real *)work;
-    tl_real *const rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
-    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
-    int chunk = tl_conv2d_chunk(g, column_bytes);
-    //@lab 2: Forward is Y = W·X on the columns X of a chunk. What is the gradient of X, given that
-    //@  of Y? Chunk by chunk: lay dy of its images out as rows[K, images*P*Q], as the matrix
-    //@  product takes them (channel outside, image inside: the reverse of what forward did at its
-    //@  end); one tl_gemm into dcol, which is scratch and overwritten; tl_col2im carries dcol to
-    //@  the pixels of these images and adds. Write down the sizes of all three matrices before you
-    //@  fill in a tl_matmul_geom. One product for a chunk, none for a single image.
-    for (int done = 0, images; done < g->n; done += images) {
-        images = g->n - done < chunk ? g->n - done : chunk;
-        TL_TRY(make_rows(ctx, rows, dy + (size_t)done * y_image, images, g));
+    for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+         tl_conv2d_next(&part, g)) {
+        //@lab 2: Forward is Y = W·X on the columns X of a chunk. What is the gradient of X, given
+        //@  that of Y? Lay dy of these images out as part.rows[K, images*P*Q], as the matrix
+        //@  product takes them (channel outside, image inside: the reverse of what forward did at
+        //@  its end); one tl_gemm makes the gradients of the columns in part.col, which is scratch
+        //@  and overwritten; tl_col2im carries them to the pixels of these images and adds. Write
+        //@  down the sizes of all three matrices before you fill in a tl_matmul_geom. One product
+        //@  for a chunk, none for a single image.
+        TL_TRY(make_rows(ctx, part.rows, dy + part.y, part.images, g));
         /* dcol[C*R*S, images*P*Q] = wᵀ · rows[K, images*P*Q], with w stored [K, C*R*S] */
+        tl_real *dcol = part.col;
         tl_matmul_geom product = {};
         product.m = g->c * g->r * g->s;
-        product.n = images * g->p * g->q;
+        product.n = part.images * g->p * g->q;
         product.k = g->k;
         product.trans_a = 1;
-        TL_TRY(tl_gemm(ctx, dcol, w, rows, &product)); /* overwrites: dcol is scratch */
-        TL_TRY(tl_col2im(ctx, dx + (size_t)done * x_image, dcol, images, g));
+        TL_TRY(tl_gemm(ctx, dcol, w, part.rows, &product)); /* overwrites: dcol is scratch */
+        TL_TRY(tl_col2im(ctx, dx + part.x, dcol, part.images, g));
+        //@skeleton
+        // return TL_NOT_IMPLEMENTED();
+        //@end
     }
     return TL_OK;
-    //@skeleton
-    // (void)dcol, (void)rows, (void)x_image, (void)y_image, (void)chunk;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }
 
 tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
             "tl_conv2d_bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
-    size_t column_bytes = ctx->ops->column_bytes;
-    tl_real *const col = (tl_real *)work;
-    tl_real *const rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
-    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
-    int chunk = tl_conv2d_chunk(g, column_bytes);
-    //@lab 2: From Y = W·X: what is the gradient of W, given that of Y? It is a sum over all
-    //@  outputs of all images, so every chunk adds its part to dw, in order. The columns of x are
-    //@  made anew for each chunk: keeping those of forward would cost R*S times the memory of x.
-    //@  Trap: dw holds a gradient already; the product must add to it.
-    for (int done = 0, images; done < g->n; done += images) {
-        images = g->n - done < chunk ? g->n - done : chunk;
-        TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
-        TL_TRY(make_rows(ctx, rows, dy + (size_t)done * y_image, images, g));
+    for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+         tl_conv2d_next(&part, g)) {
+        //@lab 2: From Y = W·X: what is the gradient of W, given that of Y? It is a sum over all
+        //@  outputs of all images, so every chunk adds its share to dw, in order. The columns of x
+        //@  are made anew for each chunk: keeping those of forward would cost R*S times the memory
+        //@  of x. Trap: dw holds a gradient already; the product must add to it.
+        TL_TRY(tl_im2col(ctx, part.col, x + part.x, part.images, g));
+        TL_TRY(make_rows(ctx, part.rows, dy + part.y, part.images, g));
         /* dw[K, C*R*S] += rows[K, images*P*Q] · colᵀ; chunks follow each other in the stream, so
          * their order of addition is fixed */
         tl_matmul_geom product = {};
         product.m = g->k;
         product.n = g->c * g->r * g->s;
-        product.k = images * g->p * g->q;
+        product.k = part.images * g->p * g->q;
         product.trans_b = 1;
         product.accumulate = 1;
-        TL_TRY(tl_gemm(ctx, dw, rows, col, &product));
+        TL_TRY(tl_gemm(ctx, dw, part.rows, part.col, &product));
+        //@skeleton
+        // return TL_NOT_IMPLEMENTED();
+        //@end
     }
     return TL_OK;
-    //@skeleton
-    // (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }
 
 //@lab 2:

@@ -21,43 +21,35 @@ tl_status tl_conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
                         const tl_real *b, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
             "tl_conv2d_fwd: ctx, y, x, w, the geometry or work is NULL");
-    size_t column_bytes = ctx->ops->column_bytes;
-    /* work holds the columns of a chunk, and behind them the outputs of the chunk as rows. */
-    tl_real *const col = (tl_real *)work;
-    tl_real *const rows = (tl_real *)((char *)work + tl_conv2d_rows_offset(g, column_bytes));
 
-    size_t x_image = tl_conv2d_x_size(g) / (size_t)g->n;
-    size_t y_image = tl_conv2d_y_size(g) / (size_t)g->n;
-    int chunk = tl_conv2d_chunk(g, column_bytes);
-    //@lab 2: For each chunk of images (`chunk` of them, the last one may have fewer): the columns
-    //@  of the chunk by tl_im2col; rows[K, images*P*Q] = w · col by one tl_gemm, with w read as a
-    //@  matrix [K, C*R*S]; then y of these images from rows, plus b[k] for channel k where b is
-    //@  not NULL. rows has the channel outside and the image inside; y has it the other way round,
-    //@  so each plane of P*Q outputs is moved by a kernel of yours. Calls and launches may grow
-    //@  with the number of chunks, never with the number of images. Traps: the rows of a smaller
-    //@  last chunk lie closer together; y is overwritten, whatever was in it; one bias per
-    //@  channel, not one for all.
-    /* All images of a chunk go through one matrix product: the number of launches grows with
-     * chunks, not with images. The last chunk may be smaller; its rows and columns then lie closer
-     * together. */
-    for (int done = 0, images; done < g->n; done += images) {
-        images = g->n - done < chunk ? g->n - done : chunk;
-        TL_TRY(tl_im2col(ctx, col, x + (size_t)done * x_image, images, g));
+    for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+         tl_conv2d_next(&part, g)) {
+        //@lab 2: A chunk of part.images images: their columns by tl_im2col into part.col;
+        //@  part.rows[K, images*P*Q] = w · col by one tl_gemm, with w read as a matrix [K, C*R*S];
+        //@  then y of these images from the rows, plus b[k] for channel k where b is not NULL. The
+        //@  rows have the channel outside and the image inside; y has it the other way round, so
+        //@  each plane of P*Q outputs is moved by a kernel of yours. Calls and launches may grow
+        //@  with the number of chunks, never with the number of images. Traps: the sizes are those
+        //@  of this chunk, and the last one may be smaller; y is overwritten, whatever was in it;
+        //@  one bias per channel, not one for all.
+        /* All images of a chunk go through one matrix product: the number of launches grows with
+         * chunks, not with images. */
+        TL_TRY(tl_im2col(ctx, part.col, x + part.x, part.images, g));
         /* rows[K, images*P*Q] = w[K, C*R*S] · col */
         tl_matmul_geom product = {};
         product.m = g->k;
-        product.n = images * g->p * g->q;
+        product.n = part.images * g->p * g->q;
         product.k = g->c * g->r * g->s;
-        TL_TRY(tl_gemm(ctx, rows, w, col, &product));
-        size_t size = (size_t)images * y_image;
-        rows_to_images<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(
-            y + (size_t)done * y_image, rows, b, (size_t)images, (size_t)g->k,
-            tl_conv2d_col_cols(g));
+        TL_TRY(tl_gemm(ctx, part.rows, w, part.col, &product));
+        size_t images = (size_t)part.images, channels = (size_t)g->k;
+        size_t outputs = tl_conv2d_col_cols(g);
+        rows_to_images<<<tl_blocks(images * channels * outputs, TL_BLOCK), TL_BLOCK, 0,
+                         tl_stream(ctx)>>>(y + part.y, part.rows, b, images, channels, outputs);
         TL_LAUNCHED();
+        //@skeleton
+        // (void)b;
+        // return TL_NOT_IMPLEMENTED();
+        //@end
     }
     return TL_OK;
-    //@skeleton
-    // (void)b, (void)col, (void)rows, (void)x_image, (void)y_image, (void)chunk;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }

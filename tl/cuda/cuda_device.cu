@@ -83,7 +83,7 @@ static tl_status graph_begin(tl_ctx *ctx) {
 static tl_status graph_end(tl_ctx *ctx, void **graph) {
     cudaGraph_t recorded = NULL;
     cudaError_t error = cudaStreamEndCapture(tl_stream(ctx), &recorded);
-    if (!graph) { /* dropped: the reason has been told, and is not to be covered by another */
+    if (!graph) { /* dropped: the reason was reported, and must not be covered by another */
         if (recorded) cudaGraphDestroy(recorded);
         cudaGetLastError();
         return TL_OK;

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from saying import say  # noqa: F401 (a fixture)
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # What was typed for the make around these tests is not for those that they start.
@@ -22,12 +24,3 @@ def tree(tmp_path_factory):
     (folder / "data").mkdir()
     (folder / "data/fetch.sh").symlink_to(ROOT / "data/fetch.sh")
     return folder
-
-
-@pytest.fixture
-def say(capsys):
-    """Prints where -q shows it: what could not be tried here is part of the result."""
-    def line(text: str) -> None:
-        with capsys.disabled():
-            print(f"\n{text}")
-    return line

@@ -52,11 +52,16 @@ def test_setup_alone_installs_what_labs_and_training_need(setup):
     assert done.stderr.splitlines()[-1].startswith("setup: apt-get cannot fetch gcc")
 
 
+def test_setup_of_a_lab_installs_what_grading_it_needs(setup):
+    done = setup("lab3", lacking=("clang*", "objdump"), NVCC="none")
+    assert packages(done.stdout) == {"binutils", "clang"}, done.stdout + done.stderr
+
+
 def test_clang_is_not_installed_where_nvcc_judges(setup, say):
     if not shutil.which("nvcc"):
         say("clang not installed beside nvcc: not tried, no nvcc here")
         return
-    done = setup("lab1", "grade", lacking=("clang*", "objdump"))
+    done = setup("lab1", lacking=("clang*", "objdump"))
     assert packages(done.stdout) == {"binutils"}, done.stdout + done.stderr
     assert "clang" not in done.stdout
 

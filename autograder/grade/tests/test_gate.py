@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import gate
-import legality
+import cuda_legality
 import pytest
+import table
 import tokens
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -248,7 +249,7 @@ def test_splices_keep_the_line_where_a_token_begins():
     assert identifiers == [("ab", 1), ("cd", 2), ("e", 5)]
 
 
-@pytest.mark.parametrize("lab", range(6))
+@pytest.mark.parametrize("lab", table.numbers())
 @pytest.mark.parametrize("folder", ["solution", "labs"])
 def test_solution_and_skeleton_pass(lab, folder, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -257,7 +258,7 @@ def test_solution_and_skeleton_pass(lab, folder, monkeypatch):
 
 # ---- what an object uses of others ---------------------------------------------------------------
 
-# Errors from gcc 14 on, whatever else it is told; so everywhere, for these tests to hold there.
+# Errors from gcc 14 on, whatever its other options; so everywhere, for these tests to hold there.
 ERRORS = [f"-Werror={what}" for what in ("implicit-function-declaration", "implicit-int",
                                          "int-conversion", "incompatible-pointer-types")]
 
@@ -359,10 +360,10 @@ def test_a_function_of_somebody_else_must_not_be_defined_anew(tmp_path):
 # ---- CUDA, not only C++ that a host compiler takes -----------------------------------------------
 
 def legal(tmp_path, monkeypatch, text: str) -> list:
-    monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
     path = tmp_path / "x.cu"
     path.write_text('#include "tl/cuda.h"\n' + text)
-    first, again = (legality.findings(path, legality.key()) for _ in range(2))
+    first, again = (cuda_legality.findings(path, cuda_legality.key()) for _ in range(2))
     assert first == again  # the second time from what was kept
     return [(line, said) for _, line, said in first]
 
@@ -387,7 +388,7 @@ def test_who_cannot_judge_grades_nothing(tmp_path, monkeypatch, says, status, wo
     script = tmp_path / "legality.sh"
     script.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {status}\n")
     script.chmod(0o755)
-    monkeypatch.setattr(legality, "LEGALITY", script)
-    with pytest.raises(legality.CannotGrade, match=words):
+    monkeypatch.setattr(cuda_legality, "LEGALITY", script)
+    with pytest.raises(cuda_legality.CannotGrade, match=words):
         legal(tmp_path, monkeypatch, "int x;\n")
     assert not list((tmp_path / "cache").glob("*.txt"))

@@ -1,4 +1,4 @@
-"""What compilers said in several builds is told once."""
+"""What compilers said in several builds is shown once."""
 
 import said
 

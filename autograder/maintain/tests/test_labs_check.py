@@ -1,31 +1,29 @@
 """The maintainer's check of skeletons and solution finds what it is there for."""
 
 import json
-import os
 import subprocess
 import sys
 
+import generate
 import labs_check
 import pytest
-import skeletons
 from conftest import ROOT
 
 
 def run(root, *arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, ROOT / "autograder/maintain/labs_check.py", "--root",
-                           root,
-                           *arguments], env=os.environ | {"PYTHONPATH": ROOT / "autograder/grade"},
+    program = ROOT / "autograder/maintain/labs_check.py"
+    return subprocess.run([sys.executable, program, "--root", root, *arguments],
                           capture_output=True, text=True)
 
 
 def test_what_was_written_is_found_in_order(root):
-    skeletons.write(root)
+    generate.write(root)
     assert labs_check.files(root) == []
     assert run(root, "files").returncode == 0
 
 
 def test_check_names_what_differs(root):
-    skeletons.write(root)
+    generate.write(root)
     (root / "labs/lab2/x.c").write_text("int mine;\n")
     (root / "labs/lab2/x.cu").unlink()
     (root / "labs/lab2/z.c").write_text("int z;\n")
@@ -40,7 +38,7 @@ def test_a_line_of_the_solution_in_a_skeleton_is_a_leak(root):
     path = root / "solution/lab2/x.cu"
     path.write_text(path.read_text().replace("    // (void)a;\n",
                                              "    // (void)a;\n    // int b = trick(a);\n"))
-    skeletons.write(root)
+    generate.write(root)
     assert any("`int b = trick(a);` is left out by the piece" in w for w in labs_check.files(root))
 
 
@@ -86,7 +84,7 @@ def judged(root, side: str, *claims: dict) -> list:
 
 
 def test_a_solution_passes_and_a_skeleton_is_not_implemented(root):
-    skeletons.write(root)
+    generate.write(root)
     assert judged(root, "solution", claim("pass", points=3)) == []
     assert judged(root, "labs", claim("fail", "not_implemented"), claim("waiting", "waiting")) == []
 

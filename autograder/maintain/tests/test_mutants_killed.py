@@ -1,5 +1,5 @@
 """Rules that the reference cannot show to work: what breaks one is graded as a student's file would
-be, loses points, and is told by its first message what is wrong. (All mutants: make mutants)"""
+be, loses points, and its first message says what is wrong. (All mutants: make mutants)"""
 
 import mutants
 import pytest

@@ -11,7 +11,12 @@
  * Workspace. Columns of a whole batch can be gigabytes, so they are formed for a chunk of images at
  * a time: as many as fit the device's ctx->ops->column_bytes, at least one, at most g->n. `work` is
  * scratch of tl_conv2d_work_bytes(g, column_bytes) bytes in device memory, aligned to 256 bytes,
- * content undefined before and after: nothing is kept in it between calls. */
+ * content undefined before and after: nothing is kept in it between calls.
+ *
+ *   for (tl_conv2d_part part = tl_conv2d_first(g, ctx->ops->column_bytes, work); part.images;
+ *        tl_conv2d_next(&part, g)) {
+ *       … part.images images from x + part.x, through part.col and part.rows, to y + part.y …
+ *   } */
 #ifndef TL_CONV2D_H
 #define TL_CONV2D_H
 
@@ -22,12 +27,25 @@
 extern "C" {
 #endif
 
-/* Given code: images per chunk, and the bytes of its two pieces of scratch: first the columns
- * [C*R*S, chunk*P*Q], then at byte tl_conv2d_rows_offset the outputs or output gradients of the
- * chunk as rows [K, chunk*P*Q], the order in which the matrix product makes and takes them. */
+/* Given code: how many images a full chunk has, and the bytes of the workspace. */
 int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes);
-size_t tl_conv2d_rows_offset(const tl_conv2d_geom *g, size_t column_bytes);
 size_t tl_conv2d_work_bytes(const tl_conv2d_geom *g, size_t column_bytes);
+
+/* One chunk of images, and where its part of every array lies. The last chunk may have fewer images
+ * than the others: its columns and rows then lie closer together. */
+typedef struct tl_conv2d_part {
+    int images;    /* of this chunk; 0 behind the last one */
+    int first;     /* the number of its first image */
+    size_t x, y;   /* where that image begins in x (or dx) and y (or dy): elements */
+    tl_real *col;  /* scratch for columns [C*R*S, images*P*Q] */
+    tl_real *rows; /* scratch for outputs or their gradients as rows [K, images*P*Q], the order in
+                    * which the matrix product makes and takes them */
+    int most;      /* images of a full chunk */
+} tl_conv2d_part;
+
+/* Given code: the first chunk of a batch, and from a chunk to the next one. */
+tl_conv2d_part tl_conv2d_first(const tl_conv2d_geom *g, size_t column_bytes, void *work);
+void tl_conv2d_next(tl_conv2d_part *part, const tl_conv2d_geom *g);
 
 /* col[C*R*S, images*P*Q] from x[images,C,H,W]; overwrites all of col. g->n is not used. */
 tl_status tl_im2col(tl_ctx *ctx, tl_real *col, const tl_real *x, int images,

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import legality
+import cuda_legality
 import machines
 import pytest
 from conftest import ROOT
@@ -56,7 +56,7 @@ def machine(tmp_path, monkeypatch, say):
             monkeypatch.setenv("NVCC", "none")  # (nor the one in the toolkit's usual place)
         else:
             monkeypatch.delenv("NVCC", raising=False)
-        monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
+        monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
         return True
     return make
 
@@ -64,7 +64,7 @@ def machine(tmp_path, monkeypatch, say):
 def findings(folder: Path, text: str) -> list:
     path = folder / "x.cu"
     path.write_text(text)
-    return [(line, said) for _, line, said in legality.findings(path, legality.key())]
+    return [(line, said) for _, line, said in cuda_legality.findings(path, cuda_legality.key())]
 
 
 @pytest.mark.parametrize("clang", [True, False])
@@ -75,7 +75,7 @@ def test_every_toolkit_judges_a_lab_or_says_what_is_missing(machine, tmp_path, n
     gemm = (ROOT / "labs/lab1/gemm.cu").read_text()
     assert '#include "tl/cublas.h"' in gemm
     if nvcc == "none" and not clang:
-        with pytest.raises(legality.CannotGrade, match=r"neither nvcc nor clang\+\+"):
+        with pytest.raises(cuda_legality.CannotGrade, match=r"neither nvcc nor clang\+\+"):
             findings(tmp_path, gemm)
         return
     assert findings(tmp_path, gemm) == []
@@ -97,7 +97,7 @@ bomb<26, 0>::type x;
 
 
 def test_a_template_without_end_costs_its_own_file_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
     monkeypatch.setenv("HOSTCUDA_LEGALITY_SECONDS", "2")  # (what is right takes less)
     (line, said), = findings(tmp_path, BOMB)
     assert line == 1 and "was stopped: for this file it took more than 2 s" in said, said
@@ -106,7 +106,7 @@ def test_a_template_without_end_costs_its_own_file_alone(tmp_path, monkeypatch):
 
 
 def test_messages_without_end_are_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
     clang = machines.script(tmp_path / "clang++", """case $* in
 *x.cu) yes "${@: -1}:1:1: error: no" ;;
 *) echo /nonexistent ;;
@@ -129,22 +129,22 @@ HEADER = "echo 'tl/include/tl/cublas.h:5: error: this is not legal CUDA: no cubl
 @pytest.mark.parametrize("student, line", [
     (HEADER, "this is not legal CUDA: tl/include/tl/cublas.h:5: no cublas_v2.h"),
     ("echo 'legality.sh: nvcc failed: two\nlines' >&2; exit 2",
-     f"{legality.UNSURE}: nvcc failed: two lines"),
+     f"{cuda_legality.UNSURE}: nvcc failed: two lines"),
 ])
 def test_a_reason_outside_of_the_file_is_the_files_where_headers_are_right(
         tmp_path, monkeypatch, student, line):
-    monkeypatch.setattr(legality, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(legality, "LEGALITY", says(tmp_path, "exit 0", student))
+    monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(cuda_legality, "LEGALITY", says(tmp_path, "exit 0", student))
     assert findings(tmp_path, "int x;\n") == [(1, line)]
 
 
 def test_where_given_headers_are_wrong_nothing_is_graded_and_it_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(legality, "LEGALITY", says(tmp_path, HEADER, HEADER))
-    with pytest.raises(legality.CannotGrade, match=r"tl/cublas.h:5: no cublas_v2.h$"):
+    monkeypatch.setattr(cuda_legality, "LEGALITY", says(tmp_path, HEADER, HEADER))
+    with pytest.raises(cuda_legality.CannotGrade, match=r"tl/cublas.h:5: no cublas_v2.h$"):
         findings(tmp_path, "int x;\n")
 
 
 def test_what_is_refused_is_shown_to_no_compiler(tmp_path, monkeypatch):
-    monkeypatch.setattr(legality, "LEGALITY", says(tmp_path, "exit 0", "exit 9"))
+    monkeypatch.setattr(cuda_legality, "LEGALITY", says(tmp_path, "exit 0", "exit 9"))
     (tmp_path / "x.cu.refused").write_text("x.cu:1: not compiled: …\n")
     assert findings(tmp_path, "#include \"/etc/passwd\"\n") == []

@@ -1,0 +1,201 @@
+"""plan.py: what make has to build for the runs of one grade, as rules that it reads.
+
+grade.py knows the claims, so it knows which workers they need; mk/workers.mk knows how an object, a
+worker and a plug-in are made. This is what passes between them: prerequisites, without recipes,
+in a file under build/plan/ that is called by its content, so that makes which go side by side keep
+out of each other's way. In it stand names of ours alone: those of lab.toml and skeletons.sha256.
+Whose files are meant is make's to know: $(LABS) is their folder, $(LAB_FROM) a part of their
+objects' paths.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import skeletons
+
+NAME = re.compile(r"[A-Za-z0-9_.-]+")  # what make takes as it stands
+HEAD = """# What make builds to grade lab {lab}. Written by autograder/grade/plan.py
+# for mk/workers.mk, which has the recipes.
+
+"""
+
+
+class Unplain(Exception):
+    """One line: a name of ours that make would not take as it stands."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be built."""
+
+    lab: int
+    runs: list  # of execute.py
+    files: list  # lab2/im2col.c …: what students write, in all labs
+    reference: set  # those of them that solution/ has
+    devices: list  # CUDA devices for which there is a compiler
+    suffix: str  # of the modes of whatever has no build of its own
+    mine: bool  # the other labs are the student's, too
+
+
+class Text:
+    """The makefile as it grows: lists of what its rules make, and the rules."""
+
+    def __init__(self):
+        self.lists = {name: [] for name in (
+            "LAB_SOURCES", "LAB_C_OBJECTS", "LAB_HOSTCUDA_OBJECTS", "LAB_CUDA_OBJECTS",
+            "LAB_IN_ORDER", "LAB_WORKERS", "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS",
+            "LAB_GRADERS")}
+        self.rules = []
+
+    def rule(self, kind: str, target: str, *needs: str) -> None:
+        self.lists[kind].append(target)
+        self.rules.append(lines(f"{target}:", needs))
+
+    def __str__(self) -> str:
+        lists = [lines(f"{name} :=", words) for name, words in self.lists.items()]
+        return "\n\n".join([*lists, *self.rules]) + "\n"
+
+
+def lines(head: str, words: list) -> str:
+    """One word on each, for people to read."""
+    return " \\\n    ".join([head, *words])
+
+
+def host_mode(mode: str) -> str:
+    """Checkers look at CUDA alone: all else of a checking worker is that of the plain build."""
+    return mode.removesuffix("-check")
+
+
+def devices_of(order: Order, mode: str) -> list:
+    """CUDA devices of a mode; the checkers are hostcuda's alone."""
+    return [d for d in order.devices if d == "hostcuda" or not mode.endswith("-check")]
+
+
+def places_of(order: Order) -> list:
+    """(mode, variant) of each worker."""
+    return sorted({(r.mode if r.build else r.real + order.suffix, r.variant) for r in order.runs})
+
+
+def own_files(order: Order, variant: str) -> list:
+    """The student's files that are linked in this variant."""
+    def is_own(path: Path) -> bool:
+        if path.parent.name != f"lab{order.lab}":
+            return order.mine
+        return variant in ("all", f"only-{path.stem}")
+
+    return [f for f in order.files if is_own(Path(f))]
+
+
+def objects(mode: str, files: list, kind: str) -> list:
+    """A student's objects: kind .o, .hostcuda.o or .cuda.o."""
+    return [f"build/{mode}/$(LAB_FROM)labs/{f.removesuffix('.c')}{kind}" for f in files]
+
+
+def references(mode: str, files: list, kind: str) -> list:
+    """The reference's: kind .o or .lab.o."""
+    return [f"build/{mode}/solution/{f.removesuffix('.c')}{kind}" for f in files]
+
+
+def of_kind(suffix: str, files: list) -> list:
+    return [f for f in files if f.endswith(suffix)]
+
+
+def without(files: list, others: list) -> list:
+    return [f for f in files if f not in others]
+
+
+def float_first(modes: set) -> list:
+    """In this order messages of compilers are told."""
+    return sorted(modes, key=lambda mode: (not mode.startswith("float"), mode))
+
+
+def add_objects(text: Text, order: Order, own: list, modes: list, hosts: list) -> None:
+    """Of each of the student's files, in every mode."""
+    for file in own:
+        source = f"$(LABS)/{file}"
+        text.lists["LAB_SOURCES"].append(source)
+        if file.endswith(".c"):
+            for mode in hosts:
+                made, = objects(mode, [file], ".o")
+                text.rule("LAB_C_OBJECTS", made, source, f"build/{mode}/flags")
+                text.lists["LAB_IN_ORDER"].append(made)
+            continue
+        for mode in modes:
+            needs = {"hostcuda": ["$(HOSTCUDA_REWRITE)",
+                                  f"build/{mode}/precompiled/hostcuda/hostcuda.h.gch"],
+                     "cuda": [f"build/{mode}/cuda-flags"]}
+            for device in devices_of(order, mode):
+                made, = objects(mode, [file], f".{device}.o")
+                text.rule(f"LAB_{device.upper()}_OBJECTS", made, source, *needs[device])
+                text.lists["LAB_IN_ORDER"].append(made)
+
+
+def add_worker(text: Text, order: Order, folder: str, mode: str, own: list) -> None:
+    """Where a C file of the student's is broken, the .cu beside it is judged in worker-cuda, with
+    the reference's C; none can stand for a file that has no .cu beside it."""
+    mine, everything = of_kind(".c", own), of_kind(".c", order.files)
+    alone = [f for f in mine if f"{f}u" not in order.files]
+    instead, given = without(everything, alone), f"$(call lab_worker_given,{mode})"
+    text.rule("LAB_WORKERS", f"{folder}/worker", *objects(mode, mine, ".o"),
+              *references(mode, without(everything, mine), ".o"),
+              given, "|", *references(mode, [f for f in instead if f in order.reference], ".o"))
+    made = [*objects(mode, alone, ".o"), *references(mode, instead, ".o"), given]
+    text.rules.append(lines(f"{folder}/worker: private WORKER_CUDA :=", made))
+
+
+def add_plugin(text: Text, order: Order, folder: str, mode: str, own: list, device: str) -> None:
+    mine, everything = of_kind(".cu", own), of_kind(".cu", order.files)
+    text.rule(f"LAB_{device.upper()}_PLUGINS", f"{folder}/libtl_{device}.so",
+              *objects(mode, mine, f".{device}.o"),
+              *references(mode, without(everything, mine),
+                          {"hostcuda": ".lab.o", "cuda": ".o"}[device]),
+              f"$(call lab_{device}_given,{mode})")
+
+
+def check_names(order: Order, places: list) -> None:
+    words = {word for file in order.files for word in file.split("/")}
+    for name in sorted(words.union(*places)):
+        if not NAME.fullmatch(name):
+            raise Unplain(f"{name!r}: a task or a file of a lab has a name of A-Z a-z 0-9 _ . -")
+
+
+def makefile(order: Order) -> str:
+    """The text that make includes."""
+    text, places = Text(), places_of(order)
+    check_names(order, places)
+    used = {f for _, variant in places for f in own_files(order, variant)}
+    modes = float_first({mode for mode, _ in places})
+    hosts = float_first({host_mode(mode) for mode in modes})
+    add_objects(text, order, [f for f in order.files if f in used], modes, hosts)
+    for mode, variant in places:
+        folder = f"build/{mode}/$(LAB_FROM)lab{order.lab}{'-mine' * order.mine}/{variant}"
+        own = own_files(order, variant)
+        add_worker(text, order, folder, host_mode(mode), own)
+        for device in devices_of(order, mode):
+            add_plugin(text, order, folder, mode, own, device)
+    text.lists["LAB_GRADERS"] = [f"build/{mode}/lab{order.lab}/grader" for mode in hosts]
+    return HEAD.format(lab=order.lab) + str(text)
+
+
+def write(order: Order, folder: Path) -> Path:
+    """Writes the makefile, unless it is there, and says where."""
+    data = makefile(order).encode()
+    path = folder / f"lab{order.lab}-{hashlib.sha256(data).hexdigest()[:12]}.mk"
+    if not path.exists() or path.read_bytes() != data:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    return path
+
+
+def order_of(lab: int, runs, devices: list, suffix: str, mine: bool) -> Order:
+    """The same with the files of the tree in which we are."""
+    files = [name.removeprefix("labs/") for name in skeletons.read_manifest(Path())]
+    return Order(lab, list(runs), files, {f for f in files if Path("solution", f).exists()},
+                 devices, suffix, mine)

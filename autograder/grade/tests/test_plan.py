@@ -1,0 +1,141 @@
+"""What make is to build for a grade: every worker with its plug-ins, of the right files, and no
+name but ours in what make reads."""
+
+import re
+from pathlib import Path
+
+import execute
+import make
+import plan
+import pytest
+from submission import ROOT
+
+FILES = ["lab1/gemm.c", "lab2/im2col.c", "lab2/im2col.cu", "lab2/shape.c"]
+
+
+def order(*places: str, mine: bool = False, devices: tuple = ("hostcuda",), suffix: str = "",
+          files: tuple = FILES) -> plan.Order:
+    """`float all`, `float-check only-im2col` …"""
+    runs = []
+    for place in places:
+        mode, variant = place.split()
+        real, _, build = mode.partition("-")
+        runs.append(execute.Run(variant, "hostcuda" if build else "cpu", real, build))
+    return plan.Order(2, runs, list(files), set(files), list(devices), suffix, mine)
+
+
+def read(text: str) -> dict:
+    """target or variable -> its words."""
+    found = {}
+    for line in text.replace(" \\\n", " ").splitlines():
+        if match := re.match(r"(\S+?)(:| :=)(?: |$)(.*)", line):
+            assert match[1] not in found or "private" in line
+            found[match[1] + (" worker-cuda" * ("private" in line))] = match[3].split()
+    return found
+
+
+def test_a_worker_has_the_students_files_of_its_lab_and_ours_of_the_others():
+    made = read(plan.makefile(order("float all")))
+    assert made["build/float/$(LAB_FROM)lab2/all/worker"] == [
+        "build/float/$(LAB_FROM)labs/lab2/im2col.o", "build/float/$(LAB_FROM)labs/lab2/shape.o",
+        "build/float/solution/lab1/gemm.o", "$(call", "lab_worker_given,float)", "|",
+        "build/float/solution/lab1/gemm.o", "build/float/solution/lab2/im2col.o"]
+    assert made["build/float/$(LAB_FROM)lab2/all/libtl_hostcuda.so"] == [
+        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o",
+        "$(call", "lab_hostcuda_given,float)"]
+    assert made["LAB_GRADERS"] == ["build/float/lab2/grader"]
+
+
+def test_of_one_task_it_has_the_students_file_alone():
+    made = read(plan.makefile(order("float only-shape")))
+    assert made["LAB_SOURCES"] == ["$(LABS)/lab2/shape.c"]
+    assert made["build/float/$(LAB_FROM)lab2/only-shape/worker"][:3] == [
+        "build/float/$(LAB_FROM)labs/lab2/shape.o", "build/float/solution/lab1/gemm.o",
+        "build/float/solution/lab2/im2col.o"]
+    assert made["build/float/$(LAB_FROM)lab2/only-shape/libtl_hostcuda.so"][0] == (
+        "build/float/solution/lab2/im2col.cu.lab.o")
+
+
+def test_where_c_is_broken_cuda_has_ours_but_for_a_file_without_cuda():
+    made = read(plan.makefile(order("float all")))
+    assert made["build/float/$(LAB_FROM)lab2/all/worker worker-cuda"][3:6] == [
+        "build/float/$(LAB_FROM)labs/lab2/shape.o", "build/float/solution/lab1/gemm.o",
+        "build/float/solution/lab2/im2col.o"]
+
+
+def test_checkers_look_at_cuda_alone():
+    made = read(plan.makefile(order("float-check all", devices=("hostcuda", "cuda"))))
+    worker = made["build/float-check/$(LAB_FROM)lab2/all/worker"]
+    assert worker[0] == "build/float/$(LAB_FROM)labs/lab2/im2col.o"
+    assert not [word for word in worker if "-check" in word]
+    assert made["build/float-check/$(LAB_FROM)lab2/all/libtl_hostcuda.so"][0] == (
+        "build/float-check/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o")
+    assert not made["LAB_CUDA_PLUGINS"] and not made["LAB_CUDA_OBJECTS"]
+    assert made["LAB_GRADERS"] == ["build/float/lab2/grader"]
+
+
+def test_a_gpu_has_a_plugin_of_its_own():
+    made = read(plan.makefile(order("float all", devices=("hostcuda", "cuda"))))
+    assert made["build/float/$(LAB_FROM)lab2/all/libtl_cuda.so"] == [
+        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.cuda.o", "$(call", "lab_cuda_given,float)"]
+
+
+def test_mine_takes_the_other_labs_from_the_student_too():
+    made = read(plan.makefile(order("float all", mine=True)))
+    assert made["build/float/$(LAB_FROM)lab2-mine/all/worker"][0] == (
+        "build/float/$(LAB_FROM)labs/lab1/gemm.o")
+
+
+def test_a_sanitised_build_leaves_the_checkers_theirs():
+    made = read(plan.makefile(order("double all", "float-check all", suffix="-san")))
+    assert made["LAB_WORKERS"] == ["build/double-san/$(LAB_FROM)lab2/all/worker",
+                                   "build/float-check/$(LAB_FROM)lab2/all/worker"]
+
+
+@pytest.mark.parametrize("name", ["lab2/$(shell touch hit).c", "lab2/a b.c", "lab2/a:.c",
+                                  "lab2/%.c", "lab2/a#.c", "lab2/\u00e9.c", "lab2/.c\n"])
+def test_a_name_that_make_would_not_take_as_it_stands_is_refused(name):
+    with pytest.raises(plan.Unplain, match="has a name of A-Z"):
+        plan.makefile(order("float all", files=(*FILES, name)))
+    with pytest.raises(plan.Unplain, match="has a name of A-Z"):
+        run = execute.Run(f"only-{name[5:-2]}:", "cpu", "float")  # a task's name
+        plan.makefile(plan.Order(2, [run], FILES, set(), ["hostcuda"], "", False))
+
+
+def test_what_is_planned_is_written_once_and_told(stage, capsys):
+    stage.write("autograder/grade/skeletons.sha256",
+                "".join(f"{'0' * 64}  labs/lab9/{name}\n" for name in ("one.c", "one.cu", "two.c")))
+    stage.write("labs/lab9/$(shell touch hit).c", "")
+    asked = ("PLAN=build/plan", "PLUGINS=hostcuda", "TASKWISE=1")
+    assert stage.grade(*asked) == 0
+    path = Path(capsys.readouterr().out.strip())
+    made = read(path.read_text())
+    assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_WORKERS"]] == [
+        "build/double/lab9/only-one/worker", "build/float/lab9/all/worker",
+        "build/float/lab9/only-one/worker", "build/float/lab9/only-two/worker"]
+    assert "touch" not in path.read_text()
+    before = path.stat()
+    assert stage.grade(*asked) == 0
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert stage.grade("PLAN=build/plan", "PLUGINS=hostcuda") == 0
+    assert len(list(path.parent.iterdir())) == 2
+
+
+def test_make_reads_names_of_ours_alone(tmp_path):
+    """A folder of labs in which files are called after commands, and one of ours is missing."""
+    name = f"build/tests/plan-{tmp_path.name}"
+    folder = ROOT / name
+    (folder / "lab0").mkdir(parents=True)
+    try:
+        (folder / "lab0/$(shell touch hit-by-a-plan).c").write_text("")
+        (folder / "lab0/vector_add.c").write_text("")
+        done = make.run("-C", str(ROOT), "-n", "lab0", f"LABS={name}", timeout=120)
+    finally:
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        folder.rmdir()
+    assert done.returncode == 0, done.stderr
+    assert f"{name}/lab0/vector_add.c" in done.stdout and "hit-by-a-plan" not in done.stdout
+    assert not (ROOT / "hit-by-a-plan").exists()
+    assert not [p for p in (ROOT / "build/plan").glob("*.mk") if name in p.read_text()]

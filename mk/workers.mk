@@ -1,0 +1,177 @@
+# workers.mk: what a lab is graded with: the grader, workers, and the plug-ins beside them. Included
+# by labs.mk, which knows the lab and whose files are graded.
+#
+#   build/<mode>/labN/grader                     the lab's claims; holds no code of any lab
+#   build/<mode>/grader                          those of all labs, for the worker's own tests
+#   build/<mode>/labN/<variant>/worker           the code of all labs, which the grader calls
+#   build/<mode>/labN/<variant>/libtl_<device>.so
+#
+# A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `only-<task>`
+# that one, and the reference (solution/) has the rest; its objects are shared by all variants. With
+# MINE=1 the other labs come from $(LABS), too (labN-mine/). Another folder than labs/ has its
+# objects and workers under build/<mode>/from/<folder>/.
+#
+# What a run of the grader needs of all this, grade.py works out (plan.py), and writes it down as
+# prerequisites in $(LAB_PLAN). The recipes are here.
+#
+# A file that does not compile or link costs its own points alone. So these recipes do not fail:
+# they leave out what could not be made, say why in the file `why` (`why-<device>`) beside it, and
+# whoever needs it looks. What is missing is tried again by the next make. Where it is a .c file
+# that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
+# reference's C instead.
+
+# ---- what workers are made of -------------------------------------------------------------------
+
+# The running side of the call interface; what stays of call/ is the suites' side.
+CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_tensor.c call_train.c \
+	call_graph.c call_graph_ops.c)
+# (of what is given, data sets and checkpoints are the trainer's)
+TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
+	plan shapes10_*))
+WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
+	$(filter-out $(TRAINER_C),$(wildcard tl/*.c))
+# Rungs are ours: what is next to a student's code has none.
+WORKER_PLUGIN_C := $(filter-out programs/%,$(PLUGIN_C))
+WORKER_PLUGIN_CU := $(wildcard tl/cuda/*.cu)
+
+# What each of them has that is nobody's lab: $(1) mode
+lab_worker_given = $(WORKER_C:%.c=build/$1/%.o)
+lab_hostcuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.lab.o) \
+	$(WORKER_PLUGIN_C:%.c=build/$1/%.host.o) $(call hostcuda_library_of,$1)
+lab_cuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.o) $(WORKER_PLUGIN_C:%.c=build/$1/%.pic.o)
+
+# The plan: rules, and in LAB_… lists of what they make.
+ifneq ($(LAB_PLAN),)
+include $(LAB_PLAN)
+endif
+LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
+LAB_BUILT := $(LAB_WORKERS) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) $(LAB_GRADERS)
+
+# (make expands what they name: of a SUBMISSION= nothing is compiled that includes any headers but
+# ours)
+-include $(LAB_OBJECTS:.o=.d) $(LAB_HOSTCUDA_OBJECTS:.o=.hc.d)
+
+# ---- a student's objects ------------------------------------------------------------------------
+
+# A file that the student has deleted or renamed is no reason to stop: it is looked for each time.
+$(filter-out $(wildcard $(LAB_SOURCES)),$(LAB_SOURCES)): always
+
+# A student's files are compiled with less optimisation than the reference: that is most of the time
+# that grading takes, and no claim measures speed.
+lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
+# The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
+lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
+
+# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
+lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
+# The recipe: $(1) a compiler's command. Its messages are kept, for `why` and for said.py; without
+# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
+# tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
+# short file.)
+lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ cat $<.refused \
+	>$@.err; false; },$(if $(wildcard $<),( $(lab_limits) $1 ) 2>$@.err,{ : >$@.err; \
+	false; })) || rm -f $@
+
+$(LAB_C_OBJECTS):
+	$(call say,CC,$@)
+	$(call lab_compile,$(CC) $(call flags,$(mode)) $(call lab_optimise,$(mode)) $(lab_lines) \
+	    -Itl/include -MMD -MP -c -o $@ $<)
+
+$(LAB_HOSTCUDA_OBJECTS):
+	$(call say,CUCC,$@)
+	$(call lab_compile,{ $(call lab_hostcuda_compile,-Itl/include); })
+
+$(LAB_CUDA_OBJECTS):
+	$(call say,NVCC,$@)
+	$(call lab_compile,$(CUDA_COMPILER) $(call cuda_flags,$(mode)) $(call cuda_code,$(mode)) \
+	    -Itl/include -isystem $(CUBLAS_INCLUDE) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<)
+
+# gcc reads hostcuda's headers precompiled: half of the time of a short file. A kernel has to serve
+# any number of elements with any grid (tl/cuda.h): three blocks show it.
+lab_hostcuda_flags = $(call hostcuda_flags,$(mode)) $(call lab_optimise,$(mode)) -DTL_MAX_BLOCKS=3
+lab_hostcuda_compile = $(call \
+	hostcuda_compile,$(CXX) -Ibuild/$(mode)/precompiled,$(lab_hostcuda_flags),$1)
+
+build/%/precompiled/hostcuda/hostcuda.h.gch: $(HOSTCUDA)/include/hostcuda/hostcuda.h \
+		$(HOSTCUDA_HEADERS) build/%/host-flags build/%/flags
+	@mkdir -p $(@D)
+	$(call say,CUCC,$@)
+	$(Q)$(if $(findstring clang,$(CXX)),touch $@,$(CXX) -x c++-header \
+	    $(call hostcuda_noted_flags,$(CXX),$(lab_hostcuda_flags)) -o $@ $<)
+
+# The reference's kernels beside a student's, and what both are called through, are compiled as the
+# student's are: in half of the time that the trainer's take.
+build/%.cu.lab.o: $$(source).cu $(HOSTCUDA_REWRITE) \
+		build/$$(mode)/precompiled/hostcuda/hostcuda.h.gch
+	@mkdir -p $(@D)
+	$(call say,CUCC,$@)
+	$(Q)$(call lab_hostcuda_compile,$(call includes,$<))
+LAB_GIVEN_CU := $(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FILES)))
+-include $(call in_modes,$(LAB_GIVEN_CU:%=%.lab.d) $(LAB_GIVEN_CU:%=%.lab.hc.d))
+
+# ---- workers and their plug-ins ------------------------------------------------------------------
+
+# A sanitised plug-in links with holes, for the sanitizer's own functions come from the program.
+lab_no_holes = && ! nm -u $@ | sed -n "s/^ *U \(tl_.*\)/undefined reference to \`\1'/p" | grep . >&2
+# After a link: where it failed, the linker's words become ours. $(1) name of the `why` file
+lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { rm -f $@; $(LAB_PYTHON) \
+	autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) >$(@D)/$(1); }
+
+# (what worker-cuda is made of stands in the plan, too)
+$(LAB_WORKERS):
+	@mkdir -p $(@D) && rm -f $(@D)/why $(@D)/worker-cuda
+	$(call say,LINK,$@)
+	$(Q)LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(LIBS) \
+	    $(call lab_or_why,why)
+	$(Q)[ -e $@ ] || $(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
+	    $(WORKER_CUDA) $(LIBS) 2>/dev/null || rm -f $(@D)/worker-cuda
+
+$(LAB_HOSTCUDA_PLUGINS):
+	@mkdir -p $(@D) && rm -f $(@D)/why-hostcuda
+	$(call say,LINK,$@)
+	$(Q){ $(call hostcuda_link,LC_ALL=C $(CXX)) \
+	    $(if $(findstring -san,$(mode)),$(lab_no_holes)); } $(call lab_or_why,why-hostcuda)
+
+$(LAB_CUDA_PLUGINS):
+	@mkdir -p $(@D) && rm -f $(@D)/why-cuda
+	$(call say,LINK,$@)
+	$(Q)LC_ALL=C $(cuda_link) $(call lab_or_why,why-cuda)
+
+# `why` of each thing that could not be linked
+LAB_WHYS := $(LAB_WORKERS:%worker=%why) \
+	$(LAB_HOSTCUDA_PLUGINS:%libtl_hostcuda.so=%why-hostcuda) \
+	$(LAB_CUDA_PLUGINS:%libtl_cuda.so=%why-cuda)
+
+# What compilers said of each of the student's files, in all builds of it.
+LAB_SAID := $(addsuffix .err,$(LAB_IN_ORDER))
+lab_say_once = if [ -n "$$(cat /dev/null $(LAB_SAID) 2>/dev/null)" ]; then \
+	$(LAB_PYTHON) autograder/grade/said.py $(LAB_SAID); fi
+
+# ---- the grader ----------------------------------------------------------------------------------
+
+GRADER_C := $(wildcard autograder/oracle/*.c autograder/lab*/*_test.c) \
+	$(filter-out $(CALL_RUNNING),$(wildcard autograder/call/*.c)) \
+	$(wildcard autograder/claim/*.c) \
+	$(addprefix tl/,geometry.c shape.c status.c dropout_threshold.c rng.c)
+
+# Criterion's libgit2 is left out (no_git.c). It is found by the very name that Criterion gives it;
+# on a machine where that is another one, or none, the grader starts with Criterion's own.
+build/grader/no_git: autograder/grade/no_git.c
+	@mkdir -p $(@D) && rm -f $(@D)/*
+	@name=$$(objdump -p $$($(CC) -print-file-name=libcriterion.so) | \
+	    awk '$$1 == "NEEDED" && $$2 ~ /^libgit2/ { print $$2 }'); \
+	if [ -n "$$name" ]; then $(CC) -shared -fPIC -Wl,-soname,$$name -o $(@D)/$$name $<; fi
+	@touch $@
+
+# (claims of other labs need not be compiled before one can be graded)
+CLAIMS := $(wildcard autograder/lab*/*_test.c)
+other_claims = $(filter-out autograder/$(notdir $(@D))/%,$(CLAIMS))
+grader_c = $(filter-out $(if $(filter lab%,$(notdir $(@D))),$(other_claims)),$(GRADER_C))
+GRADER_OBJECTS = $(patsubst %.c,build/$(mode)/%.o,$(grader_c))
+build/%/grader: $$(GRADER_OBJECTS) build/grader/no_git
+	@mkdir -p $(@D)
+	$(call link,$(CRITERION) -lm \
+	    -Wl$(comma)--push-state$(comma)--no-as-needed $$(find build/grader -name 'libgit2*') \
+	    -Wl$(comma)--pop-state$(comma)-rpath$(comma)'$$ORIGIN/../grader:$$ORIGIN/../../grader')
+
+-include $(call in_modes,$(patsubst %.c,%.d,$(GRADER_C) $(WORKER_C)))
