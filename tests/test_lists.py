@@ -39,7 +39,7 @@ OPERATION_ROOMS = {
 OPERATION_FILES = {
     "autograder/call/call_ops.c": "batch_load leads to more memory than a row says",
     "autograder/call/call_table.c": "batch_load, likewise",
-    "autograder/grade/allow.toml": "no task may hand its product to tl_gemm",
+    "autograder/grade/allowed_calls.toml": "no task may hand its product to tl_gemm",
     "autograder/call/call_graph_ops.c": "operations of the tape, which are no rows",
     "autograder/maintain/cost.py": "no operation: a sum",
     "baseline/bench_ops.py": "PyTorch's way to run what is timed",
@@ -143,13 +143,11 @@ NET_FILES = {
 RUNG_FILES = {}
 # TWIN_OPTIONS and the options of goals are what a goal takes, not what there is
 OPTION_FILES = {
-    "Makefile": "which options a goal takes",
+    "mk/options.mk": "which options a goal takes",
     "baseline/bench_step.py": "which options of a run it sets itself",
     "baseline/parity.py": "which options of a run it sets itself",
 }
 LAB_FILES = {
-    "Makefile": "options of the goals lab0 … lab5",
-    "mk/labs.mk": "the goals lab0 … lab5",
     "data/fetch.sh": "numbers of CIFAR-10's batches",
 }
 

@@ -1,4 +1,4 @@
-"""cuda_legality.py: whether a .cu file is CUDA, and not only C++ that hostcuda's host compiler takes.
+"""cuda_legality.py: whether a .cu file is CUDA, and not only C++ that a host compiler takes.
 
 nvcc or clang says (hostcuda/legality.sh). What they said is kept by content below
 build/legality, because asking takes as long as running the claims.

@@ -4,8 +4,8 @@ Races, reads of uninitialised memory and memory sectors are counted in the proce
 student's code, by hooks that its compiler places: so they prove something only about source that
 cannot switch the hooks off, tell a CPU from a GPU, or hand its work to somebody else. Everything is
 judged by tokens, as a compiler sees them (tokens.py, gate_names.py); what a file uses of others is
-also judged by the undefined symbols of its objects (allowed_calls.toml), and whether CUDA is CUDA by a
-compiler (cuda_legality.py).
+also judged by the undefined symbols of its objects (allowed_calls.toml), and whether CUDA is CUDA
+by a compiler (cuda_legality.py).
 """
 
 import fnmatch

@@ -173,7 +173,8 @@ def main(arguments: list) -> int:
             over += [lab.number] if over_budget(found) else []
         for number in over:
             print(f"cost: lab {number} takes more than {BUDGET_S} s of CPU time", file=sys.stderr)
-    except (CostError, options.OptionError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
+    except (CostError, options.OptionError, table.TableError, OSError,
+            subprocess.TimeoutExpired) as error:
         print(f"cost: {error}", file=sys.stderr)
         return 2
     return 1 if over else 0

@@ -142,7 +142,8 @@ def main(arguments: list) -> int:
                     clean(mutant, lab.number)
             outcomes.append(outcome)
             print(line(mutant, outcome), flush=True)
-    except (MutantError, options.OptionError, table.TableError, OSError, subprocess.TimeoutExpired) as error:
+    except (MutantError, options.OptionError, table.TableError, OSError,
+            subprocess.TimeoutExpired) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 2
     killed = [o for o in outcomes if o["killed"]]

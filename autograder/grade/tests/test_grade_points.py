@@ -224,8 +224,8 @@ def test_a_plugin_that_does_not_link_costs_its_lane(stage, capsys):
 
 
 @pytest.mark.parametrize("argument,words", [
-    ("LAB=9", "LAB is given twice"), ("SED=1", "'SED=1' is not an option"), ("DEVICES=gpu", "DEVICES=gpu"),
-    ("MIN=-1", "MIN=-1"), ("SEED=abc", "SEED=abc")])
+    ("LAB=9", "LAB is given twice"), ("SED=1", "'SED=1' is not an option"),
+    ("DEVICES=gpu", "DEVICES=gpu"), ("MIN=-1", "MIN=-1"), ("SEED=abc", "SEED=abc")])
 def test_a_slip_on_the_command_line_is_named(stage, capsys, argument, words):
     assert stage.grade(argument) == 2
     assert words in capsys.readouterr().err
