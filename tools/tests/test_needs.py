@@ -43,8 +43,8 @@ def said(tree, *words: str) -> str:
 
 
 def goals() -> list:
-    """All that `make` lists."""
-    help_text = make.run("-C", str(ROOT), timeout=60).stdout
+    """All that `make help ALL=1` lists."""
+    help_text = make.run("-C", str(ROOT), "help", "ALL=1", timeout=60).stdout
     return [line.split()[0] for line in help_text.splitlines() if line.startswith("  ")]
 
 
