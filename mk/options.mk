@@ -46,6 +46,7 @@ endif
 # lab0 lab1 …: the labs that there are
 LAB_GOALS := $(patsubst autograder/%/lab.toml,%,$(wildcard autograder/lab*/lab.toml))
 
+# (what REAL, SAN, DEBUG and CHECK do to compilers: mk/modes.mk)
 BUILD_OPTIONS := YES REAL SAN DEBUG CHECK ARCH CC CXX CFLAGS V PYTHON GRADLAB_DATA GRADLAB_COMMIT \
 	NVCC CUBLAS_HOME CUDA_ARCH
 # What decides the course of a run; the twin follows it too. The rest concerns our programs alone.
