@@ -9,8 +9,6 @@
 #include <stdlib.h>
 
 #include "origin.h"
-#include "patience.h"
-#include "tl/status_internal.h"
 #include "run.h"
 #include "tl/backend.h"
 #include "tl/checkpoint.h"
@@ -152,15 +150,4 @@ static tl_status predict(run *r) {
     return status;
 }
 
-int main(int argc, char **argv) {
-    wait_patiently(argv);
-    static run r;
-    options o;
-    tl_status status = options_parse(&o, argc - 1, argv + 1);
-    if (status == TL_OK) status = run_open(&r, &o);
-    if (status == TL_OK) status = predict(&r);
-    status = tl_root_cause(status);
-    if (status != TL_OK) fprintf(stderr, "predict: %s\n", tl_error());
-    if (r.ctx) run_close(&r);
-    return status == TL_OK ? 0 : 1;
-}
+int main(int argc, char **argv) { return run_program("predict", predict, argc, argv); }

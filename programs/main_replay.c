@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "patience.h"
-#include "tl/status_internal.h"
 #include "run.h"
 
 /* One host copy of the flat parameters, with their gaps. */
@@ -69,15 +67,4 @@ static tl_status replay(run *r) {
     return status;
 }
 
-int main(int argc, char **argv) {
-    wait_patiently(argv);
-    static run r;
-    options o;
-    tl_status status = options_parse(&o, argc - 1, argv + 1);
-    if (status == TL_OK) status = run_open(&r, &o);
-    if (status == TL_OK) status = replay(&r);
-    status = tl_root_cause(status);
-    if (status != TL_OK) fprintf(stderr, "replay: %s\n", tl_error());
-    if (r.ctx) run_close(&r);
-    return status == TL_OK ? 0 : 1;
-}
+int main(int argc, char **argv) { return run_program("replay", replay, argc, argv); }

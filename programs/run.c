@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "patience.h"
 #include "tl/device.h"
+#include "tl/status_internal.h"
 
 const char *machine_name(void) {
     static char name[128] = "";
@@ -101,4 +103,17 @@ void run_close(run *r) {
     }
     tl_dataset_free(r->data);
     *r = (run){0};
+}
+
+int run_program(const char *name, tl_status (*work)(run *r), int argc, char **argv) {
+    wait_patiently(argv);
+    static run r;
+    options o;
+    tl_status status = options_parse(&o, argc - 1, argv + 1);
+    if (status == TL_OK) status = run_open(&r, &o);
+    if (status == TL_OK) status = work(&r);
+    status = tl_root_cause(status);
+    if (status != TL_OK) fprintf(stderr, "%s: %s\n", name, tl_error());
+    if (r.ctx) run_close(&r);
+    return status == TL_OK ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # test_distros.sh: the first hour on bare Debians. Each of them is debootstrap's smallest system
 # with git and make in it, and a clone of this commit (what is not committed is not in it). There
-#     alone   make setup by itself: then labs 1 and 3 are graded, a net is trained, and a report says
-#             what it needs; in a system of its own
+#     alone   make setup by itself: then labs 1 and 3 are graded, a net is trained, and a report
+#             says what it needs; in a system of its own
 #     train   README's first command: make setup train (of shapes10, an epoch of 500 images)
 #     labs    each lab's skeletons are built and graded, 0 points, and its solution, all of them
 #     test    README's second command: make setup test
@@ -184,9 +184,9 @@ test_step() { # SUITE ROOT CC
 
 # (what a report needs and `make setup` alone has not fetched is one line with the command)
 alone_step() { # SUITE CC
-    local root=$TREES/work/$1-$2-alone
+    local root=$TREES/systems/$1-$2-alone words='Makefile:[0-9]+: \*\*\* report: .*'
     copy "$1" "$root" || { fail "$1 $2 alone" "$root could not be made" && return; }
-    step "$1 $2 alone" 'Makefile:[0-9]+: \*\*\* report: .*: run make setup report.*' "$1" "$root" root "
+    step "$1 $2 alone" "$words: run make setup report.*" "$1" "$root" root "
         make CC=$2 setup && make CC=$2 lab1 && make CC=$2 grade && make CC=$2 lab3 &&
         make CC=$2 grade && make CC=$2 train $SMALL && { make CC=$2 report 2>&1 | tail -n 1; }"
     rm -rf "$root"
@@ -205,8 +205,8 @@ for suite in $DISTROS; do
     echo "== $suite"
     bare "$suite" || { fail "$suite" "see $TREES/log/$suite-debootstrap.log"; continue; }
     for cc in $COMPILERS; do
-        root=$TREES/work/$suite-$cc
-        mkdir -p "$TREES/work"
+        root=$TREES/systems/$suite-$cc
+        mkdir -p "$TREES/systems"
         copy "$suite" "$root" || { fail "$suite $cc" "$root could not be made"; continue; }
         for name in $STEPS; do
             case $name in

@@ -28,8 +28,8 @@ static conflict conflict_of(const hc_access *a, uint64_t old, uint64_t word) {
     return hc_check_ordered_between_blocks(old) ? NONE : BETWEEN_BLOCKS;
 }
 
-/* A read of unwritten bytes is reported when the interval ends; if another thread writes them before,
- * a barrier is missing. Only the first is kept. */
+/* A read of unwritten bytes is reported when the interval ends; if another thread writes them
+ * before, a barrier is missing. Only the first is kept. */
 static struct {
     bool is_set;
     hc_access access;

@@ -220,7 +220,8 @@ void rewrite_shared(source *s) {
 }
 
 /* `static int calls;` in a kernel is device memory: each such variable is registered with
- * the runtime. A section of their own is not possible: compilers want one kind of function in each. */
+ * the runtime. A section of their own is not possible: compilers want one kind of function in
+ * each. */
 void rewrite_static_locals(source *s) {
     for (size_t i = 1; i < s->count; i++) {
         if (!s->tokens[i].in_device || !token_is(s, i, "static")) continue;
