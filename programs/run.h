@@ -21,8 +21,8 @@ typedef struct run {
 tl_status run_open(run *r, const options *o);
 void run_close(run *r);
 
-/* The whole of a program whose work is one run: options, run_open, `work`, run_close. Returns main's
- * exit status: 0, or 1 after one line on stderr, `name: why`. */
+/* The whole of a program whose work is one run: options, run_open, `work`, run_close. Returns
+ * main's exit status: 0, or 1 after one line on stderr, `name: why`. */
 int run_program(const char *name, tl_status (*work)(run *r), int argc, char **argv);
 
 /* Model name of the cpu, for results. */
