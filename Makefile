@@ -13,6 +13,7 @@
 #   mk/labs.mk              a lab: which one, whose files, its commands
 #   mk/workers.mk           what it is graded with: grader, workers, plug-ins
 #   mk/mine.mk              MINE=1: programs of a student's files alone
+#   mk/lib.mk               libtl.so, the library for other programs and languages
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
 #   mk/train.mk             train, compare with PyTorch, report
 #   mk/tests.mk             tests and checks of this repository
@@ -80,6 +81,7 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 
 include mk/labs.mk
 include mk/mine.mk
+include mk/lib.mk
 include mk/labs_check.mk
 
 include mk/train.mk

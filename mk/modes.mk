@@ -164,7 +164,7 @@ build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/ob
 
 # No object is removed because it was only made on the way. (.SECONDARY: would do that for all; but
 # then make takes flags, too, for such a file, and what depends on them for old.)
-.PRECIOUS: build/%.o build/%.host.o build/%.cu.host.o build/%.pic.o build/%.cu.o build/%.cu.lab.o \
+.PRECIOUS: build/%.o build/%.lib.o build/%.host.o build/%.cu.host.o build/%.pic.o build/%.cu.o build/%.cu.lab.o \
 	build/%.mine.o build/%/build_info.o build/%/build_info.c build/%/flags build/%/objects \
 	build/%/host-flags build/%/cuda-flags build/%/mine/build_info.c build/check/%.o \
 	build/check/%.cu.o build/%/precompiled/hostcuda/hostcuda.h.gch build/%/libtl_hostcuda.so \

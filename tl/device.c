@@ -15,32 +15,36 @@
 typedef struct device {
     tl_ctx ctx; /* first member: tl_device_close gets its address */
     tl_backend ops;
-    tl_step step;            /* of the cpu; other devices have theirs in their own memory */
-    const tl_plugin *plugin; /* NULL on the cpu */
+    tl_step step;              /* of the cpu; other devices have theirs in their own memory */
+    const tl_plugin *plugin;   /* NULL on the cpu */
+    tl_device_options options; /* as they were opened with; its pointers may be gone, but the stream */
+    tl_alloc_source memory;
 } device;
 
 enum { MAX_THREADS = 1024 };
 
 static bool is(const char *name, const char *wanted) { return strcmp(name, wanted) == 0; }
 
-static tl_status open_cpu(device *d, const char *rungs, int threads) {
+static tl_status open_cpu(device *d) {
+    TL_NEED(d->options.index == 0 && !d->options.borrow_stream, TL_EINVAL,
+            "DEVICE=cpu: there is no GPU %d and no stream on it", d->options.index);
     /* Parallelism is ours, over images and tiles: BLAS threads inside would compete with it and
-     * could change the order of sums with their number. */
+     * could change the order of sums with their number. (libtl.so has an OpenBLAS of its own.) */
     openblas_set_num_threads(1);
     d->ops = cpu_plain;
-    TL_TRY(rungs_apply(&d->ops, rungs));
-    d->ctx.threads = threads > 0 ? threads : omp_get_num_procs();
+    TL_TRY(rungs_apply(&d->ops, d->options.rungs));
     d->ctx.step = &d->step;
-    return tl_alloc_new(&d->ctx.alloc, &cpu_memory);
+    if (!d->memory.raw_get) d->memory = cpu_memory;
+    TL_TRY(tl_alloc_new(&d->ctx.alloc, &d->memory));
+    return tl_device_set_threads(&d->ctx, d->options.threads);
 }
 
 /* d->plugin is known to be available. */
-static tl_status open_plugin(device *d, const char *rungs) {
-    tl_alloc_source memory;
-    TL_TRY(d->plugin->open(&d->ctx, &d->ops, &memory));
-    tl_status status = d->plugin->apply_rungs(&d->ops, rungs);
-    if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &memory);
-    if (status != TL_OK) d->plugin->close(&d->ctx);
+static tl_status open_plugin(device *d) {
+    TL_TRY(d->plugin->open(&d->ctx, &d->ops, &d->memory, &d->options));
+    tl_status status = d->plugin->apply_rungs(&d->ops, d->options.rungs);
+    if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &d->memory);
+    if (status != TL_OK) d->plugin->close(&d->ctx, &d->memory, &d->options);
     d->ctx.threads = 1; /* of the host; the device has its own */
     return status;
 }
@@ -61,16 +65,45 @@ static tl_status choose(const tl_plugin **plugin, const char *name) {
     return (*plugin)->available();
 }
 
-tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int threads) {
-    *ctx = NULL;
+static tl_status check_threads(int threads) {
     TL_NEED(threads >= 0 && threads <= MAX_THREADS, TL_EINVAL,
             "THREADS=%d: use 1 to %d, or 0 for one per core", threads, (int)MAX_THREADS);
+    return TL_OK;
+}
+
+tl_status tl_device_set_threads(tl_ctx *ctx, int threads) {
+    TL_NEED(ctx, TL_EINVAL, "tl_device_set_threads: ctx is NULL");
+    TL_TRY(check_threads(threads));
+    const device *d = (const device *)ctx;
+    if (!d->plugin) ctx->threads = threads > 0 ? threads : omp_get_num_procs();
+    return TL_OK;
+}
+
+tl_status tl_device_set_step(tl_ctx *ctx, const tl_step *now) {
+    TL_NEED(ctx && now, TL_EINVAL, "tl_device_set_step: ctx or the step is NULL");
+    return ctx->ops->step_set(ctx, now);
+}
+
+tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int threads) {
+    tl_device_options options = {.rungs = rungs, .threads = threads};
+    return tl_device_open_with(ctx, name, &options);
+}
+
+tl_status tl_device_open_with(tl_ctx **ctx, const char *name, const tl_device_options *options) {
+    TL_NEED(ctx, TL_EINVAL, "tl_device_open: the place for the context is NULL");
+    *ctx = NULL;
+    TL_NEED(name && options, TL_EINVAL, "tl_device_open: the device's name or the options are NULL");
+    TL_TRY(check_threads(options->threads));
+    TL_NEED(options->index >= 0, TL_EINVAL, "GPU %d: they are counted from 0", options->index);
     const tl_plugin *plugin;
     TL_TRY(choose(&plugin, name));
     device *d = calloc(1, sizeof *d);
     TL_NEED(d, TL_ENOMEM, "no memory for a context");
     d->plugin = plugin;
-    tl_status status = plugin ? open_plugin(d, rungs) : open_cpu(d, rungs, threads);
+    d->options = *options;
+    if (!d->options.rungs) d->options.rungs = "all";
+    if (options->memory) d->memory = *options->memory;
+    tl_status status = plugin ? open_plugin(d) : open_cpu(d);
     if (status != TL_OK) {
         free(d);
         return status;
@@ -84,13 +117,13 @@ tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int 
 void tl_device_describe(const tl_ctx *ctx, char *text, size_t size) {
     const device *d = (const device *)ctx;
     if (size > 0) text[0] = '\0';
-    if (d->plugin) d->plugin->describe(text, size);
+    if (d && d->plugin) d->plugin->describe(text, size);
 }
 
 void tl_device_close(tl_ctx *ctx) {
     if (!ctx) return;
     device *d = (device *)ctx;
     tl_alloc_free(ctx->alloc);
-    if (d->plugin) d->plugin->close(ctx);
+    if (d->plugin) d->plugin->close(ctx, &d->memory, &d->options);
     free(d);
 }

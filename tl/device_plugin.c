@@ -1,8 +1,11 @@
 /* device_plugin.c: finds, opens and checks the shared object of a device (device_plugin.h). */
+#define _GNU_SOURCE /* dladdr1, dlinfo */
 #include "device_plugin.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,15 +14,27 @@
 
 static const tl_host_services services = {.set_error = tl_error_set};
 
-/* Plug-ins lie beside the program that make built with them, wherever it is started from. */
+/* The folder of what this code is linked into, a program or libtl.so, as an absolute path. Of a
+ * library the loader noted it when it loaded it, wherever the program has gone since; of a program
+ * the kernel knows it. */
+static bool find_folder(char folder[PATH_MAX]) {
+    Dl_info object;
+    struct link_map *map = NULL;
+    if (dladdr1(&services, &object, (void **)&map, RTLD_DL_LINKMAP) != 0 && map && map->l_name[0])
+        return dlinfo(map, RTLD_DI_ORIGIN, folder) == 0;
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    if (length <= 0) return false;
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0'; /* the link is an absolute path */
+    return true;
+}
+
+/* Plug-ins lie beside the program or library that make built with them. */
 static tl_status find_file(char path[PATH_MAX], const char *device) {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    TL_NEED(length > 0, TL_EDEVICE,
+    char folder[PATH_MAX];
+    TL_NEED(find_folder(folder), TL_EDEVICE,
             "DEVICE=%s: cannot tell where this program lies (/proc is missing)", device);
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0'; /* the link is an absolute path */
-    int size = snprintf(path, PATH_MAX, "%s/libtl_%s.so", program, device);
+    int size = snprintf(path, PATH_MAX, "%s/libtl_%s.so", folder, device);
     TL_NEED(size < PATH_MAX, TL_EDEVICE, "DEVICE=%s: the path of this program is too long", device);
     return TL_OK;
 }

@@ -34,6 +34,11 @@ int main(void) { return omp_get_max_threads() < 1; }' -fopenmp; }
 have_openblas() { links '#include <cblas.h>
 #include <openblas_config.h>
 int main(void) { openblas_set_num_threads(1); return 0; }' -lopenblas; }
+# What libtl.so takes in; the packages that hold OpenBLAS hold both.
+have_openblas_archive() {
+    [ -e "$(pkg-config --variable=libdir openblas 2>/dev/null)/libopenblas.a" ] ||
+        [ -e "$($CC -print-file-name=libopenblas.a 2>/dev/null)" ]
+}
 have_criterion() { links '#include <criterion/criterion.h>
 Test(probe, links) { cr_assert(1); }' -lcriterion; }
 
@@ -126,6 +131,7 @@ needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
     train | predict | prototypes) echo $build ;;
+    lib) echo $build openblas_archive cxx binutils ;;
     lab[0-9]) echo $build $labs ;;
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm
@@ -168,6 +174,7 @@ about() {
     compiler) words="C compiler with its headers" debian="$gcc libc6-dev" ;;
     openmp) words="OpenMP for $CC" debian=$openmp ;;
     openblas) words="OpenBLAS with its headers" debian=libopenblas-dev ;;
+    openblas_archive) words="OpenBLAS as an archive, libopenblas.a" debian=libopenblas-dev ;;
     cxx) words="C++17 compiler, for CUDA C on the CPU" debian=$cxx ;;
     criterion) words="Criterion 2.4 with its headers" debian=libcriterion-dev ;;
     grading)

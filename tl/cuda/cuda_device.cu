@@ -185,9 +185,10 @@ static tl_status available(void) {
 /* What results name: figures of one GPU say little about another. */
 static void describe(char *text, size_t size) {
     cudaDeviceProp gpu;
+    int index = 0;
     if (size == 0) return;
     text[0] = '\0';
-    if (cudaGetDeviceProperties(&gpu, 0) == cudaSuccess)
+    if (cudaGetDevice(&index) == cudaSuccess && cudaGetDeviceProperties(&gpu, index) == cudaSuccess)
         snprintf(text, size, "%s", gpu.name);
     else
         cudaGetLastError();
@@ -207,31 +208,45 @@ static tl_status open_blas(tl_ctx *ctx, void *workspace) {
     return TL_OK;
 }
 
-static tl_status open_parts(tl_ctx *ctx) {
-    TL_CUDA(cudaSetDevice(0)); /* CUDA_VISIBLE_DEVICES says which one this is */
-    TL_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&ctx->stream, cudaStreamNonBlocking));
+static tl_status open_parts(tl_ctx *ctx, const tl_alloc_source *memory,
+                            const tl_device_options *options) {
+    int count = 0;
+    TL_CUDA(cudaGetDeviceCount(&count));
+    TL_NEED(options->index < count, TL_EINVAL,
+            "DEVICE=" TL_CUDA_DEVICE ": there is no GPU %d, only %d (CUDA_VISIBLE_DEVICES)",
+            options->index, count);
+    TL_CUDA(cudaSetDevice(options->index));
+    if (options->borrow_stream)
+        ctx->stream = options->stream;
+    else
+        TL_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&ctx->stream, cudaStreamNonBlocking));
     /* One block for all that the context itself needs: first the step, then the workspace. */
-    TL_CUDA(cudaMalloc((void **)&ctx->step, STEP_BYTES + WORKSPACE_BYTES));
+    ctx->step = (tl_step *)memory->raw_get(memory->user, STEP_BYTES + WORKSPACE_BYTES);
+    TL_NEED(ctx->step, TL_ENOMEM, "DEVICE=" TL_CUDA_DEVICE ": no memory for a context (%d bytes)",
+            STEP_BYTES + WORKSPACE_BYTES);
     TL_TRY(open_blas(ctx, (char *)ctx->step + STEP_BYTES));
     tl_step first = {};
     return step_set(ctx, &first);
 }
 
-static void close_device(tl_ctx *ctx) {
-    if (ctx->stream) cudaStreamSynchronize(tl_stream(ctx));
+static void close_device(tl_ctx *ctx, const tl_alloc_source *memory,
+                         const tl_device_options *options) {
+    if (ctx->stream || options->borrow_stream) cudaStreamSynchronize(tl_stream(ctx));
     if (ctx->blas) cublasDestroy((cublasHandle_t)ctx->blas);
-    if (ctx->stream) cudaStreamDestroy(tl_stream(ctx));
-    cudaFree(ctx->step); /* NULL is allowed */
+    if (ctx->stream && !options->borrow_stream) cudaStreamDestroy(tl_stream(ctx));
+    if (ctx->step) memory->raw_put(memory->user, ctx->step, STEP_BYTES + WORKSPACE_BYTES);
     ctx->stream = NULL;
     ctx->blas = NULL;
     ctx->step = NULL;
 }
 
-static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory) {
+static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
+                             const tl_device_options *options) {
     static_assert(sizeof(tl_step) <= STEP_BYTES, "the workspace starts behind the step");
-    tl_status status = open_parts(ctx);
+    if (!memory->raw_get) *memory = tl_alloc_source{raw_get, raw_put, NULL};
+    tl_status status = open_parts(ctx, memory, options);
     if (status != TL_OK) {
-        close_device(ctx);
+        close_device(ctx, memory, options);
         return status;
     }
     *ops = tl_backend{};
@@ -256,7 +271,6 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
 #define OP_CUDA        PLAIN
 #include "tl/ops.def"
 #undef PLAIN
-    *memory = tl_alloc_source{raw_get, raw_put, NULL};
     return TL_OK;
 }
 

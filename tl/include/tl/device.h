@@ -2,6 +2,8 @@
 #ifndef TL_DEVICE_H
 #define TL_DEVICE_H
 
+#include <stdbool.h>
+
 #include "tl/context.h"
 
 #ifdef __cplusplus
@@ -14,6 +16,33 @@ extern "C" {
  *   threads  cpu threads, 0 for one per core
  * TL_EDEVICE says what is missing and how to fix it. On failure *ctx is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);
+
+/* What a caller brings along, where it has its own; all zero: nothing, as tl_device_open. */
+typedef struct tl_device_options {
+    const char *rungs; /* as above; NULL is "all" */
+    int threads;       /* as above */
+    int index;         /* which GPU of those that CUDA_VISIBLE_DEVICES leaves; 0 elsewhere */
+    /* Queue work on this cudaStream_t instead of a new one. It stays the caller's and must outlive
+     * the context. NULL is CUDA's default stream, so a flag says whether there is one. */
+    bool borrow_stream;
+    void *stream;
+    /* Where all device memory comes from, that of the context itself included (blocks aligned to
+     * 256 bytes); NULL: the device's own. What its `user` points to must outlive the context. */
+    const tl_alloc_source *memory;
+} tl_device_options;
+
+/* tl_device_open with what the caller brings. A GPU of another index than 0 becomes the calling
+ * thread's current device, and must be that whenever the context is used. A stream or an index on
+ * a device that has none is TL_EINVAL. */
+tl_status tl_device_open_with(tl_ctx **ctx, const char *device, const tl_device_options *options);
+
+/* From the next operation on, cpu threads to use: 1 to 1024, or 0 for one per core. The bits do not
+ * depend on it. TL_EINVAL for other numbers; nothing to do on a GPU. */
+tl_status tl_device_set_threads(tl_ctx *ctx, int threads);
+
+/* Queues *ctx->step = *now: the numbers of a step (tl/context.h) lie in device memory, where
+ * operations read them when their turn comes. Pass ctx->step to those that take a step. */
+tl_status tl_device_set_step(tl_ctx *ctx, const tl_step *now);
 
 /* The name that the device's driver gives the hardware behind ctx ("NVIDIA H200"), cut to fit; ""
  * for the cpu. */

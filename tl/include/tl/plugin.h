@@ -8,12 +8,13 @@
 #define TL_PLUGIN_H
 
 #include "tl/backend.h"
+#include "tl/device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { TL_PLUGIN_ABI = 6 }; /* grows with every change of tl_backend, tl_ctx or this file */
+enum { TL_PLUGIN_ABI = 7 }; /* grows with every change of tl_backend, tl_ctx or this file */
 
 /* What the program does for the plug-in. */
 typedef struct tl_host_services {
@@ -27,15 +28,18 @@ typedef struct tl_plugin {
     /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to fix
      * it. */
     tl_status (*available)(void);
-    /* Writes the device's own name ("NVIDIA H200") into text[size], cut to fit; "" if it has none.
-     */
+    /* Writes the name of the calling thread's device ("NVIDIA H200") into text[size], cut to fit; ""
+     * if it has none. */
     void (*describe)(char *text, size_t size);
-    /* Fills ctx->stream, blas and step and *ops with the plain path; says where memory comes from
-     * (the program makes ctx->alloc from it). Rungs are applied by apply_rungs afterwards. */
-    tl_status (*open)(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory);
+    /* Fills ctx->stream, blas and step and *ops with the plain path, by the index and the stream of
+     * the options (tl/device.h). *memory is where memory comes from; if its raw_get is NULL, the
+     * device's own is written there. (The program makes ctx->alloc from it.) Rungs are applied by
+     * apply_rungs afterwards. */
+    tl_status (*open)(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
+                      const tl_device_options *options);
     tl_status (*apply_rungs)(tl_backend *ops, const char *choice); /* as in tl/device.h */
     /* Gives back what open took; the allocator has been freed before. */
-    void (*close)(tl_ctx *ctx);
+    void (*close)(tl_ctx *ctx, const tl_alloc_source *memory, const tl_device_options *options);
     /* What its kernels did to memory, for whoever judges them; NULL if nobody counts. */
     const struct hostcuda_counts *(*counts)(void);
 } tl_plugin;
