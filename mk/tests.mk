@@ -37,7 +37,7 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 	@tools/test_distros.sh
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
-	$(wildcard tl/cuda/*.h) $(wildcard autograder/*/*.h tests/*.h)
+	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c)
 format-check: ## C as clang-format 14 would write it, Python as ruff would
 	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 

@@ -46,6 +46,8 @@ OPERATION_FILES = {
     "baseline/kinks.py": "PyTorch's functions of equal names",
     "baseline/nets.py": "PyTorch's modules of equal names",
     "baseline/twin.py": "no operation: PyTorch's reduction",
+    "tl/abi/example.c": "an example of a call",
+    "tl/abi/example.py": "an example of a call",
     "programs/main_bench_ops.c": "the largest product and copy: ceilings of the machine",
     "programs/main_predict.c": "it loads the batches that it predicts",
     "programs/profile.c": "batch_load begins a step",

@@ -21,6 +21,8 @@ ARROWS = """
 tl/include          ->
 tl                  -> tl/include
 tl/cuda             -> tl/include tl
+tl/abi              -> tl/include
+tests/lib           -> tl/include
 solution/*          -> tl/include
 labs/*              -> tl/include
 kernels             -> tl/include

@@ -17,7 +17,7 @@ typedef struct device {
     tl_backend ops;
     tl_step step;              /* of the cpu; other devices have theirs in their own memory */
     const tl_plugin *plugin;   /* NULL on the cpu */
-    tl_device_options options; /* as they were opened with; its pointers may be gone, but the stream */
+    tl_device_options options; /* of its pointers only the stream is sure to be there later */
     tl_alloc_source memory;
 } device;
 
@@ -92,7 +92,8 @@ tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int 
 tl_status tl_device_open_with(tl_ctx **ctx, const char *name, const tl_device_options *options) {
     TL_NEED(ctx, TL_EINVAL, "tl_device_open: the place for the context is NULL");
     *ctx = NULL;
-    TL_NEED(name && options, TL_EINVAL, "tl_device_open: the device's name or the options are NULL");
+    TL_NEED(name && options, TL_EINVAL,
+            "tl_device_open: the name of the device or the options are NULL");
     TL_TRY(check_threads(options->threads));
     TL_NEED(options->index >= 0, TL_EINVAL, "GPU %d: they are counted from 0", options->index);
     const tl_plugin *plugin;

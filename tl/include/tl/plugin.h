@@ -28,8 +28,8 @@ typedef struct tl_plugin {
     /* TL_OK if a device can be opened here, else TL_EDEVICE with what is missing and how to fix
      * it. */
     tl_status (*available)(void);
-    /* Writes the name of the calling thread's device ("NVIDIA H200") into text[size], cut to fit; ""
-     * if it has none. */
+    /* Writes the name of the calling thread's device ("NVIDIA H200") into text[size], cut to fit;
+     * "" if it has none. */
     void (*describe)(char *text, size_t size);
     /* Fills ctx->stream, blas and step and *ops with the plain path, by the index and the stream of
      * the options (tl/device.h). *memory is where memory comes from; if its raw_get is NULL, the

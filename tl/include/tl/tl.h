@@ -4,9 +4,9 @@
  *   cc program.c $(pkg-config --cflags --libs tl-double)
  *
  * Open a context (tl/device.h), call operations with it, close it. An operation runs on the device
- * of its context: libtl.so's tl_conv2d_fwd(ctx, …) is ctx->ops->conv2d_fwd(ctx, …), and its pointers
- * lie in that device's memory (tl/backend.h: copy_in, copy_out, zero, sync; tl/alloc.h). Every
- * function that can fail returns a tl_status, and tl_error() says why in one line. */
+ * of its context: libtl.so's tl_conv2d_fwd(ctx, …) is ctx->ops->conv2d_fwd(ctx, …), and its
+ * pointers lie in that device's memory (tl/backend.h: copy_in, copy_out, zero, sync; tl/alloc.h).
+ * Every function that can fail returns a tl_status, and tl_error() says why in one line. */
 #ifndef TL_TL_H
 #define TL_TL_H
 
