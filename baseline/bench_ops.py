@@ -254,10 +254,10 @@ class Rival:
         return self.graphs[both, inner].replay
 
 
-def best_rival(case, both):
+def best_rival(case, both, layouts=("nchw", "channels_last")):
     """The quickest layout and number of threads: by the median of some runs each."""
     counts = bench_step.thread_counts(lines.cores()) if case.device.type == "cpu" else [1]
-    layouts = ("nchw", "channels_last") if case.inputs["x"].dim() == 4 else ("nchw",)
+    layouts = layouts if case.inputs["x"].dim() == 4 else layouts[:1]
     rivals = [Rival(case, layout, threads) for layout in layouts for threads in counts]
     trials = {}
     for rival in rivals:

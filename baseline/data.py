@@ -27,6 +27,11 @@ class Split:
     labels: np.ndarray
 
 
+def default_root():
+    """Where data sets are, as the trainer looks for them."""
+    return os.environ.get("GRADLAB_DATA") or "data"
+
+
 def load(name, root, limit=0):
     """Training and test set: "cifar10", "shapes10" or "mnist"; limit > 0: only its first images."""
     folder = os.path.join(root, name)

@@ -35,46 +35,50 @@ class PlannedDropout(nn.Module):
 
 
 class Trail:
-    """Modules, and the shape of an image on its way through them."""
+    """Modules, and the shape of an image on its way through them. `kinds` are torch.nn's, or others
+    of the same names; its own dropout draws for itself."""
 
-    def __init__(self, shape):
+    def __init__(self, shape, kinds=None):
         self.shape = tuple(int(size) for size in shape)  # c, h, w
+        self.kinds = kinds or nn
+        self.make_dropout = kinds.Dropout if kinds else PlannedDropout
         self.modules = []
 
     def conv(self, out, pad):
         c, h, w = self.shape
         out, grown = int(out), 2 * int(pad) - 2
         self.shape = (out, h + grown, w + grown)
-        return nn.Conv2d(c, out, 3, padding=int(pad))
+        return self.kinds.Conv2d(c, out, 3, padding=int(pad))
 
     def relu(self):
-        return nn.ReLU()
+        return self.kinds.ReLU()
 
     def pool(self):
         c, h, w = self.shape
         self.shape = (c, h // 2, w // 2)
-        return nn.MaxPool2d(2)
+        return self.kinds.MaxPool2d(2)
 
     def dropout(self, p):
-        return PlannedDropout(float(p))
+        return self.make_dropout(float(p))
 
     def flatten(self):
         self.shape = (math.prod(self.shape),)
-        return nn.Flatten()
+        return self.kinds.Flatten()
 
     def linear(self, out):
         inputs, self.shape = self.shape[0], (int(out),)
-        return nn.Linear(inputs, int(out))
+        return self.kinds.Linear(inputs, int(out))
 
 
 _WORDS = ("conv", "relu", "pool", "dropout", "flatten", "linear")
 _KINDS = {nn.Conv2d: "conv2d", nn.Linear: "linear"}
 
 
-def build(layers, shape):
+def build(layers, shape, kinds=None):
     """The net whose layers a plan gives as words ("conv:8:1 relu pool …", tl/nets.h) for images of
-    shape c, h, w; its weights are PyTorch's until `load_weights` replaces them."""
-    trail = Trail(shape)
+    shape c, h, w; its weights are PyTorch's until `load_weights` replaces them. With `kinds` it is
+    made of that module's layers, and its dropout is one of them instead of the plan's."""
+    trail = Trail(shape, kinds)
     for word in layers.split():
         kind, *numbers = word.split(":")
         if kind not in _WORDS:

@@ -1,6 +1,7 @@
 """The parts of the report, in its order, and where each result came from."""
 
 import about
+import bridge
 import freshness
 import gradcheck
 import operators
@@ -28,6 +29,9 @@ PARTS = [
     Part("profile", "Operations of a training step", profiles.profile, step="profile"),
     Part("roofline", "Roofline", roofline.roofline, step="profile"),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
+    Part("bridge-ops", "Operators inside PyTorch", bridge.operators, optional=True),
+    Part("bridge-net", "A net of our operators inside PyTorch", bridge.net, optional=True),
+    Part("bridge-calls", "Calls of a step inside PyTorch", bridge.calls, optional=True),
     Part("gradcheck", "Gradient checks", gradcheck.gradient_errors, devices=("",), optional=True),
     Part("epochs", "Training, epoch by epoch", training.epochs, step="training"),
 ]

@@ -54,7 +54,8 @@ class Part:
 
 
 # lines of PyTorch's times
-_TIMES = ("run", "bench_step", "bench_gpu", "bench_op", "profile")
+_TIMES = ("run", "bench_step", "bench_gpu", "bench_op", "profile", "bridge_op", "bridge_epoch",
+          "bridge_profile")
 
 
 def unsearched(line):

@@ -26,6 +26,12 @@ _KINDS = {
                  "ratio": dict},
     "peak": {"device": str, "flops_per_s": float, "bytes_per_s": float},
     "profile": {"op": str, "device": str, "calls": int, "seconds": float, "steps": int},
+    "bridge_op": {"op": str, "pass": str, "device": str, "times": dict, "ratios": dict,
+                  "repeats": int},
+    "bridge_epoch": {"net": str, "way": str, "epoch": int, "epochs": int, "train_s": float,
+                     "total_s": float, "test_acc": float},
+    "bridge_profile": {"net": str, "way": str, "op": str, "calls": int, "seconds": float,
+                       "steps": int, "batch": int},
     "predictions": {"net": str, "device": str, "confusion": list, "wrong_index": list},
 }  # fmt: skip
 

@@ -187,4 +187,32 @@ ZH = {
     "true class": "真实类别",
     "version": "版本",
     "wall clock with synchronise": "含同步的实际时间",
+    "A net of our operators inside PyTorch":
+        "由自制算子构成、在 PyTorch 中训练的网络",
+    "Calls of a step inside PyTorch": "PyTorch 中一个训练步的调用",
+    "Operators inside PyTorch": "PyTorch 中的算子",
+    "ours, from Python": "本实现，Python 方式",
+    "ours, in C++": "本实现，C++ 方式",
+    "no operator was timed inside PyTorch": "没有 PyTorch 中算子的计时",
+    "no net was trained inside PyTorch": "没有在 PyTorch 中训练过网络",
+    "no step was profiled inside PyTorch": "没有 PyTorch 中训练步的分析结果",
+    "operators": "算子来源",
+    "last (%)": "最后一轮 (%)",
+    "best (%)": "最佳 (%)",
+    "all (s)": "总计 (s)",
+    "an epoch (s)": "每轮 (s)",
+    "Operators inside PyTorch, {device}: its own, and ours by two ways; over {repeats} runs "
+    "and over {few}; the ratios are to PyTorch's own.":
+        "PyTorch 中的算子（{device}）：其自带的，以及本实现的两种"
+        "接入方式；分别为 {repeats} 次和 {few} 次运行；比值均相"
+        "对于 PyTorch 自带的算子。",
+    "Net {net} on {dataset}, {device}, {epochs} epochs by PyTorch's own operators and by ours: "
+    "accuracy after the last and after the best epoch, seconds of all and of the middle one.":
+        "网络 {net} 在 {dataset} 上（{device}）用 Py"
+        "Torch 自带算子与本实现的算子各训练 {epochs} 轮：最后一轮"
+        "与最佳一轮的准确率，总秒数与中位一轮的秒数。",
+    "What a step of net {net} calls, {device}, batch {batch}: the first {shown} operations of "
+    "each way by the time that they take themselves.":
+        "网络 {net} 一个训练步的调用（{device}，批大小 {batc"
+        "h}）：各方式按自身耗时排列的前 {shown} 个算子。",
 }

@@ -96,6 +96,33 @@ class Lab:
                                    flops_per_s=2.3e11, bytes_per_s=4.1e10))  # fmt: skip
         return lines
 
+    def bridge(self, device="cpu"):
+        """Our operators inside PyTorch: one case over many runs and one over few, a net, a step."""
+        lines, program = [], "baseline/bench_bridge.py"
+        ways = {"pytorch": 1.0, "python": 1.7321, "cpp": 0.8764}
+        for series, h, both in (("long", 32, "fwd"), ("long", 32, "fwd+bwd"), ("size", 16, "fwd+bwd")):
+            t = 1e-5 * h * (1 + (both == "fwd+bwd"))
+            lines.append(self.compared(
+                program, device, kind="bridge_op", op="conv2d", series=series, n=8, c=3, k=8, h=h,
+                repeats=5000 if series == "long" else 50, **{"pass": both},
+                times={way: figures(t * factor) for way, factor in ways.items()},
+                ratios={way: figures(factor) for way, factor in ways.items()},
+            ))  # fmt: skip
+        for way, factor in ways.items():
+            common = {"net": "m", "way": way, "batch": 64, "dataset": "mnist"}
+            for epoch in (1, 2):
+                lines.append(self.compared(
+                    program, device, kind="bridge_epoch", epoch=epoch, epochs=2,
+                    train_s=31.27 * factor, total_s=31.27 * factor * epoch,
+                    test_acc=0.9803 + 0.004 * epoch, **common,
+                ))  # fmt: skip
+            for op, calls, seconds in (("conv2d", 100, 0.2345), ("aten::add", 50, 0.0123)):
+                lines.append(self.compared(
+                    program, device, kind="bridge_profile", op=f"{way}::{op}", calls=calls,
+                    seconds=seconds * factor, steps=50, **common,
+                ))  # fmt: skip
+        return lines
+
     def rest(self, device="cpu"):
         """Profiles, predictions, and steps on this device."""
         common = {"kind": "profile", "net": "a", "within": "", "batch": 64, "steps": 100}
@@ -141,7 +168,8 @@ class Lab:
         return path
 
     def everything(self, device="cpu"):
-        return self.training(device=device) + self.operations(device) + self.rest(device)
+        return [*self.training(device=device), *self.operations(device), *self.rest(device),
+                *self.bridge(device)]  # fmt: skip
 
     def build(self, *arguments, folder="out"):
         """Runs build.py in this process; the path of the PDF."""
