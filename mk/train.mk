@@ -1,7 +1,7 @@
 # train.mk: to train with what is built, to compare it with PyTorch, and to report on it. Included
 # by the Makefile.
 
-.PHONY: train predict data baseline parity bench-step bench-ops report report-zh report-test
+.PHONY: train predict data baseline parity bench-step bench-ops bridge-bench report report-zh report-test
 ##@ train
 # (without quicker kernels in it, a program says so; where its results lie, the report looks)
 MINE_DIR := $(if $(MINE),mine/)
@@ -46,6 +46,12 @@ bench-step: build/float/$(MINE_DIR)train
 bench-ops: ## time convolution and linear layers, likewise
 bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
+
+# (the net that it trains is net m, whose layers the trainer tells)
+bridge-bench: ## time our operators inside PyTorch, and train net m by them: PARTS= EPOCHS=5 MINE=1
+bridge-bench: bridge build/float/$(MINE_DIR)train build/float/$(MINE_DIR)bench_ops
+	@$(BRIDGE_ENV) $(PYTHON) baseline/bench_bridge.py \
+	    $(call given,$(filter-out MINE,$(OPTIONS_bridge-bench)))
 
 # What is missing is measured first. FROM= and DRAFT=1 take what is there: that needs no programs,
 # and no torch.
