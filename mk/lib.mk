@@ -35,7 +35,8 @@ define lib_link
 $(call say,LINK,$@)
 $(Q)nm -g --defined-only $(filter %/dispatch.lib.o,$^) | awk '{ print $$3 }' | sort >$@.operations
 $(Q)sort $(LIB_SYMBOLS) | comm -23 - $@.operations >$@.keep
-$(Q){ echo 'TL_$(LIB_ABI) { global:'; sed 's/$$/;/' $(LIB_SYMBOLS); echo 'local: *; };'; } >$@.map
+$(Q){ echo 'TL_$(LIB_ABI) { global: tl_is_$(if $(findstring double,$(mode)),double,float);'; \
+    sed 's/$$/;/' $(LIB_SYMBOLS); echo 'local: *; };'; } >$@.map
 $(Q)ld -r -o $@.joined.o $(filter-out %/dispatch.lib.o,$(filter %.o,$^))
 $(Q)objcopy --keep-global-symbols=$@.keep $@.joined.o
 $(Q)$(CC) $(call flags,$(mode)) -shared -o $@ $@.joined.o $(filter %/dispatch.lib.o,$^) \
@@ -55,7 +56,7 @@ lib_plugins = $(addprefix build/$1$(SUFFIX)/$(LIB_MINE),$(if $(HAVE_CXX),libtl_h
 LIB_PREFIX := $(or $(value PREFIX),build/lib$(if $(MINE),-mine))
 lib: ## libtl.so for other programs and languages: PREFIX=folder MINE=1
 lib: $(foreach r,float double,$(call lib_file,$r) $(call lib_plugins,$r))
-	@VERSION=$(LIB_VERSION) tools/install_lib.sh $(call quote,$(LIB_PREFIX)) \
+	@VERSION=$(LIB_VERSION) CC=$(call quote,$(CC)) tools/install_lib.sh $(call quote,$(LIB_PREFIX)) \
 	    $(foreach r,float double,$r $(call lib_file,$r) $(call lib_plugins,$r) --)
 
 -include $(foreach m,float double,$(LIB_C:%.c=build/$m$(SUFFIX)/%.lib.d))

@@ -47,7 +47,7 @@ def test_what_is_exported_is_what_is_listed(tree, precision):
     library = tree / "lib/tl" / precision / PRECISIONS[precision][0]
     lines = run("nm", "-D", "--defined-only", library, folder=tree).stdout.splitlines()
     names = {line.split()[-1] for line in lines} - {"TL_1"}
-    assert names == {f"{name}@@TL_1" for name in SYMBOLS}
+    assert names == {f"{name}@@TL_1" for name in [*SYMBOLS, f"tl_is_{precision}"]}
 
 
 def test_what_is_listed_is_what_the_headers_declare(tree):
@@ -68,14 +68,11 @@ def test_what_a_caller_brings_stays_its_own(tree, precision):
     assert done.stdout.split()[-1] == "default_stream" and done.stderr == ""
 
 
-def test_a_program_of_the_other_precision_is_told(tree):
-    """Linked against float, compiled for double: the first line of caller.c's main."""
-    program = tree / "mixed"
-    done = run("cc", "-std=c11", "-DTL_REAL_DOUBLE", ROOT / "tests/lib/caller.c", "-o", program,
-               *flags(tree, "float"), "-lopenblas", folder=tree)
-    assert done.returncode == 0, done.stderr
-    done = run(program, "cpu", folder=tree)
-    assert done.returncode == 2 and "4 bytes" in done.stderr
+def test_a_program_of_the_other_precision_is_refused(tree):
+    """Compiled for double and linked with float: by the linker."""
+    command = ["cc", "-std=c11", ROOT / "tl/abi/example.c", "-o", tree / "mixed"]
+    done = run(*command, "-DTL_REAL_DOUBLE", *flags(tree, "float"), folder=tree)
+    assert done.returncode != 0 and "undefined reference to `tl_is_double'" in done.stderr
 
 
 def test_the_examples_print_what_the_page_says(tree):

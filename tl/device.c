@@ -84,6 +84,36 @@ tl_status tl_device_set_step(tl_ctx *ctx, const tl_step *now) {
     return ctx->ops->step_set(ctx, now);
 }
 
+tl_status tl_device_get(tl_ctx *ctx, void **block, size_t bytes) {
+    TL_NEED(ctx && block, TL_EINVAL, "tl_device_get: ctx or the place for the block is NULL");
+    return tl_alloc_get(ctx->alloc, block, bytes);
+}
+
+tl_status tl_device_put(tl_ctx *ctx, void *block) {
+    TL_NEED(ctx, TL_EINVAL, "tl_device_put: ctx is NULL");
+    return tl_alloc_put(ctx->alloc, block);
+}
+
+tl_status tl_device_copy_in(tl_ctx *ctx, void *to, const void *host, size_t bytes) {
+    TL_NEED(ctx && to && host, TL_EINVAL, "tl_device_copy_in: ctx or a pointer is NULL");
+    return ctx->ops->copy_in(ctx, to, host, bytes);
+}
+
+tl_status tl_device_copy_out(tl_ctx *ctx, void *host, const void *from, size_t bytes) {
+    TL_NEED(ctx && host && from, TL_EINVAL, "tl_device_copy_out: ctx or a pointer is NULL");
+    return ctx->ops->copy_out(ctx, host, from, bytes);
+}
+
+tl_status tl_device_zero(tl_ctx *ctx, void *block, size_t bytes) {
+    TL_NEED(ctx && block, TL_EINVAL, "tl_device_zero: ctx or the pointer is NULL");
+    return ctx->ops->zero(ctx, block, bytes);
+}
+
+tl_status tl_device_sync(tl_ctx *ctx) {
+    TL_NEED(ctx, TL_EINVAL, "tl_device_sync: ctx is NULL");
+    return ctx->ops->sync(ctx);
+}
+
 tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int threads) {
     tl_device_options options = {.rungs = rungs, .threads = threads};
     return tl_device_open_with(ctx, name, &options);

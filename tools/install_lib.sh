@@ -21,14 +21,13 @@ put() {
     }
 }
 
-mkdir -p "$prefix/include/tl" "$prefix/lib/pkgconfig" 2>/dev/null ||
+mkdir -p "$prefix/include/tl" "$prefix/lib/pkgconfig" "$prefix/share/doc/tl" 2>/dev/null ||
     stop "$prefix cannot be written: say PREFIX=folder, one of your own"
-for header in tl/include/tl/*; do
-    case $header in
-    */cuda.h | */cublas.h | */plugin.h) ;; # for .cu files and plug-ins, not for programs
-    *) put "$header" "$prefix/include/tl" ;;
-    esac
-done
+# What tl.h leads to: the other headers are for .cu files and plug-ins, or for functions within.
+headers=$($CC -MM -Itl/include tl/include/tl/tl.h | tr ' \\' '\n\n' | grep '^tl/include/tl/') ||
+    stop "$CC cannot read tl/include/tl/tl.h"
+for header in $headers; do put "$header" "$prefix/include/tl"; done
+for page in README.md example.c example.py; do put "tl/abi/$page" "$prefix/share/doc/tl"; done
 
 while [ $# -gt 0 ]; do
     real=$1 library=$2

@@ -104,6 +104,15 @@ static void on_device(const char *name) {
     holds("device_opened", tl_device_open(&ctx, name, "all", 1) == TL_OK);
     holds("tensors",
           !tl_tensor_new(&x, ctx, 1, (int[]){5}) && !tl_tensor_new(&y, ctx, 1, (int[]){5}));
+    void *block;
+    char bytes[300], got[300];
+    memset(bytes, 7, sizeof bytes);
+    holds("block", !tl_device_get(ctx, &block, 300) && !tl_device_copy_in(ctx, block, bytes, 300));
+    holds("came_back", !tl_device_copy_out(ctx, got, block, 300) && !memcmp(bytes, got, 300));
+    holds("zeroed", !tl_device_zero(ctx, block, 299) && !tl_device_sync(ctx) &&
+                        !tl_device_copy_out(ctx, got, block, 300) && !got[298] && got[299] == 7);
+    holds("put", !tl_device_put(ctx, block) && tl_device_put(ctx, NULL) == TL_OK);
+    holds("null_pointer", tl_device_copy_in(ctx, NULL, bytes, 1) == TL_EINVAL);
     holds("copied", tl_tensor_from_host(x, (tl_real[]){1, 2, 3, 4, 5}) == TL_OK);
     tl_status status = tl_vector_reverse(ctx, y->data, x->data, 5);
     if (strcmp(name, "cpu") == 0)

@@ -18,6 +18,13 @@
 #define OP_CUDA TL_PASS
 #include "tl/ops.def"
 
+/* what tl/tl.h asks the linker for */
+#ifdef TL_REAL_DOUBLE
+const char tl_is_double = 1;
+#else
+const char tl_is_float = 1;
+#endif
+
 const char *tl_version(void) { return TL_VERSION; }
 int tl_abi(void) { return TL_ABI; }
 size_t tl_real_bytes(void) { return sizeof(tl_real); }

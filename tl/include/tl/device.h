@@ -3,6 +3,7 @@
 #define TL_DEVICE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "tl/context.h"
 
@@ -10,9 +11,10 @@
 extern "C" {
 #endif
 
-/* A context on `device`: "cpu", "cuda", "hostcuda", or "auto" (a GPU if there is one, else cpu).
- *   rungs    "all", "none", or "conv2d:1,sgemm:4": which kernels of kernels/ replace the plain
- *            path; a name or number that does not exist is TL_EINVAL and lists those that do
+/* A context on `device`: "cpu", "cuda", "auto" (a GPU if there is one, else cpu), or "hostcuda":
+ * the CUDA kernels on the host's processor, where mistakes of memory are told on stderr.
+ *   rungs    which quicker kernels replace the plain ones: "all" (or NULL), "none", or some by name
+ *            and number, "conv2d:1"; one that does not exist is TL_EINVAL and lists those that do
  *   threads  cpu threads, 0 for one per core
  * TL_EDEVICE says what is missing and how to fix it. On failure *ctx is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);
@@ -43,6 +45,17 @@ tl_status tl_device_set_threads(tl_ctx *ctx, int threads);
 /* Queues *ctx->step = *now: the numbers of a step (tl/context.h) lie in device memory, where
  * operations read them when their turn comes. Pass ctx->step to those that take a step. */
 tl_status tl_device_set_step(tl_ctx *ctx, const tl_step *now);
+
+/* Memory of the device, in bytes. _get: as tl_alloc_get; _put: NULL is allowed. The copies return
+ * when they are done; _zero only queues, and what comes later on this context finds it done; _sync
+ * waits for all that is queued. On the cpu the device's memory is the program's own: any pointer of
+ * it may be given to an operation. */
+tl_status tl_device_get(tl_ctx *ctx, void **block, size_t bytes);
+tl_status tl_device_put(tl_ctx *ctx, void *block);
+tl_status tl_device_copy_in(tl_ctx *ctx, void *device, const void *host, size_t bytes);
+tl_status tl_device_copy_out(tl_ctx *ctx, void *host, const void *device, size_t bytes);
+tl_status tl_device_zero(tl_ctx *ctx, void *device, size_t bytes);
+tl_status tl_device_sync(tl_ctx *ctx);
 
 /* The name that the device's driver gives the hardware behind ctx ("NVIDIA H200"), cut to fit; ""
  * for the cpu. */
