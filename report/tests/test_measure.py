@@ -181,8 +181,12 @@ def test_a_draft_and_brought_results_need_no_programs_and_no_torch(words):
     assert "report/build.py" in said and needs(*words) == ["plotting", "latex"]
     for needed in ("measure.py", "LINK", "build/float/train"):
         assert needed not in said, needed
-    assert "measure.py" in make("-n", "report").stdout
     assert {"compiler", "packages", "plotting", "latex"} <= set(needs())
+
+
+@pytest.mark.twin
+def test_a_report_of_nothing_measures():
+    assert "measure.py" in make("-n", "report").stdout
 
 
 def test_a_report_is_built_by_a_python_without_torch(tmp_path):

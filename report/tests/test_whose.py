@@ -192,7 +192,7 @@ def test_baseline_runs_the_same_programs_and_writes_to_the_same_place(mine):
     assert done.stdout.strip() == str(whose.owner().results)
 
 
-@pytest.mark.parametrize("goal", ["train", "baseline"])
+@pytest.mark.parametrize("goal", ["train", pytest.param("baseline", marks=pytest.mark.twin)])
 def test_make_keeps_own_results_where_the_report_looks(goal):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     command = ["make", "-n", goal, "MINE=1", "NET=b", "DEVICE=cpu"]
