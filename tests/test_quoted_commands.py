@@ -25,7 +25,8 @@ DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/README.
 NEVER = "build/never"
 STOPPED = re.compile(rf"make(\[\d+\])?: \*\*\* No rule to make target '{NEVER}'\.  Stop\.")
 # what this machine lacks is said when goals and options have been looked at
-LACKS = re.compile(rf"Makefile:\d+: \*\*\* {NEVER} .*: no .*: run (?:make setup|\S+ -m pip install) .*\.  Stop\."
+LACKS = re.compile(rf"Makefile:\d+: \*\*\* {NEVER} .*: no .*: "
+                   r"run (make setup|\S+ -m pip install) .*\.  Stop\."
                    r"|grade: SUBMISSION= is graded in a sandbox alone, .*"
                    r"|mk/labs\.mk:\d+: \*\*\* nothing was graded\.  Stop\.")
 # what stands in a quotation for something that the reader knows
