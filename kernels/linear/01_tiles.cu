@@ -171,9 +171,12 @@ static __device__ four row_of(const tl_real *__restrict__ m, int row, int rows, 
     four v = {};
     if (row >= rows || k >= k1) return v;
     const tl_real *from = m + (size_t)row * pitch + k;
-    if (V == 4) return *(const four *)from;
+    if (V == 4) {
+        v = *(const four *)from;
+    } else {
 #pragma unroll
-    for (int e = 0; e < 4; e++) v.v[e] = from[e];
+        for (int e = 0; e < 4; e++) v.v[e] = from[e];
+    }
     return v;
 }
 
@@ -190,10 +193,10 @@ static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_re
     tl_real acc[4][4] = {};
 #pragma unroll
     for (int i = 0; i < ROWS / FETCH; i++)
-        va[i] = row_of(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
+        va[i] = row_of<V>(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
 #pragma unroll
     for (int i = 0; i < COLUMNS / FETCH; i++)
-        vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
+        vb[i] = row_of<V>(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
     for (int k = k0; k < k1; k += DEPTH) {
 #pragma unroll
         for (int i = 0; i < ROWS / FETCH; i++)
@@ -205,10 +208,10 @@ static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_re
         if (k + DEPTH < k1) {
 #pragma unroll
             for (int i = 0; i < ROWS / FETCH; i++)
-                va[i] = row_of(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
+                va[i] = row_of<V>(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
 #pragma unroll
             for (int i = 0; i < COLUMNS / FETCH; i++)
-                vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
+                vb[i] = row_of<V>(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
         }
 #pragma unroll
         for (int d = 0; d < DEPTH; d += 4) {
