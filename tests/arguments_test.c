@@ -1,8 +1,9 @@
 /* arguments_test.c: what holds for the arguments of every operation (tl/context.h): NULL, numbers
  * out of range, alignment.
  *
- * The cases are made from tl/ops.def, so a new row is tried without a line here; only the numbers
- * of cases are written down, for a loop that tries nothing passes, too. */
+ * The cases are made from tl/ops.def: a new row of known geometry is tried without a line here, one
+ * of a geometry of its own as soon as that stands in OF and in the examples. How many cases there
+ * are at least is written down, for a loop that tries nothing passes, too. */
 #include "autograder/claim/claim.h"
 #include "autograder/claim/expect.h"
 
@@ -14,12 +15,14 @@
 
 /* ---- example arguments ---- */
 
-/* One value for each name of a VALUE, one struct for each type of a GEOM. */
+/* One value for each type of a VALUE, one struct for each type of a GEOM. */
 typedef struct example {
-    size_t n;
-    tl_real value, factor, alpha;
-    int rows, cols, classes, images;
-    bool relu, fresh;
+    size_t size;
+    tl_real real;
+    int count;
+    bool flag;
+    const char *spoilt; /* the VALUE of this name is `number`; NULL: none */
+    double number;
     tl_matmul_geom matmul;
     tl_conv2d_geom conv2d;
     tl_pool2d_geom pool2d;
@@ -34,34 +37,40 @@ typedef struct example {
     tl_conv2d_block block;
 } example;
 
-#define OF_tl_matmul_geom    matmul
-#define OF_tl_conv2d_geom    conv2d
-#define OF_tl_pool2d_geom    pool2d
-#define OF_tl_linear_geom    linear
-#define OF_tl_batchnorm_geom batchnorm
-#define OF_tl_dropout_geom   dropout
-#define OF_tl_sgd_options    sgd
-#define OF_tl_adam_options   adam
-#define OF_tl_device_split   split
-#define OF_tl_batch_geom     batch
-#define OF_tl_conv3x3_geom   conv3x3
-#define OF_tl_conv2d_block   block
-#define OF(type)             OF_GLUED(type)
-#define OF_GLUED(type)       OF_##type
+/* The example's struct of a type, NULL if it has none. */
+#define OF(type)                                                                                   \
+    _Generic((type *)NULL, tl_matmul_geom *                                                        \
+             : (const void *)&e->matmul, tl_conv2d_geom *                                          \
+             : (const void *)&e->conv2d, tl_pool2d_geom *                                          \
+             : (const void *)&e->pool2d, tl_linear_geom *                                          \
+             : (const void *)&e->linear, tl_batchnorm_geom *                                       \
+             : (const void *)&e->batchnorm, tl_dropout_geom *                                      \
+             : (const void *)&e->dropout, tl_sgd_options *                                         \
+             : (const void *)&e->sgd, tl_adam_options *                                            \
+             : (const void *)&e->adam, tl_device_split *                                           \
+             : (const void *)&e->split, tl_batch_geom *                                            \
+             : (const void *)&e->batch, tl_conv3x3_geom *                                          \
+             : (const void *)&e->conv3x3, tl_conv2d_block *                                        \
+             : (const void *)&e->block, default                                                    \
+             : NULL)
+
+/* A VALUE: that of its type, or what it was spoilt to. */
+#define VALUE_OF(type, name)                                                                       \
+    (e->spoilt && strcmp(e->spoilt, #name) == 0 ? (type)e->number                                  \
+                                                : _Generic((type)0, size_t                         \
+                                                           : e->size, int                          \
+                                                           : e->count, bool                        \
+                                                           : e->flag, default                      \
+                                                           : e->real))
 
 /* Sizes that vectors divide, so that kernels which load several elements at once do so: rows of 8
  * pixels, an inner dimension of 516, which the linear rung cuts into pieces. And sizes that none
  * divides, with everything in the other mode. */
 enum { EXAMPLES = 2 };
 static const example examples[EXAMPLES] = {
-    {.n = 256,
-     .value = 3,
-     .factor = 2,
-     .alpha = TL_R(0.5),
-     .rows = 12,
-     .cols = 32,
-     .classes = 8,
-     .images = 2,
+    {.size = 256,
+     .real = TL_R(0.5),
+     .count = 8,
      .matmul = {.m = 24, .n = 32, .k = 16},
      .conv2d = {2, 4, 8, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
      .pool2d = {2, 3, 8, 8, 2, 2, 2, 2, 0, 0, 0, 0},
@@ -74,16 +83,10 @@ static const example examples[EXAMPLES] = {
      .batch = {6, 1, 1, 2}, /* the whole split: its size in ops.def is what a batch reads */
      .conv3x3 = {2, 3, 8, 8, 32},
      .block = {{2, 4, 8, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, true}},
-    {.n = 131,
-     .value = -1,
-     .factor = 3,
-     .alpha = -1,
-     .rows = 7,
-     .cols = 33,
-     .classes = 70,
-     .images = 1,
-     .relu = true,
-     .fresh = true,
+    {.size = 131,
+     .real = -3,
+     .count = 71,
+     .flag = true,
      .matmul = {.m = 17, .n = 29, .k = 13, .trans_a = 1, .trans_b = 1, .accumulate = 1},
      .conv2d = {3, 2, 7, 9, 5, 3, 2, 2, 1, 0, 1, 1, 2, 0, 0},
      .pool2d = {1, 2, 7, 9, 3, 2, 2, 1, 1, 0, 0, 0},
@@ -142,11 +145,22 @@ typedef struct operation {
 #define KNOWN_WORK(...)
 #define KNOWN_VIA(...)
 #define KNOWN_VALUE(type, name)                                                                    \
-    const type name = e->name;                                                                     \
+    const type name = VALUE_OF(type, name);                                                        \
     (void)name;
 #define KNOWN_GEOM(type, name)                                                                     \
-    const type *name = &e->OF(type);                                                               \
+    const type *name = OF(type);                                                                   \
     (void)name;
+
+/* Whether the examples have every geometry of a row. */
+#define HAS(kind, ...) HAS_##kind(__VA_ARGS__)
+#define HAS_IN(...)
+#define HAS_OUT(...)
+#define HAS_INOUT(...)
+#define HAS_INOUT_UNLESS(...)
+#define HAS_WORK(...)
+#define HAS_VIA(...)
+#define HAS_VALUE(...)
+#define HAS_GEOM(type, name) &&OF(type) != NULL
 
 /* of structs the alignment of their widest member */
 #define ALIGNED(type)                                                                              \
@@ -154,15 +168,17 @@ typedef struct operation {
 #define ARRAY(type, name, count, optional)                                                         \
     a[at++] = (argument){#name,         ELEMENT_##type,      (size_t)(count) * sizeof(type),       \
                          ALIGNED(type), sizeof optional > 1, NULL};
+#define NO_ARRAY(name, size, options) a[at++] = (argument){name, NOTHING, size, 0, false, options};
+
 #define ENTRY(kind, ...)                                  ENTRY_##kind(__VA_ARGS__)
 #define ENTRY_IN(type, name, count, ...)                  ARRAY(type, name, count, #__VA_ARGS__)
 #define ENTRY_OUT                                         ENTRY_IN
 #define ENTRY_INOUT                                       ENTRY_IN
 #define ENTRY_INOUT_UNLESS(type, name, count, if_so, ...) ARRAY(type, name, count, #__VA_ARGS__)
 #define ENTRY_VIA                                         ENTRY_IN
-#define ENTRY_WORK(name, size)                            a[at++] = (argument){#name, NOTHING, (size), 0, false, NULL};
+#define ENTRY_WORK(name, size)                            NO_ARRAY(#name, size, NULL)
 #define ENTRY_VALUE(type, name)
-#define ENTRY_GEOM(type, name) a[at++] = (argument){#name, NOTHING, sizeof(type), 0, false, name};
+#define ENTRY_GEOM(type, name) NO_ARRAY(#name, sizeof(type), name)
 
 #define TL_COLUMN_BYTES column_bytes
 #define DESCRIBE(op, lab, flops, ...)                                                              \
@@ -173,7 +189,11 @@ typedef struct operation {
         TL_EACH(ENTRY, __VA_ARGS__)                                                                \
         return at;                                                                                 \
     }                                                                                              \
-    static bool has_##op(const tl_backend *ops) { return ops->op != NULL; }
+    static bool has_##op(const tl_backend *ops) {                                                  \
+        const example *e = &examples[0];                                                           \
+        (void)e;                                                                                   \
+        return ops->op != NULL TL_EACH(HAS, __VA_ARGS__);                                          \
+    }
 #define OP       DESCRIBE
 #define OP_CUDA  DESCRIBE
 #define OP_FUSED DESCRIBE
@@ -185,7 +205,7 @@ typedef struct operation {
 #define LOCAL_INOUT                LOCAL_OUT
 #define LOCAL_INOUT_UNLESS         LOCAL_OUT
 #define LOCAL_WORK(name, bytes)    void *name = p[at++];
-#define LOCAL_VALUE(type, name)    const type name = e->name;
+#define LOCAL_VALUE(type, name)    const type name = VALUE_OF(type, name);
 #define LOCAL_GEOM(type, name)     const type *name = p[at++];
 
 #define RUN(op, lab, flops, ...)                                                                   \
@@ -347,8 +367,8 @@ static int refuse_nulls(claim *c, const call_target *t, tl_ctx *ctx, const opera
     return tried;
 }
 
-/* Rows and pointers (ctx is one of each row) of ops.def: what every device has, what the plain path
- * of CUDA has beside that, and the fused entries. Who adds a row or a pointer adds it here. */
+/* Rows and pointers (ctx is one of each row) of ops.def when this was written, so the least there
+ * are: what every device has, what the plain path of CUDA has beside that, the fused entries. */
 enum {
     ROWS = 40,
     ROWS_CUDA = 2,
@@ -376,8 +396,8 @@ CLAIM(arguments, null_is_refused_by_name) {
         }
         int want = of_target(t, ROWS, ROWS_CUDA, ROWS_FUSED);
         int nulls = of_target(t, NULLS, NULLS_CUDA, NULLS_FUSED);
-        expect_true(c, rows == want, "%d operations instead of %d", rows, want);
-        expect_true(c, tried == nulls, "%d pointers instead of %d", tried, nulls);
+        expect_true(c, rows >= want, "%d operations, not %d", rows, want);
+        expect_true(c, tried >= nulls, "%d pointers, not %d", tried, nulls);
         tl_device_close(ctx);
     }
 }
@@ -434,7 +454,7 @@ CLAIM(arguments, an_array_needs_the_alignment_of_its_element) {
             int tried = 0, arrays = of_target(t, ARRAYS, ARRAYS_CUDA, ARRAYS_FUSED);
             for (const operation *op = operations; op < operations + OPERATIONS; op++)
                 if (op->has(ctx->ops)) tried += expect_aligned_bits(c, t, ctx, op, &e);
-            expect_true(c, tried == arrays, "%d arrays instead of %d", tried, arrays);
+            expect_true(c, tried >= arrays, "%d arrays, not %d", tried, arrays);
         }
         tl_device_close(ctx);
     }
@@ -443,8 +463,9 @@ CLAIM(arguments, an_array_needs_the_alignment_of_its_element) {
 /* ---- numbers out of range ---- */
 
 typedef struct bad_number {
-    const char *op;
-    size_t offset; /* in example */
+    const char *op,
+        *value; /* the VALUE of this name, or NULL: what lies in the example at offset */
+    size_t offset;
     enum { AN_INT, A_DOUBLE, A_SIZE, AN_UNSIGNED } type;
     double number;
     const char *name; /* what the line must name */
@@ -452,7 +473,7 @@ typedef struct bad_number {
 
 #define BAD(op, field, number, name)                                                               \
     {                                                                                              \
-#op, offsetof(example, field),                                                             \
+#op, NULL, offsetof(example, field),                                                       \
             _Generic(((example *)0)->field, int                                                    \
                      : AN_INT, double                                                              \
                      : A_DOUBLE, size_t                                                            \
@@ -460,6 +481,10 @@ typedef struct bad_number {
                      : AN_UNSIGNED),                                                               \
             number, name                                                                           \
     }
+#define BAD_VALUE(op, value, number, name)                                                         \
+    { #op, #value, 0, AN_INT, number, name }
+#define BAD_VALUE_2(a, b, value, number, name)                                                     \
+    BAD_VALUE(a, value, number, name), BAD_VALUE(b, value, number, name)
 #define BAD_2(a, b, field, number, name) BAD(a, field, number, name), BAD(b, field, number, name)
 #define BAD_3(a, b, c, field, number, name)                                                        \
     BAD_2(a, b, field, number, name), BAD(c, field, number, name)
@@ -471,9 +496,9 @@ typedef struct bad_number {
         BAD_2(linear_block_fwd, linear_block_bwd, linear.field, number, #field)
 #define BAD_POOL(field, number, name)                                                              \
     BAD_2(maxpool2d_fwd, maxpool2d_bwd, pool2d.field, number, name)
-#define BAD_XENT(field, number)                                                                    \
-    BAD_2(softmax_xent_fwd, softmax_xent_bwd, field, number, #field),                              \
-        BAD_2(xent_head_fwd, xent_head_bwd, field, number, #field)
+#define BAD_XENT(value, number)                                                                    \
+    BAD_VALUE_2(softmax_xent_fwd, softmax_xent_bwd, value, number, #value),                        \
+        BAD_VALUE_2(xent_head_fwd, xent_head_bwd, value, number, #value)
 #define BAD_DROP(field, number, name) BAD_2(dropout_fwd, dropout_bwd, dropout.field, number, name)
 
 static const bad_number bad_numbers[] = {
@@ -510,9 +535,9 @@ static const bad_number bad_numbers[] = {
     BAD_DROP(p, -0.1, "p"),
     BAD_DROP(n, 0, "n"),
     BAD_DROP(layer, 65536, "layer"),
-    BAD_2(relu_fwd, relu_bwd, n, 0, "n"),
-    BAD_2(sgd_step, adam_step, n, 0, "n"),
-    BAD_2(vector_add, vector_reverse, n, 0, "n"),
+    BAD_VALUE_2(relu_fwd, relu_bwd, n, 0, "n"),
+    BAD_VALUE_2(sgd_step, adam_step, n, 0, "n"),
+    BAD_VALUE_2(vector_add, vector_reverse, n, 0, "n"),
     BAD(sgd_step, sgd.momentum, NAN, "momentum"),
     BAD(sgd_step, sgd.momentum, 1, "momentum"),
     BAD(sgd_step, sgd.weight_decay, NAN, "decay"),
@@ -524,11 +549,11 @@ static const bad_number bad_numbers[] = {
     BAD(adam_step, adam.eps, NAN, "eps"),
     BAD(adam_step, adam.weight_decay, NAN, "decay"),
     BAD(adam_step, adam.weight_decay, -1e-9, "decay"),
-    BAD_2(batch_load, batch_load, batch.n, 0, "images"),
+    BAD(batch_load, batch.n, 0, "images"),
     BAD(batch_load, batch.n, 7, "images"),
     BAD(batch_load, batch.pad, -1, "pad"),
-    BAD_2(metrics_add, metrics_add, rows, 0, "score"),
-    BAD(metrics_add, classes, -4, "score"),
+    BAD_VALUE(metrics_add, rows, 0, "score"),
+    BAD_VALUE(metrics_add, classes, -4, "score"),
     BAD(conv3x3, conv3x3.k, 0, "channels"),
 };
 enum { BAD_NUMBERS = sizeof bad_numbers / sizeof *bad_numbers };
@@ -538,6 +563,11 @@ static void spoil(example *e, const bad_number *b) {
     const size_t a_size = b->type == A_SIZE ? (size_t)b->number : 0;
     const uint32_t an_unsigned = b->type == AN_UNSIGNED ? (uint32_t)b->number : 0;
     char *to = (char *)e + b->offset;
+    if (b->value) {
+        e->spoilt = b->value;
+        e->number = b->number;
+        return;
+    }
     if (b->type == AN_INT) memcpy(to, &an_int, sizeof an_int);
     if (b->type == A_DOUBLE) memcpy(to, &b->number, sizeof b->number);
     if (b->type == A_SIZE) memcpy(to, &a_size, sizeof a_size);
