@@ -415,6 +415,18 @@ static void run_shifted(claim *c, tl_ctx *ctx, const operation *op, const exampl
     give_back(c, &x);
 }
 
+/* Bit for bit. On a GPU cuBLAS may choose its kernel by alignment, and with it the order of a sum:
+ * there the numbers, which are sums of positive ones, may differ by their rounding. */
+static bool same(const call_target *t, const argument *a, const void *want, const void *got) {
+    if (!memcmp(want, got, a->bytes)) return true;
+    if (a->element != REAL || strcmp(t->device, "cuda") != 0) return false;
+    const tl_real *w = want, *g = got;
+    for (size_t i = 0; i < a->bytes / sizeof *w; i++)
+        if (!(fabs((double)(w[i] - g[i])) <= 512 * TL_REAL_ROUNDOFF * fabs((double)w[i])))
+            return false;
+    return true;
+}
+
 /* All arrays shifted by one element, and each alone: results have the bits of aligned ones. How
  * many arrays there are. */
 static int expect_aligned_bits(claim *c, const call_target *t, tl_ctx *ctx, const operation *op,
@@ -436,8 +448,8 @@ static int expect_aligned_bits(claim *c, const call_target *t, tl_ctx *ctx, cons
                    k < 0 ? "all arrays" : a[k].name, (int)BOUNDARY);
         run_shifted(c, ctx, op, e, content, k < 0 ? ~0u : 1u << k, got);
         for (int i = 0; i < count; i++)
-            expect_true(c, !a[i].aligned || !memcmp(want[i], got[i], a[i].bytes),
-                        "%s has other bits", a[i].name);
+            expect_true(c, !a[i].aligned || same(t, &a[i], want[i], got[i]), "%s has other bits",
+                        a[i].name);
     }
     return arrays;
 }
