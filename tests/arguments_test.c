@@ -497,9 +497,10 @@ typedef struct bad_number {
     { #op, #value, 0, AN_INT, number, name }
 #define BAD_VALUE_2(a, b, value, number, name)                                                     \
     BAD_VALUE(a, value, number, name), BAD_VALUE(b, value, number, name)
-#define BAD_2(a, b, field, number, name) BAD(a, field, number, name), BAD(b, field, number, name)
-#define BAD_3(a, b, c, field, number, name)                                                        \
-    BAD_2(a, b, field, number, name), BAD(c, field, number, name)
+#define BAD_2(one, two, field, number, name)                                                       \
+    BAD(one, field, number, name), BAD(two, field, number, name)
+#define BAD_3(one, two, three, field, number, name)                                                \
+    BAD_2(one, two, field, number, name), BAD(three, field, number, name)
 #define BAD_NORM(field, number, name)                                                              \
     BAD_3(batchnorm_fwd, batchnorm_eval, batchnorm_bwd, batchnorm.field, number, name)
 #define BAD_LINEAR(field, number)                                                                  \
