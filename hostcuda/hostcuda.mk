@@ -91,8 +91,10 @@ hostcuda_replace = part=$(1).$$$$; cat >$$part; cmp -s $$part $(1) && rm $$part 
 hostcuda_quote = '$(subst ','\'',$(1))'
 
 # From x.cu to an object: $(1) C++ compiler, $(2) flags, $(3) -I flags. The rewriter puts headers
-# that hold CUDA syntax into its output and names them in the .hc.d file beside the object.
+# that hold CUDA syntax into its output and names them in the .hc.d file beside the object: there as
+# what the object depends on, for make has no recipe for that output and would look no further.
 hostcuda_compile = $(HOSTCUDA_REWRITE) $3 -d $(@:.o=.hc.d) -o $(@:.o=.hc.cpp) $< && \
+	sed -i 's|^$(@:.o=.hc.cpp):|$@:|' $(@:.o=.hc.d) && \
 	$1 $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2 $3 -iquote $(dir $<) -MMD -MP \
 	-c -o $@ $(@:.o=.hc.cpp)$(if $(findstring $(HOSTCUDA_CHECK),$2), && \
 	objcopy $(HOSTCUDA_RENAME) $@)

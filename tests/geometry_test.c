@@ -2,6 +2,7 @@
 #include "autograder/claim/expect.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 static void expect_refused(claim *c, tl_status status, const char *what) {
@@ -99,6 +100,44 @@ CLAIM(geometry, pool2d_refuses_bad_sizes) {
     g = good_pool2d;
     expect_true(c, tl_pool2d_check(&g) == TL_OK, "the good geometry was refused: %s", tl_error());
     expect_refused(c, tl_pool2d_check(NULL), "tl_pool2d_check of NULL");
+}
+
+/* Looks and writes nothing: p and q that are not set yet, or are those of other sizes, are refused.
+ */
+CLAIM(geometry, pool2d_checked_asks_for_what_the_check_leaves) {
+    tl_pool2d_geom g = good_pool2d;
+    expect_refused(c, tl_pool2d_checked(&g), "tl_pool2d_checked before tl_pool2d_check");
+    expect_true(c, g.p == 0 && g.q == 0, "it wrote p %d, q %d", g.p, g.q);
+    expect_true(c, tl_pool2d_check(&g) == TL_OK, "the good geometry was refused: %s", tl_error());
+    expect_true(c, tl_pool2d_checked(&g) == TL_OK, "what was checked was refused: %s", tl_error());
+    g.h++;
+    expect_refused(c, tl_pool2d_checked(&g), "tl_pool2d_checked of another height");
+    expect_refused(c, tl_pool2d_checked(NULL), "tl_pool2d_checked of NULL");
+}
+
+CLAIM(geometry, batchnorm_refuses_bad_numbers) {
+    static const struct {
+        tl_batchnorm_geom g;
+        const char *name;
+    } bad[] = {{{-2, 3, 4, 1e-5, 0.1}, " n "},
+               {{2, 0, 4, 1e-5, 0.1}, " c "},
+               {{2, 3, 0, 1e-5, 0.1}, " hw "},
+               {{INT_MAX, INT_MAX, INT_MAX, 1e-5, 0.1}, "x[n,c,hw]"},
+               {{2, 3, 4, NAN, 0.1}, " eps "},
+               {{2, 3, 4, -1e-300, 0.1}, " eps "},
+               {{2, 3, 4, 1e-5, NAN}, " momentum "},
+               {{2, 3, 4, 1e-5, -0.1}, " momentum "},
+               {{2, 3, 4, 1e-5, 1.0000001}, " momentum "}};
+    static const tl_batchnorm_geom good[] = {
+        {1, 1, 1, 0, 0}, {2, 3, 4, 1e-5, 1}, {INT_MAX, 1, 1, 1e300, 0.5}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        expect_refused(c, tl_batchnorm_check(&bad[i].g), "tl_batchnorm_check of bad numbers");
+        expect_true(c, strstr(tl_error(), bad[i].name) != NULL, "the line does not name%s: %s",
+                    bad[i].name, tl_error());
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        expect_true(c, tl_batchnorm_check(&good[i]) == TL_OK, "good %d: %s", (int)i, tl_error());
+    expect_refused(c, tl_batchnorm_check(NULL), "tl_batchnorm_check of NULL");
 }
 
 CLAIM(geometry, matmul_and_linear_refuse_bad_sizes) {

@@ -1,5 +1,5 @@
-/* geometry.c: checks of sizes (tl/geometry.h), and the chunks and workspace of a convolution
- * (tl/conv2d.h).
+/* geometry.c: checks of sizes (tl/geometry.h, tl/layers.h), and the chunks and workspace of a
+ * convolution (tl/conv2d.h).
  *
  * Every operation trusts geometry that passed here, so this is where overflow must be stopped:
  *   - extents of one image and of one filter fit int, because indices within them are int;
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "tl/conv2d.h"
+#include "tl/layers.h"
 #include "tl/tensor.h"
 
 enum { ALIGNMENT = 256 };
@@ -156,6 +157,27 @@ tl_status tl_pool2d_check(tl_pool2d_geom *g) {
     g->p = p;
     g->q = q;
     return TL_OK;
+}
+
+tl_status tl_pool2d_checked(const tl_pool2d_geom *g) {
+    TL_NEED(g, TL_EINVAL, "pool2d: geometry is NULL");
+    tl_pool2d_geom fresh = *g;
+    TL_TRY(tl_pool2d_check(&fresh));
+    TL_NEED(g->p == fresh.p && g->q == fresh.q, TL_EINVAL,
+            "pool2d: p x q is %d x %d, tl_pool2d_check makes it %d x %d", g->p, g->q, fresh.p,
+            fresh.q);
+    return TL_OK;
+}
+
+tl_status tl_batchnorm_check(const tl_batchnorm_geom *g) {
+    TL_NEED(g, TL_EINVAL, "batchnorm: geometry is NULL");
+    NEED_POSITIVE("batchnorm", n);
+    NEED_POSITIVE("batchnorm", c);
+    NEED_POSITIVE("batchnorm", hw);
+    TL_NEED(g->eps >= 0, TL_EINVAL, "batchnorm: eps is %g, must be at least 0", g->eps);
+    TL_NEED(g->momentum >= 0 && g->momentum <= 1, TL_EINVAL,
+            "batchnorm: momentum is %g, must be from 0 to 1", g->momentum);
+    return check_array("batchnorm: x[n,c,hw]", 3, (int[]){g->n, g->c, g->hw});
 }
 
 /* Images whose columns fit column_bytes; at least one, even if that one does not fit. */

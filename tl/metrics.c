@@ -16,7 +16,10 @@ static int best_class(const tl_real *score, int classes) {
  * that of the images, whatever ctx->threads says. */
 tl_status tl_metrics_add(tl_ctx *ctx, tl_metric_sums *sums, const tl_real *row_loss,
                          const tl_real *score, const int32_t *label, int rows, int classes) {
-    (void)ctx;
+    TL_NEED(ctx && sums && row_loss && score && label, TL_EINVAL,
+            "tl_metrics_add: ctx, sums, row_loss, score or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "tl_metrics_add: score is [%d,%d], sizes must be at least 1", rows, classes);
     for (int i = 0; i < rows; i++) {
         sums->loss += (double)row_loss[i];
         sums->hits += best_class(score + (size_t)i * (size_t)classes, classes) == label[i];

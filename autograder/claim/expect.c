@@ -75,6 +75,20 @@ void expect_status(claim *c, const call_report *r, tl_status status) {
         finding_take(c, r->kind, false, "%s", r->fault);
 }
 
+void expect_refusal(claim *c, const call_report *r) {
+    if (c->case_failed) return;
+    if (r->ended) {
+        c->compared++;
+        finding_take(c, "not_refused", true, "was not refused: %s", r->fault);
+    }
+    if (r->status != TL_EINVAL && r->status != TL_ENOTIMPL) {
+        c->compared++;
+        finding_take(c, "not_refused", is_sticky(r), "was not refused, but returned %s (%s)",
+                     tl_status_name(r->status), r->error);
+    }
+    expect_status(c, r, TL_EINVAL);
+}
+
 /* ---- single numbers and facts ---- */
 
 void expect_number(claim *c, const char *name, double got, double want, double bound) {

@@ -20,6 +20,10 @@ void expect_ok(claim *c, const call_report *r);
 /* It failed with this status, left a line, and did no other harm. */
 void expect_status(claim *c, const call_report *r, tl_status status);
 
+/* A call with a bad argument was refused: TL_EINVAL and a line. Whatever else it did, a crash as
+ * well, is one kind of failure, "not_refused". The case says which argument. */
+void expect_refusal(claim *c, const call_report *r);
+
 /* Every |got - want| <= bound, element by element; NaN fails. */
 void expect_close(claim *c, const char *name, const tl_real *got, const double *want,
                   const double *bound, expect_shape shape);

@@ -19,6 +19,8 @@ KINDS = {
                "tl/include/tl says what is an error, and which status it has."),
     "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
               "line of the trace that lies in your own file, is where to look."),
+    "not_refused": ("bad argument accepted", "A call with an argument that the contract rules out "
+                    "must return TL_EINVAL at once. The checks that do it are given."),
     "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "
                 "whose end is never reached, or far too much work for the size."),
     "stuck": ("stuck", "The call neither computed nor came back: it waits for something that never "

@@ -152,7 +152,53 @@ CLAIM(lab3_batchnorm, a_large_mean_does_not_spoil_the_variance) {
         }
 }
 
+/* All three with the pointer number k NULL, in the order of their contracts; none: -1. */
+static void call_all(const call_target *t, call_report r[3], const bn_data *d, tl_real *out[5],
+                     int k) {
+#define OR_NULL(i, p) (k == (i) ? NULL : (p))
+    call_batchnorm_fwd(t, &r[0], OR_NULL(0, out[0]), OR_NULL(1, out[1]), OR_NULL(2, out[2]),
+                       OR_NULL(3, out[3]), OR_NULL(4, out[4]), OR_NULL(5, d->x),
+                       OR_NULL(6, d->gamma), OR_NULL(7, d->beta), &d->g);
+    call_batchnorm_eval(t, &r[1], OR_NULL(0, out[0]), OR_NULL(1, d->x), OR_NULL(2, d->gamma),
+                        OR_NULL(3, d->beta), OR_NULL(4, out[3]), OR_NULL(5, out[4]), &d->g);
+    call_batchnorm_bwd(t, &r[2], OR_NULL(0, out[0]), OR_NULL(1, out[1]), OR_NULL(2, out[2]),
+                       OR_NULL(3, d->dy), OR_NULL(4, d->x), OR_NULL(5, d->gamma),
+                       OR_NULL(6, out[3]), OR_NULL(7, out[4]), &d->g);
+#undef OR_NULL
+}
+
+/* Pointers that are NULL, and numbers that the check of the geometry refuses. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    static const char *const op[] = {"batchnorm_fwd", "batchnorm_eval", "batchnorm_bwd"};
+    static const int pointers[] = {8, 6, 8};
+    static const struct {
+        double eps, momentum;
+    } bad[] = {{NAN, 0.1}, {-1e-5, 0.1}, {1e-5, NAN}, {1e-5, 1.5}};
+    call_report r[3];
+    bn_data d = draw_data(c, &shapes[0], 0.5, 1.5);
+    tl_real *out[5] = {reals(c, d.n)};
+    for (int i = 1; i < 5; i++) out[i] = draw_between(c, d.ch, 0.5, 1);
+    for (int k = 0; k < 8; k++) {
+        call_all(t, r, &d, out, k);
+        for (int i = 0; i < 3; i++) {
+            if (k >= pointers[i]) continue;
+            claim_case(c, t, "%s, where pointer %d behind ctx is NULL", op[i], k + 1);
+            expect_refusal(c, &r[i]);
+        }
+    }
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        d.g.eps = bad[k].eps;
+        d.g.momentum = bad[k].momentum;
+        call_all(t, r, &d, out, -1);
+        for (int i = 0; i < 3; i++) {
+            bn_case(c, t, op[i], &d.g);
+            expect_refusal(c, &r[i]);
+        }
+    }
+}
+
 CLAIM(lab3_batchnorm, a_constant_channel_becomes_beta) {
+    FOR_TARGETS (t) refuse_arguments(c, t);
     FOR_TARGETS (t)
         for (int s = 0; s < SHAPES; s++) {
             if (shapes[s].eps == 0) continue;

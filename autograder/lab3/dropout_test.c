@@ -86,6 +86,29 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
         }
 }
 
+/* p is a probability below 1, and there is something to drop. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    static const double bad[] = {NAN, -0.25, 1, 1.5};
+    enum { N = 9 };
+    const tl_step step = {.seed = 1};
+    tl_dropout_geom g = {.n = N, .p = 0.5};
+    tl_real *a = draw_reals(c, N), *b = draw_reals(c, N);
+    call_report r;
+    for (int k = 0; k < 6; k++) {
+        static const char *const name[] = {"y", "x", "step", "dx", "dy", "step"};
+        claim_case(c, t, "%s, where %s is NULL", k < 3 ? "dropout_fwd" : "dropout_bwd", name[k]);
+        (k < 3 ? call_dropout_fwd : call_dropout_bwd)(
+            t, &r, k % 3 == 0 ? NULL : a, k % 3 == 1 ? NULL : b, k % 3 == 2 ? NULL : &step, &g);
+        expect_refusal(c, &r);
+    }
+    for (int k = 0; k < 2 * 4; k++) {
+        g.p = bad[k / 2];
+        claim_case(c, t, "%s, where p is %g", k % 2 ? "dropout_bwd" : "dropout_fwd", g.p);
+        (k % 2 ? call_dropout_bwd : call_dropout_fwd)(t, &r, a, b, &step, &g);
+        expect_refusal(c, &r);
+    }
+}
+
 CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
     call_report r;
     c->copies = true;
@@ -97,6 +120,7 @@ CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
         call_dropout_fwd(t, &r, y, x, &step, &g);
         expect_ok(c, &r);
         expect_same_bits(c, "y", y, x, SHAPE(333));
+        refuse_arguments(c, t);
     }
 }
 

@@ -33,6 +33,11 @@ static linear_data draw_shape(claim *c, tl_linear_geom g) {
     return d;
 }
 
+typedef enum gradient { OF_INPUT, OF_WEIGHT, OF_BIAS } gradient;
+static const char *const gradient_name[] = {"dx", "dw", "db"};
+static const char *const gradient_op[] = {"linear_bwd_input", "linear_bwd_weight",
+                                          "linear_bwd_bias"};
+
 static linear_data draw_data(claim *c, int s) { return draw_shape(c, shapes[s]); }
 
 static linear_data coarse_data(claim *c, const linear_data *d) {
@@ -77,14 +82,40 @@ static void expect_forward(claim *c, const call_target *t, const linear_data *d,
 CLAIM(lab3_linear, forward_matches_definition) {
     FOR_CASES (t, d) expect_forward(c, t, &d, true);
 }
-CLAIM(lab3_linear, forward_without_bias_matches_definition) {
-    FOR_CASES (t, d) expect_forward(c, t, &d, false);
+
+/* b may be NULL, the others may not; a layer has at least one image. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    call_report r;
+    linear_data d = draw_data(c, 0);
+    tl_real *y = reals(c, d.ys), *dx = reals(c, d.xs), *dw = reals(c, d.ws), *db = reals(c, d.bs);
+    for (int k = 0; k < 11; k++) {
+        static const char *const name[] = {"y",  "x",  "w", "dx", "dy", "w",
+                                           "dw", "dy", "x", "db", "dy"};
+        const char *op = k < 3 ? "linear_fwd" : gradient_op[(k - 3) / 3];
+        claim_case(c, t, "%s, where %s is NULL", op, name[k]);
+        if (k < 3)
+            call_linear_fwd(t, &r, k == 0 ? NULL : y, k == 1 ? NULL : d.x, k == 2 ? NULL : d.w, d.b,
+                            &d.g);
+        else if (k < 6)
+            call_linear_bwd_input(t, &r, k == 3 ? NULL : dx, k == 4 ? NULL : d.dy,
+                                  k == 5 ? NULL : d.w, &d.g);
+        else if (k < 9)
+            call_linear_bwd_weight(t, &r, k == 6 ? NULL : dw, k == 7 ? NULL : d.dy,
+                                   k == 8 ? NULL : d.x, &d.g);
+        else
+            call_linear_bwd_bias(t, &r, k == 9 ? NULL : db, k == 10 ? NULL : d.dy, &d.g);
+        expect_refusal(c, &r);
+    }
+    d.g.n = 0;
+    claim_case(c, t, "linear_fwd, where n is 0");
+    call_linear_fwd(t, &r, y, d.x, d.w, d.b, &d.g);
+    expect_refusal(c, &r);
 }
 
-typedef enum gradient { OF_INPUT, OF_WEIGHT, OF_BIAS } gradient;
-static const char *const gradient_name[] = {"dx", "dw", "db"};
-static const char *const gradient_op[] = {"linear_bwd_input", "linear_bwd_weight",
-                                          "linear_bwd_bias"};
+CLAIM(lab3_linear, forward_without_bias_matches_definition) {
+    FOR_CASES (t, d) expect_forward(c, t, &d, false);
+    FOR_TARGETS (t) refuse_arguments(c, t);
+}
 
 static size_t gradient_size(const linear_data *d, gradient of) {
     return of == OF_INPUT ? d->xs : of == OF_WEIGHT ? d->ws : d->bs;

@@ -94,9 +94,34 @@ CLAIM(lab3_maxpool2d, the_first_of_equal_numbers_wins) {
         }
 }
 
+/* One pointer after the other, and a geometry whose p and q are those of another one. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    call_report r;
+    tl_pool2d_geom g = shape(c, 0);
+    size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
+    tl_real *x = draw_reals(c, n), *y = reals(c, outs), *dy = draw_reals(c, outs);
+    int32_t *argmax = ints(c, outs);
+    for (int k = 0; k < 6; k++) {
+        static const char *const name[] = {"y", "argmax", "x", "dx", "dy", "argmax"};
+        claim_case(c, t, "%s, where %s is NULL", k < 3 ? "maxpool2d_fwd" : "maxpool2d_bwd",
+                   name[k]);
+        if (k < 3)
+            call_maxpool2d_fwd(t, &r, k == 0 ? NULL : y, k == 1 ? NULL : argmax, k == 2 ? NULL : x,
+                               &g);
+        else
+            call_maxpool2d_bwd(t, &r, k == 3 ? NULL : x, k == 4 ? NULL : dy, k == 5 ? NULL : argmax,
+                               &g);
+        expect_refusal(c, &r);
+    }
+    g.p = g.q = 0;
+    claim_case(c, t, "maxpool2d_fwd, where p and q are 0");
+    call_maxpool2d_fwd(t, &r, y, argmax, x, &g);
+    expect_refusal(c, &r);
+}
+
 /* One NaN, and a second one behind it that must not take its place. */
 CLAIM(lab3_maxpool2d, nan_wins_over_numbers) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
         FOR_SHAPES (g) {
             size_t n = tl_pool2d_x_size(&g);
             tl_real *x = draw_reals(c, n);
@@ -105,6 +130,8 @@ CLAIM(lab3_maxpool2d, nan_wins_over_numbers) {
             x[(size_t)draw_int(c, 0, (int)n - 1)] = (tl_real)NAN;
             expect_forward(c, t, &g, x);
         }
+        refuse_arguments(c, t);
+    }
 }
 
 /* Winners of numbers full of ties, so that a gradient given to every tied maximum shows. */

@@ -67,6 +67,30 @@ CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
         }
 }
 
+static void refuse_arguments(claim *c, const call_target *t) {
+    enum { N = 5 };
+    call_report r;
+    tl_real *a = draw_reals(c, N), *b = draw_reals(c, N), *d = draw_reals(c, N);
+    claim_case(c, t, "relu_fwd, where y is NULL");
+    call_relu_fwd(t, &r, NULL, a, N);
+    expect_refusal(c, &r);
+    claim_case(c, t, "relu_fwd, where x is NULL");
+    call_relu_fwd(t, &r, b, NULL, N);
+    expect_refusal(c, &r);
+    claim_case(c, t, "relu_bwd, where dx is NULL");
+    call_relu_bwd(t, &r, NULL, a, b, N);
+    expect_refusal(c, &r);
+    claim_case(c, t, "relu_bwd, where dy is NULL");
+    call_relu_bwd(t, &r, d, NULL, b, N);
+    expect_refusal(c, &r);
+    claim_case(c, t, "relu_bwd, where y is NULL");
+    call_relu_bwd(t, &r, d, a, NULL, N);
+    expect_refusal(c, &r);
+    claim_case(c, t, "relu_fwd, where n is 0");
+    call_relu_fwd(t, &r, b, a, 0);
+    expect_refusal(c, &r);
+}
+
 /* max(x, 0) is its own derivative's primitive: away from 0, (f(x+h) - f(x-h)) / 2h is 0 or 1. */
 CLAIM(lab3_relu, gradient_matches_numeric) {
     call_report r;
@@ -84,5 +108,6 @@ CLAIM(lab3_relu, gradient_matches_numeric) {
         for (size_t i = 0; i < n; i++)
             want[i] = dy[i] * (fmax(x[i] + h, 0) - fmax(x[i] - h, 0)) / (2 * h);
         expect_equal(c, "dx", dx, want, SHAPE((int)n));
+        refuse_arguments(c, t);
     }
 }

@@ -112,6 +112,35 @@ CLAIM(lab3_softmax_xent, large_logits_neither_overflow_nor_vanish) {
         }
 }
 
+static void refuse_arguments(claim *c, const call_target *t) {
+    enum { ROWS = 2, CLASSES = 3 };
+    call_report r;
+    tl_real *logits = draw_reals(c, ROWS * CLASSES), *d = reals(c, ROWS * CLASSES), loss,
+            each[ROWS];
+    tl_real *prob = draw_between(c, ROWS * CLASSES, 0, 1), dloss = 1;
+    int32_t label[ROWS] = {0};
+    for (int k = 0; k < 9; k++) {
+        static const char *const name[] = {"loss",    "row_loss", "prob", "logits", "label",
+                                           "dlogits", "dloss",    "prob", "label"};
+        claim_case(c, t, "%s, where %s is NULL", k < 5 ? "softmax_xent_fwd" : "softmax_xent_bwd",
+                   name[k]);
+        if (k < 5)
+            call_softmax_xent_fwd(t, &r, k == 0 ? NULL : &loss, k == 1 ? NULL : each,
+                                  k == 2 ? NULL : prob, k == 3 ? NULL : logits,
+                                  k == 4 ? NULL : label, ROWS, CLASSES);
+        else
+            call_softmax_xent_bwd(t, &r, k == 5 ? NULL : d, k == 6 ? NULL : &dloss,
+                                  k == 7 ? NULL : prob, k == 8 ? NULL : label, ROWS, CLASSES);
+        expect_refusal(c, &r);
+    }
+    claim_case(c, t, "softmax_xent_fwd of 0 rows");
+    call_softmax_xent_fwd(t, &r, &loss, each, prob, logits, label, 0, CLASSES);
+    expect_refusal(c, &r);
+    claim_case(c, t, "softmax_xent_bwd of 0 classes");
+    call_softmax_xent_bwd(t, &r, d, &dloss, prob, label, ROWS, 0);
+    expect_refusal(c, &r);
+}
+
 CLAIM(lab3_softmax_xent, one_class_costs_nothing) {
     call_report r;
     FOR_TARGETS (t) {
@@ -124,6 +153,7 @@ CLAIM(lab3_softmax_xent, one_class_costs_nothing) {
         expect_equal(c, "prob", prob, one, SHAPE(6, 1));
         expect_equal(c, "row_loss", row_loss, zero, SHAPE(6));
         expect_equal(c, "loss", &loss, zero, SHAPE(1));
+        refuse_arguments(c, t);
     }
 }
 

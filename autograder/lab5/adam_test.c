@@ -82,6 +82,29 @@ CLAIM(lab5_adam, steps_follow_the_formula) {
         for (int i = 0; i < ADAM_CASES; i++) expect_adam(c, t, i);
 }
 
+/* Options out of their range, and pointers that must be there. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    static const tl_adam_options bad[] = {
+        {1, 0.999, 1e-8, 0},  {0.9, NAN, 1e-8, 0},      {0.9, 0.999, 0, 0},     {0.9, 0.999, -1, 0},
+        {0.9, 0.999, NAN, 0}, {0.9, 0.999, 1e-8, -0.1}, {0.9, 0.999, 1e-8, NAN}};
+    const tl_step step = {.lr = 0.1};
+    tl_real w[3] = {1, 1, 1}, m[3] = {0}, v[3] = {0}, dw[3] = {1, 1, 1};
+    call_report r;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        claim_case(c, t, "adam_step with betas %g, %g, eps %g, weight decay %g", bad[k].beta1,
+                   bad[k].beta2, bad[k].eps, bad[k].weight_decay);
+        call_adam_step(t, &r, w, m, v, dw, 3, &step, &bad[k]);
+        expect_refusal(c, &r);
+    }
+    for (int k = 0; k < 5; k++) {
+        static const char *const name[] = {"w", "m", "v", "dw", "step"};
+        claim_case(c, t, "adam_step, where %s is NULL", name[k]);
+        call_adam_step(t, &r, k == 0 ? NULL : w, k == 1 ? NULL : m, k == 2 ? NULL : v,
+                       k == 3 ? NULL : dw, 3, k == 4 ? NULL : &step, &adam_cases[0].o);
+        expect_refusal(c, &r);
+    }
+}
+
 /* eps keeps 0/0 away: a parameter that never gets a gradient stays where it is. */
 CLAIM(lab5_adam, no_gradient_means_no_step) {
     FOR_TARGETS (t) {
@@ -93,6 +116,7 @@ CLAIM(lab5_adam, no_gradient_means_no_step) {
         call_adam_step(t, &r, w, m, v, dw, N, &step, &adam_cases[0].o);
         expect_ok(c, &r);
         expect_same_bits(c, "w", w, before, SHAPE(N));
+        refuse_arguments(c, t);
     }
 }
 

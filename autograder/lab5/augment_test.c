@@ -79,8 +79,36 @@ CLAIM(lab5_augment, crops_and_flips_follow_the_draws) {
     expect_batches(c, 1, 1, 9); /* crops that may miss the image altogether */
 }
 
+static void refuse_arguments(claim *c, const call_target *t) {
+    enum { COUNT = 2, PIXELS = 2 * 3 * 4 };
+    const tl_step step = {.seed = 1};
+    tl_batch_geom g = {COUNT, 0, 0, 0};
+    tl_real *x = reals(c, COUNT * PIXELS);
+    int32_t label[COUNT];
+    call_report r;
+    for (int k = 0; k < 6; k++) {
+        static const char *const name[] = {"x", "label", "step", "images", "labels", "lut"};
+        tl_device_split s = draw_split(c, COUNT, 2, 3, 4);
+        if (k == 3) s.images = NULL;
+        if (k == 4) s.labels = NULL;
+        if (k == 5) s.lut = NULL;
+        claim_case(c, t, "batch_load, where %s is NULL", name[k]);
+        call_batch_load(t, &r, k == 0 ? NULL : x, k == 1 ? NULL : label, &s, k == 2 ? NULL : &step,
+                        &g);
+        expect_refusal(c, &r);
+    }
+    tl_device_split s = draw_split(c, COUNT, 2, 3, 4);
+    g.pad = -1;
+    claim_case(c, t, "batch_load, where pad is -1");
+    call_batch_load(t, &r, x, label, &s, &step, &g);
+    expect_refusal(c, &r);
+}
+
 /* Augmentation is for training batches: padding alone must not shift anything. */
-CLAIM(lab5_augment, padding_without_augmentation_changes_nothing) { expect_batches(c, 1, 0, 4); }
+CLAIM(lab5_augment, padding_without_augmentation_changes_nothing) {
+    expect_batches(c, 1, 0, 4);
+    FOR_TARGETS (t) refuse_arguments(c, t);
+}
 
 /* Over one epoch every image appears once, whatever the batch size. */
 CLAIM(lab5_augment, an_epoch_shows_every_image_once) {

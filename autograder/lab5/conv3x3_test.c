@@ -79,9 +79,23 @@ static void expect_cost(claim *c, const call_target *t, call_counter which, int6
 
 static const char sectors[] = "sectors of global memory";
 
+static void refuse_arguments(claim *c, const call_target *t) {
+    const tl_conv3x3_geom g = {1, 1, 1, 2, 2};
+    tl_real x[4] = {0}, w[9] = {0}, y[4];
+    if (strcmp(t->device, "cpu") == 0) return;
+    for (int k = 0; k < 3; k++) {
+        static const char *const name[] = {"y", "x", "w"};
+        call_report r;
+        claim_case(c, t, "conv3x3, where %s is NULL", name[k]);
+        call_conv3x3(t, &r, k == 0 ? NULL : y, k == 1 ? NULL : x, k == 2 ? NULL : w, &g);
+        expect_refusal(c, &r);
+    }
+}
+
 CLAIM(lab5_conv3x3, results_stay_right_with_a_third_of_the_sectors) {
     FOR_TARGETS (t) {
         for (int s = 0; s < SHAPES; s++) expect_convolution(c, t, &shapes[s]);
+        refuse_arguments(c, t);
         expect_convolution(c, t, &tl_conv3x3_counted);
         expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
     }

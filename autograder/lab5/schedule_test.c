@@ -13,6 +13,13 @@ static const tl_schedule schedules[] = {
     {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 20, 20},
 };
 
+/* What their kind divides by is 0, or there is no such kind: the rate is NaN. */
+static const tl_schedule senseless[] = {
+    {TL_SCHEDULE_STEP, 0.1, 0.1, 0, 30},    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 0, 20},
+    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 5, 0}, {TL_SCHEDULE_COSINE, 0.1, 0, 1, 0},
+    {(tl_schedule_kind)4, 0.1, 0, 1, 1},
+};
+
 /* In double in every build. A power may be formed by multiplication, one rounding a turn. */
 CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
     for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++) {
@@ -29,6 +36,17 @@ CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
                           bound_double(16 + i / o->turn) *
                               (o->kind == TL_SCHEDULE_STEP ? want : o->base));
         }
+    }
+    for (size_t s = 0; s < sizeof senseless / sizeof *senseless; s++) {
+        const tl_schedule *o = &senseless[s];
+        double lr[3];
+        call_report r;
+        claim_case(c, &claim_targets[0], "schedule kind %d, turn %d, total %d: no number at all",
+                   (int)o->kind, (int)o->turn, (int)o->total);
+        call_schedule_lr(&claim_targets[0], &r, lr, 3, 0, o);
+        expect_ok(c, &r);
+        for (int i = 0; i < 3; i++)
+            expect_true(c, isnan(lr[i]), "the learning rate of step %d is %g", i, lr[i]);
     }
 }
 

@@ -105,6 +105,29 @@ static void expect_closed_form(claim *c, const call_target *t, double mu, double
     }
 }
 
+/* Options out of their range, and pointers that must be there: velocity with a momentum, too. */
+static void refuse_arguments(claim *c, const call_target *t) {
+    static const tl_sgd_options bad[] = {{-0.1, 0, 0}, {1, 0, 0},       {NAN, 0, 0},
+                                         {0, 0, 1},    {0.9, -1e-4, 0}, {0, NAN, 0}};
+    const tl_sgd_options good = {0.9, 1e-4, 0};
+    const tl_step step = {.lr = 0.1};
+    tl_real w[3] = {1, 1, 1}, v[3] = {0}, dw[3] = {1, 1, 1};
+    call_report r;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        claim_case(c, t, "sgd_step with momentum %g, weight decay %g, nesterov %d", bad[k].momentum,
+                   bad[k].weight_decay, bad[k].nesterov);
+        call_sgd_step(t, &r, w, v, dw, 3, &step, &bad[k]);
+        expect_refusal(c, &r);
+    }
+    for (int k = 0; k < 4; k++) {
+        static const char *const name[] = {"w", "velocity", "dw", "step"};
+        claim_case(c, t, "sgd_step, where %s is NULL", name[k]);
+        call_sgd_step(t, &r, k == 0 ? NULL : w, k == 1 ? NULL : v, k == 2 ? NULL : dw, 3,
+                      k == 3 ? NULL : &step, &good);
+        expect_refusal(c, &r);
+    }
+}
+
 CLAIM(lab5_sgd, constant_gradients_follow_the_closed_form) {
     FOR_TARGETS (t) {
         call_target failing = launches_failing(t);
@@ -112,6 +135,7 @@ CLAIM(lab5_sgd, constant_gradients_follow_the_closed_form) {
         expect_closed_form(c, &failing, 0.5, 0);
         expect_closed_form(c, t, 0.9, 0);
         expect_closed_form(c, t, 0, 0.25);
+        refuse_arguments(c, t);
     }
 }
 

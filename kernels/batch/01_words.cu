@@ -60,7 +60,14 @@ static __global__ void load_batch(tl_real *__restrict__ x, int32_t *__restrict__
 
 static tl_status batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                             const tl_step *step, const tl_batch_geom *g) {
-    if (split->w % PIXELS != 0) return tl_batch_load(ctx, x, label, split, step, g);
+    TL_NEED(ctx && x && label && split && step && g, TL_EINVAL,
+            "batch rung 1: ctx, x, label, split, step or the geometry is NULL");
+    TL_NEED(split->images && split->labels && split->lut, TL_EINVAL,
+            "batch rung 1: images, labels or lut of the split is NULL");
+    /* a group is stored in one go */
+    if (split->w % PIXELS != 0 || !rung_aligned(x, sizeof(group)))
+        return tl_batch_load(ctx, x, label, split, step, g);
+    TL_NEED(g->pad >= 0, TL_EINVAL, "batch rung 1: pad is %d, must not be negative", g->pad);
     TL_NEED(g->n >= 1 && (size_t)g->n <= split->count, TL_EINVAL,
             "batch of %d images: the split has %zu", g->n, split->count);
     size_t groups = (size_t)split->c * (size_t)split->h * (size_t)split->w / PIXELS;

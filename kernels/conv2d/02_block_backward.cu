@@ -177,7 +177,7 @@ static __global__ void add_chunks(tl_real *__restrict__ dw, tl_real *__restrict_
         db[i - weights] += mine;
 }
 
-static plan backward_plan(const tl_conv2d_block *block, bool with_dx) {
+static plan backward_plan(const tl_conv2d_block *block, const tl_real *x, bool with_dx) {
     const tl_conv2d_geom *g = &block->conv;
     plan a = {};
     int scale = block->pool ? 2 : 1, outputs = g->p / scale * (g->q / scale);
@@ -201,7 +201,7 @@ static plan backward_plan(const tl_conv2d_block *block, bool with_dx) {
     while (a.channels > 1 && a.chunks * ((g->k + a.channels - 1) / a.channels) < TL_FUSED_CHUNKS)
         a.channels = (a.channels + 1) / 2;
     a.parts = (g->k + a.channels - 1) / a.channels;
-    a.by = divisors_of(block);
+    a.by = divisors_of(block, x);
     a.segments = a.threads / (a.channels * g->c);
     size_t sums = (size_t)(g->c * a.pixels.size + a.channels * outputs) +
                   (size_t)a.channels * outputs * sizeof(int) / sizeof(tl_real) + 1;
@@ -213,15 +213,17 @@ static plan backward_plan(const tl_conv2d_block *block, bool with_dx) {
 }
 
 size_t tl_rung_conv2d_block_bwd_shared(const tl_conv2d_block *block) {
-    return backward_plan(block, true).shared_bytes;
+    return backward_plan(block, NULL, true).shared_bytes;
 }
 
 tl_status tl_rung_conv2d_block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db,
                                    const tl_real *dy, const uint8_t *code, const tl_real *x,
                                    const tl_real *w, const tl_conv2d_block *block, bool fresh,
                                    void *work) {
+    TL_NEED(ctx && dw && db && dy && code && x && w && block && work, TL_EINVAL,
+            "conv2d rung 2, block_bwd: ctx, dw, db, dy, code, x, w, the geometry or work is NULL");
     const tl_conv2d_geom *g = &block->conv;
-    plan a = backward_plan(block, dx != NULL);
+    plan a = backward_plan(block, x, dx != NULL);
     tl_real *partial = (tl_real *)work;
     unsigned blocks = (unsigned)(a.dx_blocks + (size_t)a.chunks * a.parts);
     auto kernel = a.t == 4 ? backward<4> : a.t == 2 ? backward<2> : backward<1>;

@@ -84,11 +84,13 @@ size_t tl_rung_conv2d_block_fwd_shared(const tl_conv2d_block *block) {
 tl_status tl_rung_conv2d_block_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
                                    const tl_real *w, const tl_real *b,
                                    const tl_conv2d_block *block) {
+    TL_NEED(ctx && y && x && w && b && block, TL_EINVAL,
+            "conv2d rung 2, block_fwd: ctx, y, x, w, b or the geometry is NULL");
     forward_plan a = plan_of(block);
     dim3 grid((unsigned)block->conv.n, (unsigned)a.sh.blocks);
     auto kernel = a.t == 4 ? forward<4> : a.t == 2 ? forward<2> : forward<1>;
     kernel<<<grid, (unsigned)a.sh.threads, a.bytes, tl_stream(ctx)>>>(
-        y, code, x, w, b, *block, a.sh, a.s, divisors_of(block));
+        y, code, x, w, b, *block, a.sh, a.s, divisors_of(block, x));
     TL_LAUNCHED();
     return TL_OK;
 }

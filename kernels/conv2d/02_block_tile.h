@@ -27,16 +27,18 @@ static inline __device__ unsigned quotient(unsigned i, const divisor &d) {
 
 /* What the kernels divide by. */
 typedef struct divisors {
-    divisor across, h;  /* groups of pixels in a row of x, rows of an image */
+    int group;          /* pixels of a row of x that are loaded in one go: 4 or 1 */
+    divisor across, h;  /* such groups in a row of x, rows of an image */
     divisor q, outputs; /* columns and size of a plane of y */
     divisor filter;     /* weights of an output channel */
 } divisors;
 
-static inline divisors divisors_of(const tl_conv2d_block *block) {
+static inline divisors divisors_of(const tl_conv2d_block *block, const tl_real *x) {
     const tl_conv2d_geom *g = &block->conv;
+    int group = g->w % 4 == 0 && rung_aligned(x, sizeof(pack<4>)) ? 4 : 1;
     int scale = block->pool ? 2 : 1, p = g->p / scale, q = g->q / scale;
-    divisors d = {divisor_of(g->w % 4 == 0 ? g->w / 4 : g->w), divisor_of(g->h), divisor_of(q),
-                  divisor_of(p * q), divisor_of(g->c * TAPS)};
+    divisors d = {group,         divisor_of(g->w / group), divisor_of(g->h),
+                  divisor_of(q), divisor_of(p * q),        divisor_of(g->c * TAPS)};
     return d;
 }
 
@@ -87,7 +89,7 @@ static inline __device__ void copy_pixels(tl_real *to, const tl_real *__restrict
 
 static inline __device__ void load_image(tl_real *to, const tl_real *from, int channels, int h,
                                          int w, int pad, plane s, int size, const divisors &by) {
-    if (w % 4 == 0)
+    if (by.group == 4)
         copy_pixels<4>(to, from, channels, h, w, pad, s, size, by);
     else
         copy_pixels<1>(to, from, channels, h, w, pad, s, size, by);

@@ -130,12 +130,12 @@ static __device__ void multiply(tl_real (&acc)[4][4], tl_real &row_sum, bool sum
 }
 
 /* Writes the thread's elements to c[rows, columns], or adds them: all are read before the first is
- * written. */
+ * written. `fours`: four neighbours of a row may be written in one go. */
 static __device__ void put_tile(tl_real *c, const tl_real (&acc)[4][4], int rows, int columns,
-                                int m0, int n0, bool overwrite) {
+                                int m0, int n0, bool overwrite, bool fours) {
     int m = m0 + (int)threadIdx.x / (COLUMNS / 4) * 4,
         n = n0 + (int)threadIdx.x % (COLUMNS / 4) * 4;
-    if (m + 4 <= rows && n + 4 <= columns && columns % 4 == 0) {
+    if (m + 4 <= rows && n + 4 <= columns && fours) {
         four v[4];
         tl_real *at = c + (size_t)m * columns + n;
 #pragma unroll
@@ -161,14 +161,26 @@ static __device__ void put_tile(tl_real *c, const tl_real (&acc)[4][4], int rows
 /* ---- forward ---- */
 
 /* Piece blockIdx.y of x · wᵀ. Both matrices run along the inner dimension, so a row of a tile is
- * loaded and stored, and later read, four numbers of it at a time; a thread's columns lie 16 apart,
- * so that neighbours read different banks. g.in is a multiple of 4. */
+ * loaded and stored, and later read, four numbers of it at a time (with V = 1 loaded one by one);
+ * a thread's columns lie 16 apart, so that neighbours read different banks. g.in is a multiple of
+ * 4. */
 enum { PITCH = DEPTH + 4, FOURS = DEPTH / 4, FETCH = THREADS / FOURS };
+template <int V>
 static __device__ four row_of(const tl_real *__restrict__ m, int row, int rows, int k, int k1,
                               int pitch) {
-    return row < rows && k < k1 ? *(const four *)(m + (size_t)row * pitch + k) : four{};
+    four v = {};
+    if (row >= rows || k >= k1) return v;
+    const tl_real *from = m + (size_t)row * pitch + k;
+    if (V == 4) {
+        v = *(const four *)from;
+    } else {
+#pragma unroll
+        for (int e = 0; e < 4; e++) v.v[e] = from[e];
+    }
+    return v;
 }
 
+template <int V>
 static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_real *__restrict__ x,
                                       const tl_real *__restrict__ w, tl_linear_geom g, int piece) {
     __shared__ __align__(32) tl_real a[ROWS * PITCH], b[COLUMNS * PITCH];
@@ -181,10 +193,10 @@ static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_re
     tl_real acc[4][4] = {};
 #pragma unroll
     for (int i = 0; i < ROWS / FETCH; i++)
-        va[i] = row_of(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
+        va[i] = row_of<V>(x, m0 + line + i * FETCH, g.n, k0 + at, k1, g.in);
 #pragma unroll
     for (int i = 0; i < COLUMNS / FETCH; i++)
-        vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
+        vb[i] = row_of<V>(w, n0 + line + i * FETCH, g.out, k0 + at, k1, g.in);
     for (int k = k0; k < k1; k += DEPTH) {
 #pragma unroll
         for (int i = 0; i < ROWS / FETCH; i++)
@@ -196,10 +208,10 @@ static __global__ void multiply_piece(tl_real *__restrict__ partial, const tl_re
         if (k + DEPTH < k1) {
 #pragma unroll
             for (int i = 0; i < ROWS / FETCH; i++)
-                va[i] = row_of(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
+                va[i] = row_of<V>(x, m0 + line + i * FETCH, g.n, k + DEPTH + at, k1, g.in);
 #pragma unroll
             for (int i = 0; i < COLUMNS / FETCH; i++)
-                vb[i] = row_of(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
+                vb[i] = row_of<V>(w, n0 + line + i * FETCH, g.out, k + DEPTH + at, k1, g.in);
         }
 #pragma unroll
         for (int d = 0; d < DEPTH; d += 4) {
@@ -291,6 +303,9 @@ static tl_status run_dots(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_re
 
 static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                            const tl_real *b, const tl_linear_geom *g, bool relu, void *work) {
+    TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
+            "linear rung 1, block_fwd: ctx, y, x, w, the geometry or work is NULL");
+    TL_TRY(tl_linear_check(g));
     if (g->in <= DOT_MOST || g->in % 4 != 0) return run_dots(ctx, y, x, w, b, g, relu);
     int blocks = tiles_of(g->n, g->out), pieces = (FULL + blocks - 1) / blocks;
     if (pieces > TL_FUSED_SPLITS) pieces = TL_FUSED_SPLITS;
@@ -300,7 +315,9 @@ static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_r
     pieces = (g->in + piece - 1) / piece;
     dim3 grid((unsigned)blocks, (unsigned)pieces);
     tl_real *partial = (tl_real *)work;
-    multiply_piece<<<grid, THREADS, 0, tl_stream(ctx)>>>(partial, x, w, *g, piece);
+    bool fours = rung_aligned(x, sizeof(four)) && rung_aligned(w, sizeof(four));
+    auto kernel = fours ? multiply_piece<4> : multiply_piece<1>;
+    kernel<<<grid, THREADS, 0, tl_stream(ctx)>>>(partial, x, w, *g, piece);
     TL_LAUNCHED();
     size_t size = (size_t)g->n * (size_t)g->out;
     add_pieces<<<tl_blocks(size, THREADS), THREADS, 0, tl_stream(ctx)>>>(y, partial, b, size,
@@ -312,6 +329,9 @@ static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_r
 /* Without scratch there are no pieces: long sums stay with the plain path. */
 static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                             const tl_real *b, const tl_linear_geom *g) {
+    TL_NEED(ctx && y && x && w && g, TL_EINVAL,
+            "linear rung 1, fwd: ctx, y, x, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
     if (g->in <= DOT_MOST) return run_dots(ctx, y, x, w, b, g, false);
     return tl_linear_fwd(ctx, y, x, w, b, g);
 }
@@ -323,7 +343,7 @@ static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
 template <bool MASK, int V>
 static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                                 const tl_real *y, const tl_real *x, const tl_real *w,
-                                tl_linear_geom g, int dx_tiles, bool fresh) {
+                                tl_linear_geom g, int dx_tiles, bool fresh, bool put_fours) {
     __shared__ tiles s;
     int across = (g.in + COLUMNS - 1) / COLUMNS, tile = (int)blockIdx.x;
     bool input = tile < dx_tiles;
@@ -333,11 +353,11 @@ static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_
     if (input) {
         matrix A = {dy, y, g.n, g.out, g.out, 1}, B = {w, NULL, g.out, g.in, g.in, 1};
         multiply<true, MASK, V>(acc, sum, false, s, A, B, m0, n0, g.out);
-        put_tile(dx, acc, g.n, g.in, m0, n0, fresh);
+        put_tile(dx, acc, g.n, g.in, m0, n0, fresh, put_fours);
     } else {
         matrix A = {dy, y, g.out, g.n, 1, g.out}, B = {x, NULL, g.n, g.in, g.in, 1};
         multiply<false, MASK, V>(acc, sum, db && n0 == 0, s, A, B, m0, n0, g.n);
-        put_tile(dw, acc, g.out, g.in, m0, n0, false);
+        put_tile(dw, acc, g.out, g.in, m0, n0, false, put_fours);
         int o = m0 + (int)threadIdx.x;
         if (db && n0 == 0 && threadIdx.x < ROWS && o < g.out) db[o] += sum;
     }
@@ -347,11 +367,15 @@ static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db
                               const tl_real *y, const tl_real *x, const tl_real *w,
                               const tl_linear_geom *g, bool fresh) {
     int dx_tiles = dx ? tiles_of(g->n, g->in) : 0, dw_tiles = dw ? tiles_of(g->out, g->in) : 0;
-    bool fours = g->in % 4 == 0 && g->out % 4 == 0;
+    /* what a quick path loads or stores in one go: NULL counts as aligned */
+    const void *read[] = {dy, y, x, w}, *written[] = {dx, dw};
+    bool put_fours = g->in % 4 == 0, fours = put_fours && g->out % 4 == 0;
+    for (const void *p : read) fours = fours && rung_aligned(p, sizeof(four));
+    for (const void *p : written) put_fours = put_fours && rung_aligned(p, sizeof(four));
     auto masked = fours ? backward<true, 4> : backward<true, 1>;
     auto kernel = y ? masked : fours ? backward<false, 4> : backward<false, 1>;
-    kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(dx, dw, db, dy, y, x, w,
-                                                                            *g, dx_tiles, fresh);
+    kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(
+        dx, dw, db, dy, y, x, w, *g, dx_tiles, fresh, put_fours);
     TL_LAUNCHED();
     return TL_OK;
 }
@@ -359,16 +383,25 @@ static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db
 static tl_status block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                            const tl_real *y, const tl_real *x, const tl_real *w,
                            const tl_linear_geom *g, bool fresh) {
+    TL_NEED(ctx && dw && db && dy && x && w && g, TL_EINVAL,
+            "linear rung 1, block_bwd: ctx, dw, db, dy, x, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
     return run_backward(ctx, dx, dw, db, dy, y, x, w, g, fresh);
 }
 
 static tl_status linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                   const tl_linear_geom *g) {
+    TL_NEED(ctx && dx && dy && w && g, TL_EINVAL,
+            "linear rung 1, bwd_input: ctx, dx, dy, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
     return run_backward(ctx, dx, NULL, NULL, dy, NULL, NULL, w, g, false);
 }
 
 static tl_status linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                    const tl_linear_geom *g) {
+    TL_NEED(ctx && dw && dy && x && g, TL_EINVAL,
+            "linear rung 1, bwd_weight: ctx, dw, dy, x or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
     return run_backward(ctx, NULL, dw, NULL, dy, NULL, x, NULL, g, false);
 }
 

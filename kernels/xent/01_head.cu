@@ -86,7 +86,10 @@ static __global__ void head(tl_real *loss, tl_real *row_loss, tl_real *prob, tl_
 static tl_status head_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real *prob,
                           tl_metric_sums *sums, const tl_real *logits, const int32_t *label,
                           int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && loss && row_loss && prob && logits && label, TL_EINVAL,
+            "xent rung 1, fwd: ctx, loss, row_loss, prob, logits or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     head<<<1, TL_BLOCK, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows,
                                              classes);
     TL_LAUNCHED();
@@ -116,7 +119,10 @@ static __global__ void gradient(tl_real *dlogits, const tl_real *dloss, const tl
 
 static tl_status head_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dloss, const tl_real *prob,
                           const int32_t *label, int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && dlogits && dloss && prob && label, TL_EINVAL,
+            "xent rung 1, bwd: ctx, dlogits, dloss, prob or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     size_t n = (size_t)rows, size = n * (size_t)classes;
     gradient<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dlogits, dloss, prob,
                                                                          label, n, (size_t)classes);

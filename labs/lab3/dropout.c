@@ -3,6 +3,7 @@
 #include "tl/rng.h"
 
 static tl_status check(const tl_dropout_geom *g) {
+    TL_NEED(g->n >= 1, TL_EINVAL, "dropout n is 0: at least 1 is needed");
     TL_NEED(g->p >= 0 && g->p < 1, TL_EINVAL, "dropout p is %g: needs 0 <= p < 1", g->p);
     TL_NEED(g->layer < 1u << 16, TL_EINVAL, "dropout layer is %u: needs a number below 65536",
             g->layer);
@@ -11,21 +12,23 @@ static tl_status check(const tl_dropout_geom *g) {
 
 tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && y && x && step && g, TL_EINVAL,
+            "tl_dropout_fwd: ctx, y, x, step or the geometry is NULL");
     TL_TRY(check(g));
     /* TODO(lab 3): Extra credit. y[i] = x[i] / (1-p) where tl_rng_keep(step->seed, step->index,
      * layer, i, threshold) says so (tl/rng.h), else 0. The draw belongs to the element, so any
      * thread may make it. Trap: infinity times 0 is NaN: a dropped element is 0, whatever it was.
      * One call of Philox gives the words of four elements; tl_rng_keep makes that call for each. */
-    (void)ctx, (void)y, (void)x, (void)step;
     return TL_NOT_IMPLEMENTED();
 }
 
 /* The same draws again: no mask has to live from forward to backward. */
 tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && dx && dy && step && g, TL_EINVAL,
+            "tl_dropout_bwd: ctx, dx, dy, step or the geometry is NULL");
     TL_TRY(check(g));
     /* TODO(lab 3): Extra credit. dx[i] += dy[i] / (1-p) where element i was kept, by the same draws
      * again. */
-    (void)ctx, (void)dx, (void)dy, (void)step;
     return TL_NOT_IMPLEMENTED();
 }

@@ -31,6 +31,7 @@ static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, 
 
 tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                      const tl_conv3x3_geom *g) {
+    TL_NEED(ctx && y && x && w && g, TL_EINVAL, "tl_conv3x3: ctx, y, x, w or the geometry is NULL");
     TL_NEED(g->n >= 1 && g->c >= 1 && g->k >= 1 && g->h >= 1 && g->w >= 1, TL_EINVAL,
             "conv3x3 of x[%d,%d,%d,%d] to %d channels: every size is at least 1", g->n, g->c, g->h,
             g->w, g->k);

@@ -6,8 +6,13 @@ enum { PARALLEL_FROM = 1 << 14 };
 
 tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real *dw, size_t n,
                       const tl_step *step, const tl_sgd_options *o) {
+    TL_NEED(ctx && w && dw && step && o, TL_EINVAL,
+            "tl_sgd_step: ctx, w, dw, step or the options is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_sgd_step: n is 0, at least 1 is needed");
     TL_NEED(o->momentum >= 0 && o->momentum < 1, TL_EINVAL, "momentum is %g: needs 0 <= mu < 1",
             o->momentum);
+    TL_NEED(o->weight_decay >= 0, TL_EINVAL, "weight decay is %g: needs lambda >= 0",
+            o->weight_decay);
     TL_NEED(!o->nesterov || o->momentum > 0, TL_EINVAL, "nesterov needs a momentum above 0");
     TL_NEED(o->momentum == 0 || velocity, TL_EINVAL, "momentum %g needs a velocity array",
             o->momentum);
@@ -16,6 +21,5 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
      * w -= lr * (nesterov ? g + mu*v : v). step->lr is the learning rate. Traps: without momentum
      * velocity may be NULL, and stays untouched; g is needed twice, and w changes in between;
      * weight decay enters the velocity, too. */
-    (void)ctx, (void)w, (void)dw, (void)n, (void)step;
     return TL_NOT_IMPLEMENTED();
 }

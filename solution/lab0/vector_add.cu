@@ -12,6 +12,9 @@ static __global__ void add(tl_real *y, const tl_real *a, const tl_real *b, size_
 //@end
 
 tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
+    TL_NEED(ctx && y && a && b, TL_EINVAL, "tl_vector_add: ctx, y, a or b is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_vector_add: n is 0, at least 1 is needed");
+
     //@lab 0: The launch: blocks of TL_BLOCK threads, as many as cover n elements, on
     //@  tl_stream(ctx). TL_LAUNCHED() behind it fetches an error of the launch.
     size_t blocks = (n - 1) / TL_BLOCK + 1;
@@ -19,7 +22,6 @@ tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)a, (void)b, (void)n;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

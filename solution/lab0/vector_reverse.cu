@@ -19,6 +19,9 @@ static __global__ void reverse(tl_real *y, const tl_real *x, size_t n) {
 }
 
 tl_status tl_vector_reverse(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n) {
+    TL_NEED(ctx && y && x, TL_EINVAL, "tl_vector_reverse: ctx, y or x is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_vector_reverse: n is 0, at least 1 is needed");
+
     size_t blocks = (n - 1) / TL_BLOCK + 1;
     reverse<<<(unsigned)blocks, TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, n);
     TL_LAUNCHED();

@@ -84,6 +84,11 @@ static __global__ void normalise(tl_real *y, const tl_real *x, const tl_real *ga
 tl_status tl_batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_std,
                            tl_real *running_mean, tl_real *running_var, const tl_real *x,
                            const tl_real *gamma, const tl_real *beta, const tl_batchnorm_geom *g) {
+    TL_NEED(ctx && y && mean && inv_std && running_mean && running_var && x && gamma && beta && g,
+            TL_EINVAL,
+            "tl_batchnorm_fwd: ctx, y, mean, inv_std, running_mean, running_var, x, gamma, beta or "
+            "the geometry is NULL");
+    TL_TRY(tl_batchnorm_check(g));
     TL_NEED((double)g->n * g->hw >= 2, TL_EINVAL,
             "batch norm of one value per channel (n %d, hw %d): training needs 2", g->n, g->hw);
     //@lab 3: Extra credit. A kernel with a block per channel for mean, inv_std and the running
@@ -100,8 +105,6 @@ tl_status tl_batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)mean, (void)inv_std, (void)running_mean, (void)running_var;
-    // (void)x, (void)gamma, (void)beta;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -121,6 +124,11 @@ static __global__ void evaluate(tl_real *y, const tl_real *x, const tl_real *gam
 tl_status tl_batchnorm_eval(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *gamma,
                             const tl_real *beta, const tl_real *running_mean,
                             const tl_real *running_var, const tl_batchnorm_geom *g) {
+    TL_NEED(ctx && y && x && gamma && beta && running_mean && running_var && g, TL_EINVAL,
+            "tl_batchnorm_eval: ctx, y, x, gamma, beta, running_mean, running_var or the geometry "
+            "is NULL");
+    TL_TRY(tl_batchnorm_check(g));
+
     //@lab 3: Extra credit. y = gamma * (x - running_mean) / sqrt(running_var + eps) + beta, for
     //@  all planes.
     size_t planes = (size_t)g->n * (size_t)g->c;
@@ -129,8 +137,6 @@ tl_status tl_batchnorm_eval(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)gamma, (void)beta, (void)running_mean, (void)running_var;
-    // (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -163,6 +169,11 @@ tl_status tl_batchnorm_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dgamma, tl_real *d
                            const tl_real *dy, const tl_real *x, const tl_real *gamma,
                            const tl_real *mean, const tl_real *inv_std,
                            const tl_batchnorm_geom *g) {
+    TL_NEED(ctx && dx && dgamma && dbeta && dy && x && gamma && mean && inv_std && g, TL_EINVAL,
+            "tl_batchnorm_bwd: ctx, dx, dgamma, dbeta, dy, x, gamma, mean, inv_std or the geometry "
+            "is NULL");
+    TL_TRY(tl_batchnorm_check(g));
+
     //@lab 3: Extra credit. With xhat = (x - mean) * inv_std, made again: dgamma += sum of dy*xhat,
     //@  dbeta += sum of dy, and dx by the formula of tl/layers.h; a block per channel can do all
     //@  of it, for the two sums of a channel are needed by its own x alone.
@@ -171,8 +182,6 @@ tl_status tl_batchnorm_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dgamma, tl_real *d
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dgamma, (void)dbeta, (void)dy, (void)x, (void)gamma, (void)mean;
-    // (void)inv_std, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

@@ -9,6 +9,7 @@ enum { BLOCK = 1024, PARALLEL_FROM = 4 * BLOCK };
 //@end
 
 static tl_status check(const tl_dropout_geom *g) {
+    TL_NEED(g->n >= 1, TL_EINVAL, "dropout n is 0: at least 1 is needed");
     TL_NEED(g->p >= 0 && g->p < 1, TL_EINVAL, "dropout p is %g: needs 0 <= p < 1", g->p);
     TL_NEED(g->layer < 1u << 16, TL_EINVAL, "dropout layer is %u: needs a number below 65536",
             g->layer);
@@ -30,6 +31,8 @@ static void draw(uint32_t word[BLOCK], size_t from, const tl_step *step, uint32_
 
 tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && y && x && step && g, TL_EINVAL,
+            "tl_dropout_fwd: ctx, y, x, step or the geometry is NULL");
     TL_TRY(check(g));
     //@lab 3: Extra credit. y[i] = x[i] / (1-p) where tl_rng_keep(step->seed, step->index, layer,
     //@  i, threshold) says so (tl/rng.h), else 0. The draw belongs to the element, so any thread
@@ -50,7 +53,6 @@ tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_ste
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -58,6 +60,8 @@ tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_ste
 /* The same draws again: no mask has to live from forward to backward. */
 tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && dx && dy && step && g, TL_EINVAL,
+            "tl_dropout_bwd: ctx, dx, dy, step or the geometry is NULL");
     TL_TRY(check(g));
     //@lab 3: Extra credit. dx[i] += dy[i] / (1-p) where element i was kept, by the same draws
     //@  again.
@@ -76,7 +80,6 @@ tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_s
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

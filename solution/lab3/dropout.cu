@@ -4,6 +4,7 @@
 #include "tl/rng.h"
 
 static tl_status check(const tl_dropout_geom *g) {
+    TL_NEED(g->n >= 1, TL_EINVAL, "dropout n is 0: at least 1 is needed");
     TL_NEED(g->p >= 0 && g->p < 1, TL_EINVAL, "dropout p is %g: needs 0 <= p < 1", g->p);
     TL_NEED(g->layer < 1u << 16, TL_EINVAL, "dropout layer is %u: needs a number below 65536",
             g->layer);
@@ -32,6 +33,8 @@ static __global__ void dropout(tl_real *y, const tl_real *x, size_t n, const tl_
 
 tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && y && x && step && g, TL_EINVAL,
+            "tl_dropout_fwd: ctx, y, x, step or the geometry is NULL");
     TL_TRY(check(g));
     //@lab 3: Extra credit. A kernel and its launch: y[i] = x[i] / (1-p) where
     //@  tl_rng_keep(step->seed, step->index, layer, i, threshold) says so (tl/rng.h), else 0;
@@ -42,7 +45,6 @@ tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_ste
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -62,6 +64,8 @@ static __global__ void dropout_backward(tl_real *dx, const tl_real *dy, size_t n
 
 tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_step *step,
                          const tl_dropout_geom *g) {
+    TL_NEED(ctx && dx && dy && step && g, TL_EINVAL,
+            "tl_dropout_bwd: ctx, dx, dy, step or the geometry is NULL");
     TL_TRY(check(g));
     //@lab 3: Extra credit. dx[i] += dy[i] / (1-p) where element i was kept: the same draws again,
     //@  no mask lives from forward to backward.
@@ -70,7 +74,6 @@ tl_status tl_dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_s
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

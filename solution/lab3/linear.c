@@ -20,6 +20,10 @@ enum { COLUMNS = 64 };
 //@end
 tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                         const tl_real *b, const tl_linear_geom *g) {
+    TL_NEED(ctx && y && x && w && g, TL_EINVAL,
+            "tl_linear_fwd: ctx, y, x, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: y[n,out] = x[n,in] · wᵀ + b: one tl_gemm (tl/matmul.h) does the product; w is stored
     //@  [out,in]. b may be NULL. Two ways lead to the bias: add it to each row of y afterwards, or
     //@  lay it into y first and let the product accumulate. Which of the two touches y less often?
@@ -30,7 +34,7 @@ tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
     for (int i = 0; b && i < g->n; i++) memcpy(y + (size_t)i * out, b, out * sizeof *b);
     return tl_gemm(ctx, y, x, w, &product);
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)w, (void)b, (void)g;
+    // (void)b;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -40,12 +44,15 @@ tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
 //@end
 tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                               const tl_linear_geom *g) {
+    TL_NEED(ctx && dx && dy && w && g, TL_EINVAL,
+            "tl_linear_bwd_input: ctx, dx, dy, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: dx[n,in] += dy · w. One product; check that the sizes fit before you look for
     //@  transposition flags.
     tl_matmul_geom product = {.m = g->n, .n = g->in, .k = g->out, .accumulate = 1};
     return tl_gemm(ctx, dx, dy, w, &product);
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)w, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -55,11 +62,14 @@ tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
 //@end
 tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_linear_geom *g) {
+    TL_NEED(ctx && dw && dy && x && g, TL_EINVAL,
+            "tl_linear_bwd_weight: ctx, dw, dy, x or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: dw[out,in] += dyᵀ · x. Over which index does this sum run?
     tl_matmul_geom product = {.m = g->out, .n = g->in, .k = g->n, .trans_a = 1, .accumulate = 1};
     return tl_gemm(ctx, dw, dy, x, &product);
     //@skeleton
-    // (void)ctx, (void)dw, (void)dy, (void)x, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -78,6 +88,10 @@ static void add_columns(tl_real *db, const tl_real *dy, int rows, size_t stride,
 //@end
 
 tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_linear_geom *g) {
+    TL_NEED(ctx && db && dy && g, TL_EINVAL,
+            "tl_linear_bwd_bias: ctx, db, dy or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: db[j] += the sum of column j of dy[n,out]. Walk along rows, as memory lies; in an
     //@  order that does not depend on the number of threads.
     size_t size = (size_t)g->n * (size_t)g->out;
@@ -89,7 +103,6 @@ tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const 
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)db, (void)dy, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

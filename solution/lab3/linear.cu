@@ -15,6 +15,10 @@ static __global__ void repeat_bias(tl_real *y, const tl_real *b, size_t size, si
 //@end
 tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                         const tl_real *b, const tl_linear_geom *g) {
+    TL_NEED(ctx && y && x && w && g, TL_EINVAL,
+            "tl_linear_fwd: ctx, y, x, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: y[n,out] = x[n,in] · wᵀ + b: one tl_gemm (tl/matmul.h) and, where b is not NULL, a
     //@  kernel for the bias: add it to each row afterwards, or lay it into y first and let the
     //@  product accumulate. w is stored [out,in].
@@ -32,7 +36,7 @@ tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
     product.accumulate = b != NULL;
     return tl_gemm(ctx, y, x, w, &product);
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)w, (void)b, (void)g;
+    // (void)b;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -42,6 +46,10 @@ tl_status tl_linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
 //@end
 tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                               const tl_linear_geom *g) {
+    TL_NEED(ctx && dx && dy && w && g, TL_EINVAL,
+            "tl_linear_bwd_input: ctx, dx, dy, w or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: dx[n,in] += dy · w: one product.
     tl_matmul_geom product = {};
     product.m = g->n;
@@ -50,7 +58,6 @@ tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
     product.accumulate = 1;
     return tl_gemm(ctx, dx, dy, w, &product);
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)w, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -60,6 +67,10 @@ tl_status tl_linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
 //@end
 tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_linear_geom *g) {
+    TL_NEED(ctx && dw && dy && x && g, TL_EINVAL,
+            "tl_linear_bwd_weight: ctx, dw, dy, x or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: dw[out,in] += dyᵀ · x: one product.
     tl_matmul_geom product = {};
     product.m = g->out;
@@ -69,7 +80,6 @@ tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
     product.accumulate = 1;
     return tl_gemm(ctx, dw, dy, x, &product);
     //@skeleton
-    // (void)ctx, (void)dw, (void)dy, (void)x, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -86,6 +96,10 @@ static __global__ void add_rows(tl_real *db, const tl_real *dy, size_t rows, siz
 //@end
 
 tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_linear_geom *g) {
+    TL_NEED(ctx && db && dy && g, TL_EINVAL,
+            "tl_linear_bwd_bias: ctx, db, dy or the geometry is NULL");
+    TL_TRY(tl_linear_check(g));
+
     //@lab 3: db[j] += the sum of column j of dy[n,out]: a kernel and its launch. Neighbouring
     //@  threads should read neighbours in memory; no atomics. `out` is often as small as 10: what
     //@  else could keep a GPU busy?
@@ -96,7 +110,6 @@ tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const 
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)db, (void)dy, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

@@ -11,13 +11,15 @@ static __global__ void relu(tl_real *y, const tl_real *x, size_t n) {
 //@end
 
 tl_status tl_relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n) {
+    TL_NEED(ctx && y && x, TL_EINVAL, "tl_relu_fwd: ctx, y or x is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_relu_fwd: n is 0, at least 1 is needed");
+
     //@lab 3: A kernel and its launch: y[i] = max(x[i], 0); y may be x, and a NaN must stay NaN.
     //@  What does `x > 0 ? x : 0` make of it?
     relu<<<tl_blocks(n, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, n);
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)n;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -30,13 +32,15 @@ static __global__ void relu_backward(tl_real *dx, const tl_real *dy, const tl_re
 //@end
 
 tl_status tl_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *y, size_t n) {
+    TL_NEED(ctx && dx && dy && y, TL_EINVAL, "tl_relu_bwd: ctx, dx, dy or y is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_relu_bwd: n is 0, at least 1 is needed");
+
     //@lab 3: A kernel and its launch: dx[i] gets dy[i] added where the output y[i] > 0, and
     //@  nothing elsewhere.
     relu_backward<<<tl_blocks(n, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dy, y, n);
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)y, (void)n;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

@@ -38,7 +38,10 @@ static tl_real row_forward(tl_real *prob, const tl_real *x, int32_t label, int c
 
 tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real *prob,
                               const tl_real *logits, const int32_t *label, int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && loss && row_loss && prob && logits && label, TL_EINVAL,
+            "tl_softmax_xent_fwd: ctx, loss, row_loss, prob, logits or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     TL_TRY(check_labels(label, rows, classes));
     //@lab 3: For each row of logits: m = the largest; lse = m + log(sum of exp(x[j] - m)); prob[j]
     //@  = exp(x[j] - lse); row_loss = lse - x[label]. Then loss[0] = the mean of row_loss. Traps:
@@ -60,7 +63,6 @@ tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_
     loss[0] = TL_R(sum / rows);
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)loss, (void)row_loss, (void)prob, (void)logits;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -71,7 +73,10 @@ tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_
 //@end
 tl_status tl_softmax_xent_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dloss,
                               const tl_real *prob, const int32_t *label, int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && dlogits && dloss && prob && label, TL_EINVAL,
+            "tl_softmax_xent_bwd: ctx, dlogits, dloss, prob or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     TL_TRY(check_labels(label, rows, classes));
     //@lab 3: dlogits += dloss[0] * (derivative of loss[0] by the logits). Derive it on paper from
     //@  row_loss = lse - x[label]: it comes out simple, and needs prob alone. The mean over rows
@@ -87,7 +92,6 @@ tl_status tl_softmax_xent_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dlos
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dlogits, (void)dloss, (void)prob;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

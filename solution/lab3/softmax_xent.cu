@@ -77,7 +77,10 @@ static __global__ void mean(tl_real *loss, const tl_real *row_loss, size_t rows)
 
 tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real *prob,
                               const tl_real *logits, const int32_t *label, int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && loss && row_loss && prob && logits && label, TL_EINVAL,
+            "tl_softmax_xent_fwd: ctx, loss, row_loss, prob, logits or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     //@lab 3: Two kernels: one for prob and row_loss, a thread or, better, a warp per row; one for
     //@  the mean of row_loss, in one block. m = the largest logit of the row; lse = m + log(sum of
     //@  exp(x[j] - m)); prob[j] = exp(x[j] - lse); row_loss = lse - x[label]. A warp combines its
@@ -93,7 +96,6 @@ tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)loss, (void)row_loss, (void)prob, (void)logits, (void)label;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -113,7 +115,10 @@ static __global__ void backward(tl_real *dlogits, const tl_real *dloss, const tl
 
 tl_status tl_softmax_xent_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dloss,
                               const tl_real *prob, const int32_t *label, int rows, int classes) {
-    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL, "softmax of %d rows, %d classes", rows, classes);
+    TL_NEED(ctx && dlogits && dloss && prob && label, TL_EINVAL,
+            "tl_softmax_xent_bwd: ctx, dlogits, dloss, prob or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     //@lab 3: dlogits += dloss[0] * (derivative of loss[0] by the logits): a kernel and its launch.
     //@  Derive it on paper from row_loss = lse - x[label]: it needs prob alone. dloss lies in
     //@  device memory: only the kernel may read it. The mean over rows is part of the loss: its
@@ -124,7 +129,6 @@ tl_status tl_softmax_xent_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dlos
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dlogits, (void)dloss, (void)prob, (void)label;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

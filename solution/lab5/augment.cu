@@ -58,6 +58,11 @@ static __global__ void load_batch(tl_real *x, int32_t *label, tl_device_split sp
 
 tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                         const tl_step *step, const tl_batch_geom *g) {
+    TL_NEED(ctx && x && label && split && step && g, TL_EINVAL,
+            "tl_batch_load: ctx, x, label, split, step or the geometry is NULL");
+    TL_NEED(split->images && split->labels && split->lut, TL_EINVAL,
+            "tl_batch_load: images, labels or lut of the split is NULL");
+    TL_NEED(g->pad >= 0, TL_EINVAL, "tl_batch_load: pad is %d, must not be negative", g->pad);
     TL_NEED(g->n >= 1 && (size_t)g->n <= split->count, TL_EINVAL,
             "batch of %d images: the split has %zu", g->n, split->count);
     //@lab 5: A kernel and its launch: images step->first .. step->first + n - 1 of the epoch, as
@@ -68,7 +73,6 @@ tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)x, (void)label, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

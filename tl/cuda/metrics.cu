@@ -43,6 +43,10 @@ static __global__ void add_batch(tl_metric_sums *sums, const tl_real *row_loss,
 
 tl_status tl_metrics_add(tl_ctx *ctx, tl_metric_sums *sums, const tl_real *row_loss,
                          const tl_real *score, const int32_t *label, int rows, int classes) {
+    TL_NEED(ctx && sums && row_loss && score && label, TL_EINVAL,
+            "tl_metrics_add: ctx, sums, row_loss, score or label is NULL");
+    TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
+            "tl_metrics_add: score is [%d,%d], sizes must be at least 1", rows, classes);
     add_batch<<<1, TL_BLOCK, 0, tl_stream(ctx)>>>(sums, row_loss, score, label, (size_t)rows,
                                                   classes);
     TL_LAUNCHED();

@@ -2,7 +2,18 @@
  *
  * There is no global state: a tl_ctx names the device, its dispatch table, its allocator, the
  * stream and BLAS handle of a GPU, and the numbers of the current training step. Every operation
- * takes one as its first argument. A context is used by one host thread at a time. */
+ * takes one as its first argument. A context is used by one host thread at a time.
+ *
+ * What holds for every operation of tl/ops.def, beside its own contract:
+ *   NULL        No pointer may be NULL, ctx, geometry and options included, unless the contract
+ *               says so (OPTIONAL in ops.def): TL_EINVAL, and the line names it. Checks look at
+ *               what the host can see; numbers in device memory are not looked at on a GPU.
+ *   alignment   An array needs the alignment of its element and no more: tl_real its own size (4,
+ *               or 8 in the double build), int32_t 4, uint8_t 1, tl_step and tl_metric_sums 8.
+ *               Scratch (WORK in ops.def) needs 256 bytes, which is what tl_alloc_get gives.
+ *               Kernels that load several elements at once look at the addresses first and take a
+ *               path with the same bits. cuBLAS alone may choose its kernel by alignment: on cuda,
+ *               products repeat their bits for arrays that are aligned alike. */
 #ifndef TL_CONTEXT_H
 #define TL_CONTEXT_H
 

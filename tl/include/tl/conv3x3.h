@@ -37,7 +37,8 @@ enum {
 
 /* y[n,k,i,j] = sum over c, r, s of w[k,c,r,s] * x[n,c, i+r-1, j+s-1], pixels outside being zero:
  * stride 1, one pixel of padding per side, no bias. y is overwritten. All pointers are device
- * pointers; needs no workspace, neither allocates nor waits. TL_EINVAL if a size is below 1. */
+ * pointers; needs no workspace, neither allocates nor waits. TL_EINVAL if a pointer
+ * is NULL or a size below 1. */
 tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                      const tl_conv3x3_geom *g);
 

@@ -72,7 +72,8 @@ typedef struct tl_batch_geom {
 
 /* The student's batch loader (lab 5): x[n,c,h,w] and label[n] from the split, by the rules above
  * with tl_rng_crop(seed, epoch, first + i, pad); seed, epoch and first come from *step (device
- * memory). */
+ * memory). TL_EINVAL if a pointer is NULL, those of the split included, if n is below 1 or above
+ * the split's count, or if pad is negative. */
 tl_status tl_batch_load(tl_ctx *ctx, tl_real *x, int32_t *label, const tl_device_split *split,
                         const tl_step *step, const tl_batch_geom *g);
 

@@ -1,7 +1,11 @@
 /* tl/layers.h: pooling, linear, ReLU, loss, batch norm, dropout on raw device pointers. (lab 3)
  *
  * fwd overwrites its outputs; bwd adds to gradients, which the caller has zeroed when it wants only
- * this one. Outputs never overlap inputs unless said. Nothing here allocates or synchronises. */
+ * this one. Outputs never overlap inputs unless said. Nothing here allocates or synchronises.
+ *
+ * All return TL_EINVAL, with a line that names it, for a pointer that is NULL and need not be, for
+ * geometry that its check refuses, for n, rows or classes below 1 and for options outside of their
+ * range (tl/context.h says what holds for every operation). */
 #ifndef TL_LAYERS_H
 #define TL_LAYERS_H
 
@@ -50,15 +54,18 @@ tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_
 tl_status tl_softmax_xent_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dloss,
                               const tl_real *prob, const int32_t *label, int rows, int classes);
 
-/* Batch normalisation over N,H,W of x[n,c,hw] (Ioffe, Szegedy 2015, algorithm 1), eps >= 0:
+/* Batch normalisation over N,H,W of x[n,c,hw] (Ioffe, Szegedy 2015, algorithm 1):
  *   mean[c], var[c] of this batch (biased: divided by m = n*hw);  inv_std[c] = 1/sqrt(var + eps)
  *   y = gamma[c] * (x - mean[c]) * inv_std[c] + beta[c]
  *   running = (1 - momentum) * running + momentum * batch, the variance unbiased (m/(m-1)) there.
- * mean and inv_std are outputs that bwd needs. Training needs n*hw >= 2. */
+ * mean and inv_std are outputs that bwd needs. fwd needs n*hw >= 2. */
 typedef struct tl_batchnorm_geom {
     int n, c, hw;
-    double eps, momentum;
+    double eps;      /* at least 0 */
+    double momentum; /* from 0 to 1 */
 } tl_batchnorm_geom;
+/* As the checks of tl/geometry.h: TL_EINVAL, with a line that names the offending number. */
+tl_status tl_batchnorm_check(const tl_batchnorm_geom *g);
 static inline size_t tl_batchnorm_size(const tl_batchnorm_geom *g) {
     return (size_t)g->n * (size_t)g->c * (size_t)g->hw;
 }
@@ -81,7 +88,7 @@ tl_status tl_batchnorm_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dgamma, tl_real *d
 typedef struct tl_dropout_geom {
     size_t n;
     double p;
-    uint32_t layer; /* which dropout layer of the net, from 0 */
+    uint32_t layer; /* which dropout layer of the net, from 0, below 65536 */
 } tl_dropout_geom;
 uint32_t tl_dropout_threshold(double p); /* given: floor(p * 2^32) */
 tl_status tl_dropout_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_step *step,

@@ -17,7 +17,8 @@ typedef struct tl_metric_sums {
     uint64_t count;
 } tl_metric_sums;
 
-/* Adds a batch: row_loss[rows] and score[rows,classes] (logits or probabilities) against label. */
+/* Adds a batch: row_loss[rows] and score[rows,classes] (logits or probabilities) against label.
+ * TL_EINVAL if a pointer is NULL, or rows or classes below 1. */
 tl_status tl_metrics_add(tl_ctx *ctx, tl_metric_sums *sums, const tl_real *row_loss,
                          const tl_real *score, const int32_t *label, int rows, int classes);
 

@@ -3,7 +3,11 @@
  * Learning rate and step number come from *step, which lies in device memory, so that a captured
  * step can be replayed with others. All four arrays are device pointers to n >= 1 elements. The
  * formulas are those of torch.optim.SGD and torch.optim.Adam (weight decay is added to the
- * gradient). */
+ * gradient).
+ *
+ * Steps return TL_EINVAL, with a line that names it, for a pointer that is NULL and need not be,
+ * for n = 0 and for options outside of their range, NaN included. What *step holds is not looked
+ * at. */
 #ifndef TL_OPTIM_H
 #define TL_OPTIM_H
 
@@ -30,8 +34,8 @@ tl_status tl_sgd_step(tl_ctx *ctx, tl_real *w, tl_real *velocity, const tl_real 
 
 typedef struct tl_adam_options {
     double beta1, beta2; /* 0 <= beta < 1 */
-    double eps;
-    double weight_decay;
+    double eps;          /* > 0 */
+    double weight_decay; /* lambda >= 0 */
 } tl_adam_options;
 
 /* g = dw + lambda*w;  m = b1*m + (1-b1)*g;  v = b2*v + (1-b2)*g²;  t = step->index + 1;
@@ -51,10 +55,11 @@ typedef struct tl_schedule {
     double base;    /* learning rate, > 0 */
     double factor;  /* STEP only */
     uint64_t turn;  /* STEP and TRIANGULAR, in optimiser steps, >= 1 */
-    uint64_t total; /* steps of the whole run, >= 1 */
+    uint64_t total; /* COSINE and TRIANGULAR: steps of the whole run, >= 1 */
 } tl_schedule;
 
-/* The learning rate of step i = 0 .. total-1, in double. */
+/* The learning rate of step i = 0 .. total-1, in double. NaN, and a line in tl_error, if schedule
+ * is NULL, its kind none of the above, or a number that the kind reads is 0 and must not be. */
 double tl_schedule_lr(const tl_schedule *schedule, uint64_t i);
 
 #ifdef __cplusplus

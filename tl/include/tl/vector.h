@@ -1,4 +1,6 @@
-/* tl/vector.h: first steps: a sum and a reversal of vectors. (lab 0) */
+/* tl/vector.h: first steps: a sum and a reversal of vectors. (lab 0)
+ *
+ * TL_EINVAL if a pointer is NULL or n is 0. */
 #ifndef TL_VECTOR_H
 #define TL_VECTOR_H
 

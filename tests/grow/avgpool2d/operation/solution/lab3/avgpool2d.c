@@ -17,6 +17,9 @@ static range inside(int at, int length, int stride, int pad, int size) {
 //@end
 
 tl_status tl_avgpool2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_pool2d_geom *g) {
+    TL_NEED(ctx && y && x && g, TL_EINVAL, "tl_avgpool2d_fwd: ctx, y, x or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+
     //@lab 3: y is the sum of the pixels of its window, divided by r*s, also where part of the
     //@  window is padding: that counts as zeros. Planes may be shared among threads.
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
@@ -34,7 +37,6 @@ tl_status tl_avgpool2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_p
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -44,6 +46,10 @@ tl_status tl_avgpool2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_p
  * the order of the additions is that of the outputs at any number of threads. */
 //@end
 tl_status tl_avgpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_pool2d_geom *g) {
+    TL_NEED(ctx && dx && dy && g, TL_EINVAL,
+            "tl_avgpool2d_bwd: ctx, dx, dy or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+
     //@lab 3: Every pixel of a window receives dy / (r*s), added to what is there. Two windows may
     //@  share a pixel: so which parts of dx may different threads work on?
     size_t planes = (size_t)g->n * (size_t)g->c, in = (size_t)g->h * (size_t)g->w;
@@ -61,7 +67,6 @@ tl_status tl_avgpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
     }
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

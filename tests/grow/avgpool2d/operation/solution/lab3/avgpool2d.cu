@@ -21,6 +21,9 @@ static __global__ void average(tl_real *y, const tl_real *x, size_t size, tl_poo
 //@end
 
 tl_status tl_avgpool2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_pool2d_geom *g) {
+    TL_NEED(ctx && y && x && g, TL_EINVAL, "tl_avgpool2d_fwd: ctx, y, x or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+
     //@lab 3: A kernel with one thread per output, and its launch: the sum of the window's pixels,
     //@  divided by r*s. Padding counts as zeros.
     size_t size = tl_pool2d_y_size(g);
@@ -28,7 +31,6 @@ tl_status tl_avgpool2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_p
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)y, (void)x, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
@@ -66,6 +68,10 @@ static __global__ void share(tl_real *dx, const tl_real *dy, size_t size, tl_poo
 //@end
 
 tl_status tl_avgpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_pool2d_geom *g) {
+    TL_NEED(ctx && dx && dy && g, TL_EINVAL,
+            "tl_avgpool2d_bwd: ctx, dx, dy or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+
     //@lab 3: dx += dy / (r*s), by a kernel with a thread per pixel: it asks each window over it.
     //@  Which windows p cover row h: p*stride_h - pad_h <= h < p*stride_h - pad_h + r? Trap:
     //@  whole-number division of a negative number rounds towards zero.
@@ -74,7 +80,6 @@ tl_status tl_avgpool2d_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)dx, (void)dy, (void)g;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }

@@ -16,7 +16,12 @@ static __global__ void step_adagrad(tl_real *w, tl_real *s, const tl_real *dw, s
 
 tl_status tl_adagrad_step(tl_ctx *ctx, tl_real *w, tl_real *s, const tl_real *dw, size_t n,
                           const tl_step *step, const tl_adagrad_options *o) {
+    TL_NEED(ctx && w && s && dw && step && o, TL_EINVAL,
+            "tl_adagrad_step: ctx, w, s, dw, step or the options is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "tl_adagrad_step: n is 0, at least 1 is needed");
     TL_NEED(o->eps > 0, TL_EINVAL, "eps is %g: needs eps > 0", o->eps);
+    TL_NEED(o->weight_decay >= 0, TL_EINVAL, "weight decay is %g: needs lambda >= 0",
+            o->weight_decay);
 
     //@lab 5: A kernel and its launch for the formula of tl/optim.h: g = dw + lambda*w; s += g*g;
     //@  w -= lr * g / (sqrt(s) + eps). step lies in device memory: only a kernel may read it.
@@ -25,7 +30,6 @@ tl_status tl_adagrad_step(tl_ctx *ctx, tl_real *w, tl_real *s, const tl_real *dw
     TL_LAUNCHED();
     return TL_OK;
     //@skeleton
-    // (void)ctx, (void)w, (void)s, (void)dw, (void)n, (void)step;
     // return TL_NOT_IMPLEMENTED();
     //@end
 }
