@@ -123,6 +123,16 @@ tl_status tl_conv2d_check(tl_conv2d_geom *g) {
     return TL_OK;
 }
 
+tl_status tl_conv2d_checked(const tl_conv2d_geom *g) {
+    TL_NEED(g, TL_EINVAL, "conv2d: geometry is NULL");
+    tl_conv2d_geom fresh = *g;
+    TL_TRY(tl_conv2d_check(&fresh));
+    TL_NEED(g->p == fresh.p && g->q == fresh.q, TL_EINVAL,
+            "conv2d: p x q is %d x %d, tl_conv2d_check makes it %d x %d", g->p, g->q, fresh.p,
+            fresh.q);
+    return TL_OK;
+}
+
 static tl_status check_pool2d_numbers(const tl_pool2d_geom *g) {
     NEED_POSITIVE("pool2d", n);
     NEED_POSITIVE("pool2d", c);

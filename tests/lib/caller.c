@@ -91,6 +91,18 @@ static void refused(void) {
     holds("negative_index",
           tl_device_open_with(&ctx, "cpu", &(tl_device_options){.index = -1}) == TL_EINVAL);
     holds("null_options", tl_device_open_with(&ctx, "cpu", NULL) == TL_EINVAL);
+    tl_conv2d_geom conv = {.n = 1, .c = 1, .h = 4, .w = 4, .k = 1, .r = 3, .s = 3};
+    conv.stride_h = conv.stride_w = conv.dil_h = conv.dil_w = 1;
+    tl_pool2d_geom pool = {.n = 1, .c = 1, .h = 4, .w = 4, .r = 2, .s = 2, .stride_h = 2};
+    pool.stride_w = 2;
+    int32_t argmax[4];
+    holds("cpu", tl_device_open(&ctx, "cpu", "all", 1) == TL_OK);
+    holds("unchecked_convolution", tl_conv2d_fwd(ctx, c1, a, b, NULL, &conv, c3) == TL_EINVAL &&
+                                       strstr(tl_error(), "tl_conv2d_check makes it 2 x 2"));
+    holds("unchecked_pool", tl_maxpool2d_fwd(ctx, c1, argmax, a, &pool) == TL_EINVAL &&
+                                strstr(tl_error(), "tl_pool2d_check makes it 2 x 2"));
+    holds("empty_product", tl_matmul(ctx, c1, a, b, &(tl_matmul_geom){.m = 1}) == TL_EINVAL);
+    tl_device_close(ctx);
     holds("null_context", tl_fill(NULL, &x, 1, 0) == TL_EINVAL && strstr(tl_error(), "tl_fill"));
 }
 

@@ -47,7 +47,7 @@ typedef struct tl_conv2d_part {
 tl_conv2d_part tl_conv2d_first(const tl_conv2d_geom *g, size_t column_bytes, void *work);
 void tl_conv2d_next(tl_conv2d_part *part, const tl_conv2d_geom *g);
 
-/* col[C*R*S, images*P*Q] from x[images,C,H,W]; overwrites all of col. g->n is not used. */
+/* col[C*R*S, images*P*Q] from x[images,C,H,W]; overwrites all of col. g->n plays no part. */
 tl_status tl_im2col(tl_ctx *ctx, tl_real *col, const tl_real *x, int images,
                     const tl_conv2d_geom *g);
 

@@ -58,7 +58,8 @@ tl_status tl_matmul_check(const tl_matmul_geom *g);
 tl_status tl_conv2d_check(tl_conv2d_geom *g);
 tl_status tl_pool2d_check(tl_pool2d_geom *g);
 tl_status tl_linear_check(const tl_linear_geom *g);
-/* For who only reads a geometry: whether it is as tl_pool2d_check left it, p and q included. */
+/* For who only reads a geometry: whether it is as its check left it, p and q included. */
+tl_status tl_conv2d_checked(const tl_conv2d_geom *g);
 tl_status tl_pool2d_checked(const tl_pool2d_geom *g);
 
 /* Rows and columns of the im2col matrix of one image: [C*R*S, P*Q]. */
