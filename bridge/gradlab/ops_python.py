@@ -2,12 +2,12 @@
 
 An operator of one's own is four things, which stand together here for each:
 
-    @operator(schema)      what it is called with, and the function that runs it
-    @fake                  the sizes of what comes out, without any data: for torch.compile, and
-                           it refuses what does not fit (checks.py); the real one begins with it
-    derivative(…)          backward, in terms of operators: so backward can be differentiated again
-    contexts.of(x)         a tl_ctx on x's device, PyTorch's stream and threads; tl.call("name", …)
-                           is tl_name(ctx, …) on the tensors' own memory
+    @operator(schema)        what it is called with, and the function that runs it
+    @….register_fake         the sizes of what comes out, without any data: torch.compile asks,
+                             and it refuses what does not fit (checks.py); the real one begins so
+    derivative(…)            backward, in terms of operators, so that it can be differentiated again
+    contexts.of(x)           a tl_ctx on x's device, PyTorch's stream and threads: tl.call("name", …)
+                             is tl_name(ctx, …) on the tensors' own memory
 
 The C functions' rules show through: fwd overwrites its output (torch.empty), bwd adds to it
 (torch.zeros), and no size may be 0, so that empty batches are answered before the call.
@@ -592,7 +592,8 @@ def dropout_call(name, out, given, p, seed):
     if out.numel():
         with contexts.of(out) as tl:
             tl.set_step(seed=int(seed))
-            tl.call(name, out, given.contiguous(), tl.geometry("dropout", n=out.numel(), p=p))
+            g = tl.geometry("dropout", n=out.numel(), p=p)
+            tl.call(name, out, given.contiguous(), tl.step, g)
     return out
 
 
@@ -637,7 +638,7 @@ def optimiser_call(name, updated, dw, step, options):
     with contexts.of(dw) as tl:
         tl.set_step(**step)
         made = tl.tl.make(options[0], **options[1])
-        tl.call(name, *plain, dw.contiguous(), dw.numel(), None, made)
+        tl.call(name, *plain, dw.contiguous(), dw.numel(), tl.step, made)
     for t, copy in zip(updated, plain):
         if t is not None and t is not copy:
             t.copy_(copy)
