@@ -33,6 +33,7 @@ autograder/claim    -> tl/include autograder/oracle autograder/call
 autograder/lab*     -> tl/include autograder/oracle autograder/call autograder/claim
 autograder/worker   -> tl/include autograder/call
 autograder/hostile  -> tl/include autograder/call
+bridge/gradlab/csrc -> tl/include
 tests               -> tl/include tl kernels kernels/* programs solution/* labs/* hostcuda
                        hostcuda/include autograder/call autograder/oracle autograder/claim
 """

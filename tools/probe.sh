@@ -154,7 +154,7 @@ needs_of() {
     report-test) echo packages plotting latex ;;
     test | test-all)
         echo $build $labs shm packages
-        if [ -z "${ALONE:-}" ]; then echo legality plotting latex curl; fi
+        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl; fi
         ;;
     test-without-twin) echo $build $labs shm legality plotting latex curl ;;
     hostcuda-test) echo $build cxx ;;

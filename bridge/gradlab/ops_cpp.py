@@ -41,7 +41,7 @@ def load() -> None:
                           f"{error}. Build it again with this Python") from None
     paths = [str(tree / "lib/tl" / library.DTYPES[dtype] / library.NAMES[dtype])
              for dtype in library.DTYPES]
-    torch.ops.gradlab_cpp.load(*paths)
+    torch.ops.gradlab.load(*paths)
 
 
 def by_slices(name: str):

@@ -1,8 +1,8 @@
 // autograd.cpp: what each operator's derivative is, in terms of the others.
 //
-// Convolution, its gradient for the input and its gradient for the weight are linear in each factor,
-// and each is the derivative of the others: so double backward needs no further kernel. The same
-// holds for linear, and for unfold and fold.
+// Convolution, its gradient for the input and that for the weight are linear in each factor, and
+// each is the derivative of the others: so double backward needs no further kernel. The same holds
+// for linear, and for unfold and fold.
 #include <torch/library.h>
 
 #include "derivative.h"
@@ -165,8 +165,7 @@ Two max_pool2d(const Tensor &x, IntArrayRef kernel, IntArrayRef stride, IntArray
     check_rank("max_pool2d", "input", x, 4);
     auto rule = [size = plane(x), k = kernel.vec(), st = stride.vec(), pad = padding.vec()](
                     const Derivative &, const variable_list &dy, const variable_list &saved) {
-        return variable_list{
-            call<op::max_pool2d_backward>(dy[0], saved[0], size, k, st, pad)};
+        return variable_list{call<op::max_pool2d_backward>(dy[0], saved[0], size, k, st, pad)};
     };
     return differentiable<op::max_pool2d>({}, {1}, rule, x, kernel, stride, padding);
 }

@@ -43,6 +43,10 @@ Tensor conv2d(const Tensor &x_, const Tensor &w_, const OptionalTensor &b_, IntA
     Tensor x = x_.contiguous(), w = w_.contiguous(), b = b_ ? b_->contiguous() : Tensor();
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "conv2d", [&] {
         if (y.numel() == 0) return;
+        if (sizes.c == 0) { // an empty sum, and the bias
+            b.defined() ? y.copy_(b.view({-1, 1, 1}).expand_as(y)) : y.zero_();
+            return;
+        }
         Run<scalar_t> run(x, sizes);
         Work work = run.work(x);
         const Session<scalar_t> &s = run.session;
@@ -86,13 +90,13 @@ Tensor conv2d_backward_weight(const Tensor &dy_, const Tensor &x_, IntArrayRef k
 }
 
 Tensor conv2d_backward_bias(const Tensor &dy_) {
-    check_rank("conv2d_backward_bias", "dy", dy_, 4);
+    check_first("conv2d_backward_bias", "dy", dy_, 4);
     Tensor dy = dy_.contiguous(), db = at::zeros({dy.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "conv2d_backward_bias", [&] {
         if (dy.numel() == 0) return;
         // a filter of one tap: the sum over pixels knows no other
-        Conv<int64_t> sizes{dy.size(0), 1, dy.size(2), dy.size(3), dy.size(1), 1, 1, 0, 0,
-                            {1, 1},     {0, 0}, {1, 1}};
+        Conv<int64_t> sizes{dy.size(0), 1, dy.size(2), dy.size(3), dy.size(1), 1,
+                            1,          0, 0,          {1, 1},     {0, 0},     {1, 1}};
         Run<scalar_t> run(dy, sizes);
         const Session<scalar_t> &s = run.session;
         s.need(s.tl.conv2d_bwd_bias(s.ctx, out<scalar_t>(db), in<scalar_t>(dy), &run.g));

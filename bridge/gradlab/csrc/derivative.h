@@ -79,10 +79,9 @@ template <class... Tensors> const Tensor &first(const std::tuple<Tensors...> &re
 inline Derivative *node_of(const char *op, const variable_list &tensors, Rule rule) {
     bool any = false;
     for (const Tensor &t : tensors) {
-        TORCH_CHECK_NOT_IMPLEMENTED(!torch::autograd::isFwGradDefined(t),
-                                    "Trying to use forward AD with ", op,
-                                    " that does not support it because it has not been ",
-                                    "implemented yet.");
+        TORCH_CHECK_NOT_IMPLEMENTED(
+            !torch::autograd::isFwGradDefined(t), "Trying to use forward AD with ", op,
+            " that does not support it because it has not been ", "implemented yet.");
         any |= t.defined() && t.requires_grad();
     }
     if (!any || !at::GradMode::is_enabled()) return nullptr;

@@ -1,4 +1,4 @@
-// layers.cpp: linear, max pooling, ReLU, cross-entropy and dropout, as kernels of PyTorch operators.
+// layers.cpp: linear, max pooling, ReLU, cross-entropy, dropout, as kernels of PyTorch operators.
 #include <ATen/Dispatch.h>
 #include <ATen/ops/_assert_async.h>
 #include <ATen/ops/empty.h>
@@ -16,8 +16,8 @@ namespace {
 
 // ---- linear -------------------------------------------------------------------------------------
 
-template <class Real> tl_linear_geom linear_geometry(const Session<Real> &s, const Tensor &x,
-                                                     const Tensor &y) {
+template <class Real>
+tl_linear_geom linear_geometry(const Session<Real> &s, const Tensor &x, const Tensor &y) {
     tl_linear_geom g{fit(x.size(0)), fit(x.size(1)), fit(y.size(1))};
     s.need(s.tl.tl_linear_check(&g));
     return g;
@@ -36,7 +36,8 @@ Tensor linear(const Tensor &x_, const Tensor &w_, const OptionalTensor &b_) {
         Session<scalar_t> s(x);
         tl_linear_geom g = linear_geometry(s, x, y);
         const scalar_t *bias = b.defined() ? in<scalar_t>(b) : nullptr;
-        s.need(s.tl.linear_fwd(s.ctx, out<scalar_t>(y), in<scalar_t>(x), in<scalar_t>(w), bias, &g));
+        s.need(
+            s.tl.linear_fwd(s.ctx, out<scalar_t>(y), in<scalar_t>(x), in<scalar_t>(w), bias, &g));
     });
     return y;
 }
@@ -49,7 +50,8 @@ Tensor linear_backward_input(const Tensor &dy_, const Tensor &w_) {
         if (dx.numel() == 0 || dy.numel() == 0) return;
         Session<scalar_t> s(dy);
         tl_linear_geom g = linear_geometry(s, dx, dy);
-        s.need(s.tl.linear_bwd_input(s.ctx, out<scalar_t>(dx), in<scalar_t>(dy), in<scalar_t>(w), &g));
+        s.need(
+            s.tl.linear_bwd_input(s.ctx, out<scalar_t>(dx), in<scalar_t>(dy), in<scalar_t>(w), &g));
     });
     return dx;
 }
@@ -62,13 +64,14 @@ Tensor linear_backward_weight(const Tensor &dy_, const Tensor &x_) {
         if (dw.numel() == 0 || dy.numel() == 0) return;
         Session<scalar_t> s(dy);
         tl_linear_geom g = linear_geometry(s, x, dy);
-        s.need(s.tl.linear_bwd_weight(s.ctx, out<scalar_t>(dw), in<scalar_t>(dy), in<scalar_t>(x), &g));
+        s.need(s.tl.linear_bwd_weight(s.ctx, out<scalar_t>(dw), in<scalar_t>(dy), in<scalar_t>(x),
+                                      &g));
     });
     return dw;
 }
 
 Tensor linear_backward_bias(const Tensor &dy_) {
-    check_rank("linear_backward_bias", "dy", dy_, 2);
+    check_first("linear_backward_bias", "dy", dy_, 2);
     Tensor dy = dy_.contiguous(), db = at::zeros({dy.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "linear_backward_bias", [&] {
         if (dy.numel() == 0) return;
@@ -100,7 +103,8 @@ Two max_pool2d(const Tensor &x_, IntArrayRef kernel, IntArrayRef stride, IntArra
         if (y.numel() == 0) return;
         Session<scalar_t> s(x);
         tl_pool2d_geom g = pool_geometry(s, sizes);
-        s.need(s.tl.maxpool2d_fwd(s.ctx, out<scalar_t>(y), out<int32_t>(argmax), in<scalar_t>(x), &g));
+        s.need(
+            s.tl.maxpool2d_fwd(s.ctx, out<scalar_t>(y), out<int32_t>(argmax), in<scalar_t>(x), &g));
     });
     return {y, argmax};
 }
@@ -134,6 +138,7 @@ Tensor max_pool2d_backward(const Tensor &dy_, const Tensor &argmax_, IntArrayRef
 // ---- ReLU, cross-entropy, dropout ---------------------------------------------------------------
 
 Tensor relu(const Tensor &x_) {
+    check_supported("relu", "input", x_);
     Tensor x = x_.contiguous(), y = at::empty(x.sizes(), x.options());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "relu", [&] {
         if (x.numel() == 0) return;
@@ -144,13 +149,14 @@ Tensor relu(const Tensor &x_) {
 }
 
 Tensor relu_backward(const Tensor &dy_, const Tensor &y_) {
+    check_supported("relu_backward", "dy", dy_);
     check_same_size<int64_t>("relu_backward", "y", y_, dy_);
     Tensor dy = dy_.contiguous(), y = y_.contiguous(), dx = at::zeros(dy.sizes(), dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "relu_backward", [&] {
         if (dy.numel() == 0) return;
         Session<scalar_t> s(dy);
-        s.need(s.tl.relu_bwd(s.ctx, out<scalar_t>(dx), in<scalar_t>(dy), in<scalar_t>(y),
-                             dy.numel()));
+        s.need(
+            s.tl.relu_bwd(s.ctx, out<scalar_t>(dx), in<scalar_t>(dy), in<scalar_t>(y), dy.numel()));
     });
     return dx;
 }
@@ -203,7 +209,7 @@ Tensor cross_entropy_rows_backward(const Tensor &d_rows, const Tensor &logits, c
 
 // The same draws in both directions; `backward` adds to zeros, and so overwrites as well.
 template <bool backward> Tensor drop(const Tensor &x_, double p, const Tensor &seed) {
-    check_dropout(p, seed);
+    check_dropout(x_, p, seed);
     Tensor x = x_.contiguous(), y = at::zeros(x.sizes(), x.options());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout", [&] {
         if (x.numel() == 0 || p == 1) return;

@@ -54,21 +54,18 @@ Three batch_norm_backward(const Tensor &dy_, const Tensor &x_, const Tensor &gam
         if (x.numel() == 0) return;
         Session<scalar_t> s(x);
         tl_batchnorm_geom g = geometry(x, 0, 0);
-        s.need(s.tl.batchnorm_bwd(s.ctx, out<scalar_t>(dx), out<scalar_t>(dgamma),
-                                  out<scalar_t>(dbeta), in<scalar_t>(dy), in<scalar_t>(x),
-                                  in<scalar_t>(gamma), in<scalar_t>(mean), in<scalar_t>(inv_std),
-                                  &g));
+        s.need(s.tl.batchnorm_bwd(
+            s.ctx, out<scalar_t>(dx), out<scalar_t>(dgamma), out<scalar_t>(dbeta), in<scalar_t>(dy),
+            in<scalar_t>(x), in<scalar_t>(gamma), in<scalar_t>(mean), in<scalar_t>(inv_std), &g));
     });
     return {dx, dgamma, dbeta};
 }
 
 Tensor batch_norm_eval(const Tensor &x_, const Tensor &gamma_, const Tensor &beta_,
                        const Tensor &mean_, const Tensor &var_, double eps) {
-    check_batch_norm<int64_t>("batch_norm_eval", x_, false,
-                              {{"weight", &gamma_},
-                               {"bias", &beta_},
-                               {"running_mean", &mean_},
-                               {"running_var", &var_}});
+    check_batch_norm<int64_t>(
+        "batch_norm_eval", x_, false,
+        {{"weight", &gamma_}, {"bias", &beta_}, {"running_mean", &mean_}, {"running_var", &var_}});
     Tensor x = x_.contiguous(), gamma = gamma_.contiguous(), beta = beta_.contiguous();
     Tensor mean = mean_.contiguous(), var = var_.contiguous();
     Tensor y = at::empty(x.sizes(), x.options());
@@ -99,6 +96,7 @@ class Updated {
 
 void sgd_step(const Tensor &w_, const OptionalTensor &velocity_, const Tensor &dw_, double lr,
               double momentum, double weight_decay, bool nesterov) {
+    check_supported("sgd_step", "w", w_);
     check_same_size<int64_t>("sgd_step", "dw", dw_, w_);
     if (velocity_) check_same_size<int64_t>("sgd_step", "velocity", *velocity_, w_);
     TORCH_CHECK_VALUE(velocity_ || momentum == 0, "sgd_step(): momentum needs a velocity");
@@ -122,6 +120,7 @@ void sgd_step(const Tensor &w_, const OptionalTensor &velocity_, const Tensor &d
 void adam_step(const Tensor &w_, const Tensor &m_, const Tensor &v_, const Tensor &dw_,
                int64_t index, double lr, double beta1, double beta2, double eps,
                double weight_decay) {
+    check_supported("adam_step", "w", w_);
     check_same_size<int64_t>("adam_step", "dw", dw_, w_);
     check_same_size<int64_t>("adam_step", "m", m_, w_);
     check_same_size<int64_t>("adam_step", "v", v_, w_);

@@ -53,8 +53,7 @@ using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
       "(Tensor logits, Tensor label) -> (Tensor row_loss, Tensor prob)")                           \
     F(cross_entropy_rows_backward, Tensor, (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T),           \
       "(Tensor d_rows, Tensor logits, Tensor prob, Tensor label) -> Tensor")                       \
-    F(batch_norm, Five,                                                                            \
-      (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, double, double),                     \
+    F(batch_norm, Five, (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, double, double),   \
       "(Tensor x, Tensor gamma, Tensor beta, Tensor running_mean, Tensor running_var, "            \
       "float eps, float momentum) -> (Tensor y, Tensor mean, Tensor inv_std, "                     \
       "Tensor new_running_mean, Tensor new_running_var)")                                          \
@@ -64,24 +63,27 @@ using Five = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
     F(batch_norm_eval, Tensor, (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, double),    \
       "(Tensor x, Tensor gamma, Tensor beta, Tensor running_mean, Tensor running_var, "            \
       "float eps) -> Tensor")                                                                      \
-    F(dropout, Tensor, (GRADLAB_T, double, GRADLAB_T), "(Tensor x, float p, Tensor seed) -> Tensor") \
+    F(dropout, Tensor, (GRADLAB_T, double, GRADLAB_T),                                             \
+      "(Tensor x, float p, Tensor seed) -> Tensor")                                                \
     F(dropout_backward, Tensor, (GRADLAB_T, double, GRADLAB_T),                                    \
       "(Tensor dy, float p, Tensor seed) -> Tensor")
 
 // Those that update their arguments.
 #define GRADLAB_UPDATES(F)                                                                         \
-    F(sgd_step, void, (GRADLAB_T, const OptionalTensor &, GRADLAB_T, double, double, double, bool), \
+    F(sgd_step, void,                                                                              \
+      (GRADLAB_T, const OptionalTensor &, GRADLAB_T, double, double, double, bool),                \
       "(Tensor(a!) w, Tensor(b!)? velocity, Tensor dw, float lr, float momentum, "                 \
       "float weight_decay, bool nesterov) -> ()")                                                  \
     F(adam_step, void,                                                                             \
-      (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, int64_t, double, double, double, double, double), \
+      (GRADLAB_T, GRADLAB_T, GRADLAB_T, GRADLAB_T, int64_t, double, double, double, double,        \
+       double),                                                                                    \
       "(Tensor(a!) w, Tensor(b!) m, Tensor(c!) v, Tensor dw, int index, float lr, float beta1, "   \
       "float beta2, float eps, float weight_decay) -> ()")
 
 #define GRADLAB_LIST(...) __VA_ARGS__
 
-// op::conv2d names an operator; call<op::conv2d>(x, …) goes through PyTorch's dispatcher. (at::Tensor
-// by const reference: as kernels take it, also those of arguments that they write.)
+// op::conv2d names an operator; call<op::conv2d>(x, …) goes through PyTorch's dispatcher. (Tensors
+// come by const reference also where they are written, as kernels of PyTorch may take them.)
 namespace op {
 #define GRADLAB_NAME(op_name, result, arguments, schema)                                           \
     struct op_name {                                                                               \

@@ -9,9 +9,7 @@ namespace gradlab {
 namespace {
 
 // Under autocast operators run in float32: tl has no kernels of fewer bits.
-Tensor cast(const Tensor &t) {
-    return at::autocast::cached_cast(at::kFloat, t, t.device().type());
-}
+Tensor cast(const Tensor &t) { return at::autocast::cached_cast(at::kFloat, t, t.device().type()); }
 OptionalTensor cast(const OptionalTensor &t) { return t ? OptionalTensor(cast(*t)) : t; }
 template <class Value> const Value &cast(const Value &value) { return value; }
 
@@ -31,8 +29,9 @@ void autocast(torch::Library &m) {
 
 } // namespace
 
+TORCH_LIBRARY(gradlab, m) { m.def("load(str float_path, str double_path) -> ()", &load); }
+
 TORCH_LIBRARY(gradlab_cpp, m) {
-    m.def("load(str float_path, str double_path) -> ()", &load);
 #define GRADLAB_SCHEMA(name, result, arguments, schema)                                            \
     m.def(#name schema, {at::Tag::pt2_compliant_tag});
     GRADLAB_OPERATORS(GRADLAB_SCHEMA)

@@ -34,19 +34,31 @@ template <class Int, class List> Pair<Int> pair(const char *name, const List &li
     return {list[0], list[list.size() - 1]};
 }
 
-// Everything lies on one device and has one type; `name` is the argument's.
+// What tl has kernels for; `name` is the argument's, here and below.
+inline void check_supported(const char *op, const char *name, const Tensor &x) {
+    TORCH_CHECK_NOT_IMPLEMENTED(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble,
+                                '"', op, "\" not implemented for '", x.scalar_type(), "': ", name,
+                                " must be float32 or float64, tl has no kernel for other types");
+}
+
+// Everything lies on one device and has one type.
 inline void check_like(const char *op, const char *name, const Tensor &t, const Tensor &x) {
-    TORCH_CHECK(t.device() == x.device(),
-                "Expected all tensors to be on the same device, but got ", name, " is on ",
-                t.device(), ", different from other tensors on ", x.device(), " (when checking ",
-                "argument for argument ", name, " in method ", op, ")");
-    TORCH_CHECK(t.scalar_type() == x.scalar_type(), op, "(): expected ", name, " to have dtype ",
-                x.scalar_type(), " like the input, but got ", t.scalar_type());
+    TORCH_CHECK(t.device() == x.device(), "Expected all tensors to be on the same device, but got ",
+                name, " is on ", t.device(), ", different from other tensors on ", x.device(),
+                " (when checking ", "argument for argument ", name, " in method ", op, ")");
+    TORCH_CHECK(t.scalar_type() == x.scalar_type(), op, "(): Input type (", x.scalar_type(),
+                ") and ", name, " type (", t.scalar_type(), ") should be the same");
 }
 
 inline void check_rank(const char *op, const char *name, const Tensor &t, int64_t rank) {
     TORCH_CHECK(t.dim() == rank, op, "(): expected ", name, " to be ", rank,
                 "-dimensional, but got a tensor of size ", t.sym_sizes());
+}
+
+// The tensor that decides which kernel runs.
+inline void check_first(const char *op, const char *name, const Tensor &x, int64_t rank) {
+    check_supported(op, name, x);
+    check_rank(op, name, x, rank);
 }
 
 // A size as tl counts it.
@@ -78,9 +90,13 @@ void complete(Conv<Int> &g, IntArrayRef stride, IntArrayRef padding, IntArrayRef
         TORCH_CHECK(g.padding[i] >= 0, "negative padding is not supported");
         TORCH_CHECK(g.dilation[i] > 0, "dilation should be greater than zero");
     }
+    TORCH_CHECK(g.h > 0 && g.w > 0,
+                "Only zero batch or zero channel inputs are supported, but got ", "an input of ",
+                g.h, " x ", g.w, " pixels");
     Int reach_h = g.dilation[0] * (g.r - 1) + 1, reach_w = g.dilation[1] * (g.s - 1) + 1;
-    TORCH_CHECK(g.r > 0 && g.s > 0, "kernel size should be greater than zero, but got kernel_size=(",
-                g.r, ", ", g.s, ")");
+    TORCH_CHECK(g.r > 0 && g.s > 0,
+                "kernel size should be greater than zero, but got kernel_size=(", g.r, ", ", g.s,
+                ")");
     TORCH_CHECK(g.h + 2 * g.padding[0] >= reach_h && g.w + 2 * g.padding[1] >= reach_w,
                 "Calculated padded input size per channel: (", g.h + 2 * g.padding[0], " x ",
                 g.w + 2 * g.padding[1], "). Kernel size: (", reach_h, " x ", reach_w,
@@ -92,10 +108,12 @@ void complete(Conv<Int> &g, IntArrayRef stride, IntArrayRef padding, IntArrayRef
 template <class Int>
 Conv<Int> conv_of(const Tensor &x, const Tensor &w, const OptionalTensor &b, IntArrayRef stride,
                   IntArrayRef padding, IntArrayRef dilation) {
-    check_rank("conv2d", "input", x, 4);
+    check_first("conv2d", "input", x, 4);
     check_rank("conv2d", "weight", w, 4);
     check_like("conv2d", "weight", w, x);
     auto xs = sizes<Int>(x), ws = sizes<Int>(w);
+    TORCH_CHECK(ws[0] > 0, "Given groups=1, expected weight to be at least 1 at dimension 0, but ",
+                "got weight of size ", ws, " instead");
     TORCH_CHECK(ws[1] == xs[1], "Given groups=1, weight of size ", ws, ", expected input", xs,
                 " to have ", ws[1], " channels, but got ", xs[1], " channels instead");
     if (b) {
@@ -120,7 +138,7 @@ template <class Int, class List>
 Conv<Int> conv_of_input(const Tensor &dy, const Tensor &w, const List &size, IntArrayRef stride,
                         IntArrayRef padding, IntArrayRef dilation) {
     const char *op = "conv2d_backward_input";
-    check_rank(op, "dy", dy, 4);
+    check_first(op, "dy", dy, 4);
     check_rank(op, "weight", w, 4);
     check_like(op, "weight", w, dy);
     auto d = sizes<Int>(dy), ws = sizes<Int>(w);
@@ -135,7 +153,7 @@ template <class Int, class List>
 Conv<Int> conv_of_weight(const Tensor &dy, const Tensor &x, const List &kernel, IntArrayRef stride,
                          IntArrayRef padding, IntArrayRef dilation) {
     const char *op = "conv2d_backward_weight";
-    check_rank(op, "dy", dy, 4);
+    check_first(op, "dy", dy, 4);
     check_rank(op, "input", x, 4);
     check_like(op, "input", x, dy);
     auto d = sizes<Int>(dy), xs = sizes<Int>(x);
@@ -152,6 +170,9 @@ Conv<Int> windows_of(Int n, Int c, const Size &size, const Kernel &kernel, IntAr
                      IntArrayRef padding, IntArrayRef stride) {
     auto hw = pair<Int>("size", size);
     auto rs = pair<Int>("kernel_size", kernel);
+    TORCH_CHECK(c > 0,
+                "Expected an input with possibly 0 batch size and other non-zero dimensions, ",
+                "but it has no channels");
     Conv<Int> g{n, c, hw[0], hw[1], 1, rs[0], rs[1], 0, 0, {}, {}, {}};
     complete(g, stride, padding, dilation);
     return g;
@@ -160,7 +181,7 @@ Conv<Int> windows_of(Int n, Int c, const Size &size, const Kernel &kernel, IntAr
 template <class Int, class Kernel>
 Conv<Int> im2col_of(const Tensor &x, const Kernel &kernel, IntArrayRef dilation,
                     IntArrayRef padding, IntArrayRef stride) {
-    check_rank("im2col", "input", x, 4);
+    check_first("im2col", "input", x, 4);
     auto xs = sizes<Int>(x);
     return windows_of<Int>(xs[0], xs[1], xs.slice(2), kernel, dilation, padding, stride);
 }
@@ -168,7 +189,7 @@ Conv<Int> im2col_of(const Tensor &x, const Kernel &kernel, IntArrayRef dilation,
 template <class Int, class Size, class Kernel>
 Conv<Int> col2im_of(const Tensor &col, const Size &size, const Kernel &kernel, IntArrayRef dilation,
                     IntArrayRef padding, IntArrayRef stride) {
-    check_rank("col2im", "input", col, 3);
+    check_first("col2im", "input", col, 3);
     auto cs = sizes<Int>(col);
     auto rs = pair<Int>("kernel_size", kernel);
     TORCH_CHECK(rs[0] > 0 && rs[1] > 0, "kernel size should be greater than zero, but got ",
@@ -179,10 +200,10 @@ Conv<Int> col2im_of(const Tensor &col, const Size &size, const Kernel &kernel, I
                 "kernel_size, but got input.size(1)=", cs[1], " and kernel_size=(", rs[0], ", ",
                 rs[1], ").");
     auto g = windows_of<Int>(cs[0], cs[1] / taps, size, kernel, dilation, padding, stride);
-    TORCH_CHECK(cs[2] == g.p * g.q, "Given output_size=(", g.h, ", ", g.w, "), kernel_size=(",
-                g.r, ", ", g.s, "), dilation=(", g.dilation[0], ", ", g.dilation[1],
-                "), padding=(", g.padding[0], ", ", g.padding[1], "), stride=(", g.stride[0], ", ",
-                g.stride[1], "), expected size of input's dimension 2 to match the calculated ",
+    TORCH_CHECK(cs[2] == g.p * g.q, "Given output_size=(", g.h, ", ", g.w, "), kernel_size=(", g.r,
+                ", ", g.s, "), dilation=(", g.dilation[0], ", ", g.dilation[1], "), padding=(",
+                g.padding[0], ", ", g.padding[1], "), stride=(", g.stride[0], ", ", g.stride[1],
+                "), expected size of input's dimension 2 to match the calculated ",
                 "number of sliding blocks ", g.p, " * ", g.q, " = ", g.p * g.q,
                 ", but got input.size(2)=", cs[2], ".");
     return g;
@@ -195,19 +216,20 @@ Conv<Int> pool_of(Int n, Int c, const Size &size, IntArrayRef kernel, IntArrayRe
                   IntArrayRef padding) {
     auto rs = pair<int64_t>("kernel_size", kernel);
     auto st = pair<int64_t>("stride", stride), pad = pair<int64_t>("padding", padding);
-    TORCH_CHECK(rs[0] > 0 && rs[1] > 0, "kernel size should be greater than zero, but got kH: ",
-                rs[0], " kW: ", rs[1]);
+    TORCH_CHECK(rs[0] > 0 && rs[1] > 0,
+                "kernel size should be greater than zero, but got kH: ", rs[0], " kW: ", rs[1]);
     TORCH_CHECK(st[0] > 0 && st[1] > 0, "stride should be greater than zero, but got dH: ", st[0],
                 " dW: ", st[1]);
-    TORCH_CHECK(pad[0] >= 0 && pad[1] >= 0, "pad must be non-negative, but got pad: ",
-                std::min(pad[0], pad[1]));
+    TORCH_CHECK(pad[0] >= 0 && pad[1] >= 0,
+                "pad must be non-negative, but got pad: ", std::min(pad[0], pad[1]));
     for (int i = 0; i < 2; i++)
-        TORCH_CHECK(pad[i] <= rs[i] / 2, "pad should be at most half of effective kernel size, but ",
-                    "got pad=", pad[i], ", kernel_size=", rs[i], " and dilation=1");
+        TORCH_CHECK(pad[i] <= rs[i] / 2,
+                    "pad should be at most half of effective kernel size, but ", "got pad=", pad[i],
+                    ", kernel_size=", rs[i], " and dilation=1");
     auto hw = pair<Int>("size", size);
     Conv<Int> g{n, c, hw[0], hw[1], c, rs[0], rs[1], 0, 0, st, pad, {1, 1}};
     bool fits = g.h + 2 * pad[0] >= g.r && g.w + 2 * pad[1] >= g.s;
-    TORCH_CHECK(fits && c > 0, "Given input size: (", c, "x", g.h, "x", g.w,
+    TORCH_CHECK(fits && c > 0 && g.h > 0 && g.w > 0, "Given input size: (", c, "x", g.h, "x", g.w,
                 "). Output size is too small for kernel_size=(", g.r, ", ", g.s, ")");
     g.p = window_steps<Int>(g.h, pad[0], g.r, st[0]);
     g.q = window_steps<Int>(g.w, pad[1], g.s, st[1]);

@@ -22,7 +22,7 @@ inline void check_index(const char *op, const char *name, const Tensor &t, const
 // ---- linear -------------------------------------------------------------------------------------
 
 template <class Int> void check_linear(const Tensor &x, const Tensor &w, const OptionalTensor &b) {
-    check_rank("linear", "input", x, 2);
+    check_first("linear", "input", x, 2);
     check_rank("linear", "weight", w, 2);
     check_like("linear", "weight", w, x);
     auto xs = sizes<Int>(x), ws = sizes<Int>(w);
@@ -38,7 +38,7 @@ template <class Int> void check_linear(const Tensor &x, const Tensor &w, const O
 template <class Int>
 void check_linear_backward(const char *op, const char *name, const Tensor &dy, int dy_side,
                            const Tensor &other, int side) {
-    check_rank(op, "dy", dy, 2);
+    check_first(op, "dy", dy, 2);
     check_rank(op, name, other, 2);
     check_like(op, name, other, dy);
     TORCH_CHECK(sizes<Int>(dy)[dy_side] == sizes<Int>(other)[side], op, "(): dy of size ",
@@ -50,7 +50,7 @@ void check_linear_backward(const char *op, const char *name, const Tensor &dy, i
 template <class Int>
 Conv<Int> max_pool_of(const Tensor &x, IntArrayRef kernel, IntArrayRef stride,
                       IntArrayRef padding) {
-    check_rank("max_pool2d", "input", x, 4);
+    check_first("max_pool2d", "input", x, 4);
     auto xs = sizes<Int>(x);
     return pool_of<Int>(xs[0], xs[1], xs.slice(2), kernel, stride, padding);
 }
@@ -59,7 +59,7 @@ template <class Int, class Size>
 Conv<Int> max_pool_backward_of(const Tensor &dy, const Tensor &argmax, const Size &size,
                                IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding) {
     const char *op = "max_pool2d_backward";
-    check_rank(op, "dy", dy, 4);
+    check_first(op, "dy", dy, 4);
     check_index(op, "argmax", argmax, dy);
     auto d = sizes<Int>(dy);
     TORCH_CHECK(sizes<Int>(argmax) == d, op, "(): expected argmax of size ", d, ", but got ",
@@ -73,14 +73,14 @@ Conv<Int> max_pool_backward_of(const Tensor &dy, const Tensor &argmax, const Siz
 // ---- cross-entropy ------------------------------------------------------------------------------
 
 template <class Int> void check_rows(const char *op, const Tensor &logits, const Tensor &label) {
-    check_rank(op, "input", logits, 2);
+    check_first(op, "input", logits, 2);
     check_rank(op, "target", label, 1);
     check_index(op, "target", label, logits);
     auto ls = sizes<Int>(logits);
     TORCH_CHECK_VALUE(sizes<Int>(label)[0] == ls[0], "Expected input batch_size (", ls[0],
                       ") to match target batch_size (", sizes<Int>(label)[0], ").");
-    TORCH_CHECK(ls[1] > 0, op, "(): expected input to have at least one class, but got a tensor of ",
-                "size ", ls);
+    TORCH_CHECK(ls[1] > 0, op,
+                "(): expected input to have at least one class, but got a tensor of ", "size ", ls);
 }
 
 template <class Int>
@@ -108,7 +108,7 @@ void check_channels(const char *op, const char *name, const Tensor &t, const Ten
 template <class Int>
 void check_batch_norm(const char *op, const Tensor &x, bool training,
                       std::initializer_list<std::pair<const char *, const Tensor *>> channels) {
-    check_rank(op, "input", x, 3);
+    check_first(op, "input", x, 3);
     for (const auto &c : channels) check_channels<Int>(op, c.first, *c.second, x);
     auto xs = sizes<Int>(x);
     if (training)
@@ -117,12 +117,14 @@ void check_batch_norm(const char *op, const Tensor &x, bool training,
                           xs);
 }
 
-inline void check_dropout(double p, const Tensor &seed) {
-    TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
-    TORCH_CHECK(seed.scalar_type() == at::kLong && seed.dim() == 0 &&
-                    (seed.is_cpu() || seed.is_meta()),
-                "dropout(): expected seed to be a 0-dimensional tensor of dtype Long on cpu, but got ",
-                seed.scalar_type(), " of size ", seed.sym_sizes(), " on ", seed.device());
+inline void check_dropout(const Tensor &x, double p, const Tensor &seed) {
+    check_supported("dropout", "input", x);
+    TORCH_CHECK_VALUE(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ",
+                      p);
+    TORCH_CHECK(
+        seed.scalar_type() == at::kLong && seed.dim() == 0 && (seed.is_cpu() || seed.is_meta()),
+        "dropout(): expected seed to be a 0-dimensional tensor of dtype Long on cpu, but got ",
+        seed.scalar_type(), " of size ", seed.sym_sizes(), " on ", seed.device());
 }
 
 } // namespace gradlab

@@ -139,12 +139,14 @@ void load(const std::string &float_path, const std::string &double_path) {
 
 template <class Real> const Library<Real> &library() { return the_library<Real>(); }
 
+constexpr int MOST_THREADS = 1024; // that tl takes
+
 template <class Real>
 Session<Real>::Session(const at::Tensor &tensor) : tl(library<Real>()), ctx(nullptr) {
     at::Device device = tensor.device();
     if (device.is_cpu()) {
         ctx = context<Real>(device, nullptr);
-        int threads = forks ? 1 : at::get_num_threads();
+        int threads = forks ? 1 : std::min(at::get_num_threads(), MOST_THREADS);
         if (ctx->threads != threads) need(tl.tl_device_set_threads(ctx, threads));
         return;
     }

@@ -45,8 +45,8 @@ void load(const std::string &float_path, const std::string &double_path);
 
 template <class Real> const Library<Real> &library(); // Real is float or double
 
-// Where the operations of one call run: the library of a precision, and this thread's context on the
-// tensor's device and PyTorch's current stream of it. Lives as long as the call.
+// Where the operations of one call run: the library of a precision, and this thread's context on
+// the tensor's device and PyTorch's current stream of it. Lives as long as the call.
 template <class Real> class Session {
   public:
     explicit Session(const at::Tensor &tensor);
