@@ -42,15 +42,15 @@ def lay_library() -> None:
 
 
 class WithLibrary(build_py):
-    """The package's files: where they are taken from is laid out by now."""
+    """The package's files. This comes before the extension, which takes the headers from there."""
 
     def run(self):
+        lay_library()
         super().run()
         # (a link in the tree, libtl.so, becomes a file of a wheel)
         shutil.copytree(TREE, Path(self.build_lib) / "gradlab/tl", dirs_exist_ok=True)
 
 
-lay_library()
 setup(
     ext_modules=[CppExtension(
         "gradlab._C",
