@@ -99,7 +99,7 @@ void sgd_step(const Tensor &w_, const OptionalTensor &velocity_, const Tensor &d
     check_supported("sgd_step", "w", w_);
     check_same_size<int64_t>("sgd_step", "dw", dw_, w_);
     if (velocity_) check_same_size<int64_t>("sgd_step", "velocity", *velocity_, w_);
-    TORCH_CHECK_VALUE(velocity_ || momentum == 0, "sgd_step(): momentum needs a velocity");
+    TORCH_CHECK(velocity_ || momentum == 0, "sgd_step(): momentum needs a velocity");
     Tensor dw = dw_.contiguous();
     Updated w(w_), velocity(velocity_ ? *velocity_ : w_);
     AT_DISPATCH_FLOATING_TYPES(w_.scalar_type(), "sgd_step", [&] {
@@ -124,7 +124,7 @@ void adam_step(const Tensor &w_, const Tensor &m_, const Tensor &v_, const Tenso
     check_same_size<int64_t>("adam_step", "dw", dw_, w_);
     check_same_size<int64_t>("adam_step", "m", m_, w_);
     check_same_size<int64_t>("adam_step", "v", v_, w_);
-    TORCH_CHECK_VALUE(index >= 0, "adam_step(): index is counted from 0, but got ", index);
+    TORCH_CHECK(index >= 0, "adam_step(): index is counted from 0, but got ", index);
     Tensor dw = dw_.contiguous();
     Updated w(w_), m(m_), v(v_);
     AT_DISPATCH_FLOATING_TYPES(w_.scalar_type(), "adam_step", [&] {

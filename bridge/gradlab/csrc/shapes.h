@@ -97,12 +97,19 @@ void complete(Conv<Int> &g, IntArrayRef stride, IntArrayRef padding, IntArrayRef
     TORCH_CHECK(g.r > 0 && g.s > 0,
                 "kernel size should be greater than zero, but got kernel_size=(", g.r, ", ", g.s,
                 ")");
-    TORCH_CHECK(g.h + 2 * g.padding[0] >= reach_h && g.w + 2 * g.padding[1] >= reach_w,
-                "Calculated padded input size per channel: (", g.h + 2 * g.padding[0], " x ",
-                g.w + 2 * g.padding[1], "). Kernel size: (", reach_h, " x ", reach_w,
+    bool fits = g.h + 2 * g.padding[0] >= reach_h && g.w + 2 * g.padding[1] >= reach_w;
+    g.p = fits ? window_steps<Int>(g.h, g.padding[0], reach_h, g.stride[0]) : Int(0);
+    g.q = fits ? window_steps<Int>(g.w, g.padding[1], reach_w, g.stride[1]) : Int(0);
+}
+
+// The same, where an output without pixels is an error.
+template <class Int>
+void complete_filter(Conv<Int> &g, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+    complete(g, stride, padding, dilation);
+    TORCH_CHECK(g.p > 0 && g.q > 0, "Calculated padded input size per channel: (",
+                g.h + 2 * g.padding[0], " x ", g.w + 2 * g.padding[1], "). Kernel size: (",
+                g.dilation[0] * (g.r - 1) + 1, " x ", g.dilation[1] * (g.s - 1) + 1,
                 "). Kernel size can't be greater than actual input size");
-    g.p = window_steps<Int>(g.h, g.padding[0], reach_h, g.stride[0]);
-    g.q = window_steps<Int>(g.w, g.padding[1], reach_w, g.stride[1]);
 }
 
 template <class Int>
@@ -123,7 +130,7 @@ Conv<Int> conv_of(const Tensor &x, const Tensor &w, const OptionalTensor &b, Int
                     " elements, but got bias of size ", sizes<Int>(*b), " instead");
     }
     Conv<Int> g{xs[0], xs[1], xs[2], xs[3], ws[0], ws[2], ws[3], 0, 0, {}, {}, {}};
-    complete(g, stride, padding, dilation);
+    complete_filter(g, stride, padding, dilation);
     return g;
 }
 
@@ -144,7 +151,7 @@ Conv<Int> conv_of_input(const Tensor &dy, const Tensor &w, const List &size, Int
     auto d = sizes<Int>(dy), ws = sizes<Int>(w);
     auto hw = pair<Int>("size", size);
     Conv<Int> g{d[0], ws[1], hw[0], hw[1], ws[0], ws[2], ws[3], 0, 0, {}, {}, {}};
-    complete(g, stride, padding, dilation);
+    complete_filter(g, stride, padding, dilation);
     check_dy(op, dy, g);
     return g;
 }
@@ -159,7 +166,7 @@ Conv<Int> conv_of_weight(const Tensor &dy, const Tensor &x, const List &kernel, 
     auto d = sizes<Int>(dy), xs = sizes<Int>(x);
     auto rs = pair<Int>("kernel", kernel);
     Conv<Int> g{xs[0], xs[1], xs[2], xs[3], d[1], rs[0], rs[1], 0, 0, {}, {}, {}};
-    complete(g, stride, padding, dilation);
+    complete_filter(g, stride, padding, dilation);
     check_dy(op, dy, g);
     return g;
 }
@@ -175,6 +182,11 @@ Conv<Int> windows_of(Int n, Int c, const Size &size, const Kernel &kernel, IntAr
                 "but it has no channels");
     Conv<Int> g{n, c, hw[0], hw[1], 1, rs[0], rs[1], 0, 0, {}, {}, {}};
     complete(g, stride, padding, dilation);
+    TORCH_CHECK(g.p > 0 && g.q > 0, "Given input with spatial size (", g.h, ", ", g.w,
+                "), kernel_size=(", g.r, ", ", g.s, "), dilation=(", g.dilation[0], ", ",
+                g.dilation[1], "), padding=(", g.padding[0], ", ", g.padding[1],
+                "), calculated shape of the array of sliding blocks as (", g.p, ", ", g.q,
+                "), but its components must be at least one.");
     return g;
 }
 
@@ -228,8 +240,11 @@ Conv<Int> pool_of(Int n, Int c, const Size &size, IntArrayRef kernel, IntArrayRe
                     ", kernel_size=", rs[i], " and dilation=1");
     auto hw = pair<Int>("size", size);
     Conv<Int> g{n, c, hw[0], hw[1], c, rs[0], rs[1], 0, 0, st, pad, {1, 1}};
+    TORCH_CHECK(
+        c > 0 && g.h > 0 && g.w > 0, "max_pool2d: Expected 3D or 4D (batch mode) tensor with ",
+        "optional 0 dim batch size for input, but got: [", n, ", ", c, ", ", g.h, ", ", g.w, "]");
     bool fits = g.h + 2 * pad[0] >= g.r && g.w + 2 * pad[1] >= g.s;
-    TORCH_CHECK(fits && c > 0 && g.h > 0 && g.w > 0, "Given input size: (", c, "x", g.h, "x", g.w,
+    TORCH_CHECK(fits, "Given input size: (", c, "x", g.h, "x", g.w,
                 "). Output size is too small for kernel_size=(", g.r, ", ", g.s, ")");
     g.p = window_steps<Int>(g.h, pad[0], g.r, st[0]);
     g.q = window_steps<Int>(g.w, pad[1], g.s, st[1]);

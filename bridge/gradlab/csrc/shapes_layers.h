@@ -119,8 +119,7 @@ void check_batch_norm(const char *op, const Tensor &x, bool training,
 
 inline void check_dropout(const Tensor &x, double p, const Tensor &seed) {
     check_supported("dropout", "input", x);
-    TORCH_CHECK_VALUE(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ",
-                      p);
+    TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
     TORCH_CHECK(
         seed.scalar_type() == at::kLong && seed.dim() == 0 && (seed.is_cpu() || seed.is_meta()),
         "dropout(): expected seed to be a 0-dimensional tensor of dtype Long on cpu, but got ",

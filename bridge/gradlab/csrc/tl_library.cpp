@@ -25,21 +25,22 @@ template <class Real> Library<Real> &the_library() {
 template <class Function>
 void find(Function &function, void *handle, const char *name, const std::string &path) {
     function = reinterpret_cast<Function>(dlsym(handle, name));
-    TORCH_CHECK(function, "gradlab: ", path, " has no ", name, "; make it again by `make lib`");
+    TORCH_CHECK(function, "gradlab: ", path, " is no libtl.so: it has no ", name);
 }
 
 template <class Real> void open(const std::string &path) {
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    TORCH_CHECK(handle, "gradlab: the library cannot be opened: ", dlerror());
+    TORCH_CHECK(handle, "gradlab: ", path, " cannot be loaded: ", dlerror());
     Library<Real> made;
     find(made.tl_abi, handle, "tl_abi", path);
     find(made.tl_real_bytes, handle, "tl_real_bytes", path);
-    TORCH_CHECK(made.tl_abi() == TL_ABI, "gradlab: ", path, " has ABI ", made.tl_abi(),
-                ", this extension was built for ABI ", static_cast<int>(TL_ABI),
-                "; build both from one tree");
-    TORCH_CHECK(made.tl_real_bytes() == sizeof(Real), "gradlab: ", path, " computes in ",
-                8 * made.tl_real_bytes(), " bits, where the library of ", 8 * sizeof(Real),
-                " bits is wanted");
+    TORCH_CHECK(made.tl_abi() == TL_ABI, "gradlab: ", path, " has version ", made.tl_abi(),
+                " of the C interface, and this extension was built for version ",
+                static_cast<int>(TL_ABI));
+    TORCH_CHECK(made.tl_real_bytes() == sizeof(Real), "gradlab: ", path,
+                " computes with numbers of ", made.tl_real_bytes(), " bytes, and ",
+                sizeof(Real) == 4 ? "float32" : "float64", " has ", sizeof(Real),
+                ": it is the other precision");
 #define FIND(name) find(made.name, handle, #name, path);
     GRADLAB_FUNCTIONS(FIND)
 #undef FIND
