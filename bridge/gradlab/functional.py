@@ -365,6 +365,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
                momentum=0.1, eps=1e-5):
     """Of x[N, C, …]; `training`: by the batch's own statistics, and the running ones change."""
     _tensor("batch_norm", input=input)
+    checks.tensors("batch_norm", input=input, weight=weight, bias=bias, running_mean=running_mean,
+                   running_var=running_var)
     need(input.dim() >= 2, f"batch_norm: expected input of at least 2 dimensions (N, C, …), but "
          f"got size {list(input.shape)}")
     both = running_mean is not None, running_var is not None
@@ -377,8 +379,6 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     else:
         need(both[0], "running_mean must be defined in evaluation mode")
         need(both[1], "running_var must be defined in evaluation mode")
-    checks.tensors("batch_norm", input=input, weight=weight, bias=bias, running_mean=running_mean,
-                   running_var=running_var)
     c = input.shape[1]
     x = input.reshape(input.shape[0], c, math.prod(input.shape[2:]))
     gamma = input.new_ones(c) if weight is None else weight

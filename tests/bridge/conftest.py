@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("GRADLAB_TL", str(ROOT / "build/lib"))
 WAYS = os.environ.get("GRADLAB_WAYS", "python,cpp").split(",")
 os.environ["GRADLAB_WAY"] = WAYS[0]
+# Tests run side by side, on tensors of a few numbers: threads that spin would starve each other.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 sys.path.insert(0, str(ROOT / "bridge"))
 # for the processes that tests start
 os.environ["PYTHONPATH"] = os.pathsep.join(

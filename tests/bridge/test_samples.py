@@ -27,6 +27,14 @@ INFOS = {op.name.removeprefix("nn.functional."): op for op in op_db
 FLOATS = (torch.float32, torch.float64)
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Thousands of calls of a few numbers each."""
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(2)
+
+
 def samples(name, device, dtype):
     """fold is no entry of its own: its samples are unfold's, turned round."""
     if name != "fold":
@@ -125,7 +133,7 @@ def test_what_pytorch_refuses_is_refused(name, device):
 
 # ---- random geometries ---------------------------------------------------------------------------
 
-GEOMETRIES, PARTS = 2000, 4
+GEOMETRIES, PARTS = 2000, 2
 
 
 def geometry(number):
@@ -138,9 +146,10 @@ def geometry(number):
                for name, value in one.items()}
     if r.random() < 0.1:
         numbers["padding"] = r.choice(["same", "valid"])
-    if r.random() < 0.05:  # what cannot be
+    wrong = r.random() < 0.05
+    if wrong:  # with an image at least: of none, PyTorch takes a dilation of 0
         numbers[r.choice(["stride", "dilation"])] = r.choice([0, -1])
-    x = (r.randint(0, 3), c + (r.random() < 0.03), r.randint(1, 11), r.randint(1, 11))
+    x = (r.randint(wrong, 3), c + (r.random() < 0.03), r.randint(1, 11), r.randint(1, 11))
     w = (k, c // groups, r.randint(1, 4), r.randint(1, 4))
     x = x[1:] if r.random() < 0.1 else x
     return x, w, (k,) if r.random() < 0.7 else None, numbers | {"groups": groups}
@@ -160,4 +169,4 @@ def test_random_convolutions(part, device):
         counts[verdict] += 1
         assert verdict == "agrees" or refusal is not None, f"geometry {number} is refused"
     print(f"random convolutions: {counts}")
-    assert counts["agrees"] >= 0.7 * GEOMETRIES / PARTS and counts["refused"] > 0
+    assert counts["agrees"] >= 0.65 * GEOMETRIES / PARTS and counts["refused"] > 0
