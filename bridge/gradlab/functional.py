@@ -232,7 +232,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """The seed comes from PyTorch's generator: torch.manual_seed rules the mask, though it is
     another mask than PyTorch's."""
     _tensor("dropout", input=input)
-    need(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
+    need(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}",
+         RuntimeError if p != p else ValueError)
     if not training or p == 0 or input.numel() == 0:
         return input
     checks.tensors("dropout", input=input)

@@ -94,6 +94,6 @@ def agree(ours, theirs, *arguments, what="", **options):
            for t in [*arguments, *options.values()]):
         truth = run(theirs, arguments, options, torch.float64)[0]
     assert len(mine) == len(right), f"{what}: another number of results"
-    for i, (a, b, c) in enumerate(zip(mine, right, truth)):
-        same(a, b, c, f"{what}: result or gradient {i}")
+    for i, results in enumerate(zip(mine, right, truth)):
+        same(*results, f"{what}: result or gradient {i}")
     return "agrees", None, None
