@@ -17,7 +17,10 @@ import functools
 
 import torch
 
-from gradlab import checks, contexts
+from gradlab import checks, contexts, library
+
+for dtype in library.DTYPES:
+    library.load(dtype)  # what is missing, or is another version, is said when gradlab is imported
 
 NAMESPACE = "gradlab_python"
 OPERATORS = {}  # name -> what torch.library.custom_op made of it
