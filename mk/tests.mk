@@ -11,12 +11,12 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san doub
 CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS))
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
-test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
+test: ## C suites on cpu and hostcuda, twin and bridge, a short parity; SAN=1: C under ASan + UBSan
 test: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,bridge)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
@@ -29,7 +29,7 @@ test-without-twin: $(TEST_NEEDS)
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check $(SECTORS) bridge
-	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
+	@GRADLAB_BRIDGE_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 

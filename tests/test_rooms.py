@@ -26,6 +26,8 @@ labs/*              -> tl/include
 kernels             -> tl/include
 kernels/*           -> tl/include kernels
 programs            -> tl/include tl kernels
+bridge              -> tl/include
+bridge/*            -> tl/include
 hostcuda            ->
 autograder/call     -> tl/include tl hostcuda/include
 autograder/oracle   -> tl/include
@@ -33,7 +35,6 @@ autograder/claim    -> tl/include autograder/oracle autograder/call
 autograder/lab*     -> tl/include autograder/oracle autograder/call autograder/claim
 autograder/worker   -> tl/include autograder/call
 autograder/hostile  -> tl/include autograder/call
-bridge/gradlab/csrc -> tl/include
 tests               -> tl/include tl kernels kernels/* programs solution/* labs/* hostcuda
                        hostcuda/include autograder/call autograder/oracle autograder/claim
 """
@@ -44,10 +45,12 @@ autograder/grade    -> tools
 autograder/maintain -> autograder/grade tools
 autograder/claim    ->
 baseline            -> tools
+bridge/gradlab      ->
 report              -> tools
 hostcuda            ->
 tools               ->
-tests               -> autograder/grade autograder/maintain baseline report data hostcuda tools
+tests               -> autograder/grade autograder/maintain baseline bridge bridge/gradlab report
+                       data hostcuda tools
 """
 # Arrows of single files, each with its reason: file -> room.
 EXCEPTIONS = {

@@ -17,7 +17,10 @@ import functools
 
 import torch
 
-from gradlab import checks, contexts
+from gradlab import checks, contexts, library
+
+for dtype in library.DTYPES:
+    library.load(dtype)  # what is missing, or is another version, is said when gradlab is imported
 
 NAMESPACE = "gradlab_python"
 OPERATORS = {}  # name -> what torch.library.custom_op made of it
@@ -44,7 +47,8 @@ def operator(schema: str, mutates: tuple = ()):
 def by_slices(op, info, in_dims, *arguments):
     """A batching rule for any operator: slice by slice, then stacked."""
     def slice_of(i):
-        return [a if dim is None else a.select(dim, i) for a, dim in zip(arguments, in_dims)]
+        return [a.select(dim, i) if isinstance(a, torch.Tensor) and dim is not None else a
+                for a, dim in zip(arguments, in_dims)]
     results = [op(*slice_of(i)) for i in range(info.batch_size)]
     if isinstance(results[0], torch.Tensor):
         return torch.stack(results), 0
