@@ -47,8 +47,9 @@ class WithLibrary(build_py):
     def run(self):
         lay_library()
         super().run()
-        # (a link in the tree, libtl.so, becomes a file of a wheel)
-        shutil.copytree(TREE, Path(self.build_lib) / "gradlab/tl", dirs_exist_ok=True)
+        # (a wheel has no links: of libtl.so and libtl.so.1 the one that is opened becomes a file)
+        shutil.copytree(TREE, Path(self.build_lib) / "gradlab/tl", dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("*.so.1", "pkgconfig"))
 
 
 setup(
