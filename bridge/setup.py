@@ -35,7 +35,7 @@ def lay_library() -> None:
         environment = {k: v for k, v in os.environ.items() if k not in outer}
         command = ["make", f"-j{os.cpu_count()}", "lib", "PREFIX=bridge/gradlab/tl"]
         if subprocess.run(command, cwd=HERE.parent, env=environment).returncode:
-            raise SystemExit("`make lib` failed, see above; or set GRADLAB_TL to a folder made by it")
+            raise SystemExit("`make lib` failed (see above); or set GRADLAB_TL to what it made")
     else:
         raise SystemExit("the library is not here: set GRADLAB_TL to a folder made by "
                          "`make lib PREFIX=folder` in the course's repository")
