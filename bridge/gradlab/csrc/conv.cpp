@@ -4,7 +4,6 @@
 // gradient starts as zeros, and an empty batch never gets to tl.
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include "operators.h"
@@ -60,7 +59,7 @@ Tensor conv2d(const Tensor &x_, const Tensor &w_, const OptionalTensor &b_, IntA
 Tensor conv2d_backward_input(const Tensor &dy_, const Tensor &w_, IntArrayRef size,
                              IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
     auto sizes = conv_of_input<int64_t>(dy_, w_, size, stride, padding, dilation);
-    Tensor dx = at::zeros({sizes.n, sizes.c, sizes.h, sizes.w}, dy_.options());
+    Tensor dx = zeros({sizes.n, sizes.c, sizes.h, sizes.w}, dy_.options());
     Tensor dy = dy_.contiguous(), w = w_.contiguous();
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "conv2d_backward_input", [&] {
         if (dx.numel() == 0 || dy.numel() == 0) return;
@@ -76,7 +75,7 @@ Tensor conv2d_backward_input(const Tensor &dy_, const Tensor &w_, IntArrayRef si
 Tensor conv2d_backward_weight(const Tensor &dy_, const Tensor &x_, IntArrayRef kernel,
                               IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
     auto sizes = conv_of_weight<int64_t>(dy_, x_, kernel, stride, padding, dilation);
-    Tensor dw = at::zeros({sizes.k, sizes.c, sizes.r, sizes.s}, dy_.options());
+    Tensor dw = zeros({sizes.k, sizes.c, sizes.r, sizes.s}, dy_.options());
     Tensor dy = dy_.contiguous(), x = x_.contiguous();
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "conv2d_backward_weight", [&] {
         if (dw.numel() == 0 || dy.numel() == 0) return;
@@ -91,7 +90,7 @@ Tensor conv2d_backward_weight(const Tensor &dy_, const Tensor &x_, IntArrayRef k
 
 Tensor conv2d_backward_bias(const Tensor &dy_) {
     check_first("conv2d_backward_bias", "dy", dy_, 4);
-    Tensor dy = dy_.contiguous(), db = at::zeros({dy.size(1)}, dy.options());
+    Tensor dy = dy_.contiguous(), db = zeros({dy.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "conv2d_backward_bias", [&] {
         if (dy.numel() == 0) return;
         // a filter of one tap: the sum over pixels knows no other
@@ -126,7 +125,7 @@ Tensor im2col(const Tensor &x_, IntArrayRef kernel, IntArrayRef dilation, IntArr
 Tensor col2im(const Tensor &col_, IntArrayRef size, IntArrayRef kernel, IntArrayRef dilation,
               IntArrayRef padding, IntArrayRef stride) {
     auto sizes = col2im_of<int64_t>(col_, size, kernel, dilation, padding, stride);
-    Tensor x = at::zeros({sizes.n, sizes.c, sizes.h, sizes.w}, col_.options());
+    Tensor x = zeros({sizes.n, sizes.c, sizes.h, sizes.w}, col_.options());
     Tensor col = col_.contiguous();
     AT_DISPATCH_FLOATING_TYPES(col.scalar_type(), "col2im", [&] {
         if (col.numel() == 0) return;

@@ -2,10 +2,6 @@
 #include <ATen/Dispatch.h>
 #include <ATen/ops/_assert_async.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
 #include "operators.h"
@@ -45,7 +41,7 @@ Tensor linear(const Tensor &x_, const Tensor &w_, const OptionalTensor &b_) {
 Tensor linear_backward_input(const Tensor &dy_, const Tensor &w_) {
     check_linear_backward<int64_t>("linear_backward_input", "weight", dy_, 1, w_, 0);
     Tensor dy = dy_.contiguous(), w = w_.contiguous();
-    Tensor dx = at::zeros({dy.size(0), w.size(1)}, dy.options());
+    Tensor dx = zeros({dy.size(0), w.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "linear_backward_input", [&] {
         if (dx.numel() == 0 || dy.numel() == 0) return;
         Session<scalar_t> s(dy);
@@ -59,7 +55,7 @@ Tensor linear_backward_input(const Tensor &dy_, const Tensor &w_) {
 Tensor linear_backward_weight(const Tensor &dy_, const Tensor &x_) {
     check_linear_backward<int64_t>("linear_backward_weight", "input", dy_, 0, x_, 0);
     Tensor dy = dy_.contiguous(), x = x_.contiguous();
-    Tensor dw = at::zeros({dy.size(1), x.size(1)}, dy.options());
+    Tensor dw = zeros({dy.size(1), x.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "linear_backward_weight", [&] {
         if (dw.numel() == 0 || dy.numel() == 0) return;
         Session<scalar_t> s(dy);
@@ -72,7 +68,7 @@ Tensor linear_backward_weight(const Tensor &dy_, const Tensor &x_) {
 
 Tensor linear_backward_bias(const Tensor &dy_) {
     check_first("linear_backward_bias", "dy", dy_, 2);
-    Tensor dy = dy_.contiguous(), db = at::zeros({dy.size(1)}, dy.options());
+    Tensor dy = dy_.contiguous(), db = zeros({dy.size(1)}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "linear_backward_bias", [&] {
         if (dy.numel() == 0) return;
         Session<scalar_t> s(dy);
@@ -123,7 +119,7 @@ Tensor max_pool2d_backward(const Tensor &dy_, const Tensor &argmax_, IntArrayRef
                            IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding) {
     auto sizes = max_pool_backward_of<int64_t>(dy_, argmax_, size, kernel, stride, padding);
     Tensor dy = dy_.contiguous(), argmax = argmax_.contiguous();
-    Tensor dx = at::zeros({sizes.n, sizes.c, sizes.h, sizes.w}, dy.options());
+    Tensor dx = zeros({sizes.n, sizes.c, sizes.h, sizes.w}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "max_pool2d_backward", [&] {
         if (dx.numel() == 0) return;
         check_below(argmax, sizes.h * sizes.w, "max_pool2d_backward(): argmax");
@@ -151,7 +147,7 @@ Tensor relu(const Tensor &x_) {
 Tensor relu_backward(const Tensor &dy_, const Tensor &y_) {
     check_supported("relu_backward", "dy", dy_);
     check_same_size<int64_t>("relu_backward", "y", y_, dy_);
-    Tensor dy = dy_.contiguous(), y = y_.contiguous(), dx = at::zeros(dy.sizes(), dy.options());
+    Tensor dy = dy_.contiguous(), y = y_.contiguous(), dx = zeros(dy.sizes(), dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "relu_backward", [&] {
         if (dy.numel() == 0) return;
         Session<scalar_t> s(dy);
@@ -193,7 +189,7 @@ Tensor cross_entropy_rows_backward(const Tensor &d_rows, const Tensor &logits, c
                                    const Tensor &label_) {
     check_rows_backward<int64_t>(d_rows, logits, prob_, label_);
     Tensor prob = prob_.contiguous(), label = label_.contiguous();
-    Tensor dlogits = at::zeros(prob.sizes(), prob.options());
+    Tensor dlogits = zeros(prob.sizes(), prob.options());
     AT_DISPATCH_FLOATING_TYPES(prob.scalar_type(), "cross_entropy_rows_backward", [&] {
         if (prob.size(0) == 0) return;
         check_labels(label, prob.size(1));
@@ -210,7 +206,7 @@ Tensor cross_entropy_rows_backward(const Tensor &d_rows, const Tensor &logits, c
 // The same draws in both directions; `backward` adds to zeros, and so overwrites as well.
 template <bool backward> Tensor drop(const Tensor &x_, double p, const Tensor &seed) {
     check_dropout(x_, p, seed);
-    Tensor x = x_.contiguous(), y = at::zeros(x.sizes(), x.options());
+    Tensor x = x_.contiguous(), y = zeros(x.sizes(), x.options());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dropout", [&] {
         if (x.numel() == 0 || p == 1) return;
         Session<scalar_t> s(x);

@@ -1,7 +1,6 @@
 // norm_optim.cpp: batch norm, and the steps of optimisers, as kernels of PyTorch operators.
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include "operators.h"
@@ -24,8 +23,8 @@ Five batch_norm(const Tensor &x_, const Tensor &gamma_, const Tensor &beta_,
                                {"running_mean", &running_mean},
                                {"running_var", &running_var}});
     Tensor x = x_.contiguous(), gamma = gamma_.contiguous(), beta = beta_.contiguous();
-    Tensor y = at::empty(x.sizes(), x.options()), mean = at::zeros(gamma.sizes(), x.options());
-    Tensor inv_std = at::zeros(gamma.sizes(), x.options());
+    Tensor y = at::empty(x.sizes(), x.options()), mean = zeros(gamma.sizes(), x.options());
+    Tensor inv_std = zeros(gamma.sizes(), x.options());
     Tensor new_mean = running_mean.clone(at::MemoryFormat::Contiguous);
     Tensor new_var = running_var.clone(at::MemoryFormat::Contiguous);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "batch_norm", [&] {
@@ -47,9 +46,9 @@ Three batch_norm_backward(const Tensor &dy_, const Tensor &x_, const Tensor &gam
     check_same_size<int64_t>("batch_norm_backward", "dy", dy_, x_);
     Tensor dy = dy_.contiguous(), x = x_.contiguous(), gamma = gamma_.contiguous();
     Tensor mean = mean_.contiguous(), inv_std = inv_std_.contiguous();
-    Tensor dx = at::zeros(x.sizes(), x.options());
-    Tensor dgamma = at::zeros(gamma.sizes(), x.options());
-    Tensor dbeta = at::zeros(gamma.sizes(), x.options());
+    Tensor dx = zeros(x.sizes(), x.options());
+    Tensor dgamma = zeros(gamma.sizes(), x.options());
+    Tensor dbeta = zeros(gamma.sizes(), x.options());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "batch_norm_backward", [&] {
         if (x.numel() == 0) return;
         Session<scalar_t> s(x);

@@ -166,6 +166,17 @@ template const Library<double> &library<double>();
 template class Session<float>;
 template class Session<double>;
 
+template <class Real> void clear(const at::Tensor &t) {
+    Session<Real> s(t);
+    s.need(s.ctx->ops->zero(s.ctx, t.mutable_data_ptr(), t.nbytes()));
+}
+
+at::Tensor zeros(at::IntArrayRef size, const at::TensorOptions &options) {
+    at::Tensor t = at::empty(size, options);
+    if (t.numel() > 0) t.scalar_type() == at::kFloat ? clear<float>(t) : clear<double>(t);
+    return t;
+}
+
 // ---- scratch ------------------------------------------------------------------------------------
 
 // Scratch of the cpu up to this size stays with its thread: a convolution asks for the columns of a

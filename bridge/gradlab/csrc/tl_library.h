@@ -73,6 +73,10 @@ class Work {
     void *pointer;
 };
 
+// Zeros to add to, made by tl: in a forked child PyTorch's own would wait without end for threads
+// that are not there.
+at::Tensor zeros(at::IntArrayRef size, const at::TensorOptions &options);
+
 template <class Real> const Real *in(const at::Tensor &t) { return t.const_data_ptr<Real>(); }
 template <class Real> Real *out(const at::Tensor &t) { return t.mutable_data_ptr<Real>(); }
 
