@@ -375,8 +375,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         need(both[0] == both[1],
              "running_mean and running_var must either both be None or neither be None", ValueError)
         need(eps > 0, f"batch_norm eps must be positive during training, but got {eps}", ValueError)
-        need(input.shape[0] * math.prod(input.shape[2:]) != 1, "Expected more than 1 value per channel when"
-             f" training, got input size {input.shape}", ValueError)
+        need(input.shape[0] * math.prod(input.shape[2:]) != 1, "Expected more than 1 value per "
+             f"channel when training, got input size {input.shape}", ValueError)
     else:
         need(both[0], "running_mean must be defined in evaluation mode")
         need(both[1], "running_var must be defined in evaluation mode")
