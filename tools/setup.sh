@@ -82,7 +82,7 @@ pythons() {
 if lacks packages; then
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, xdist, expecttest; to fill it:
+        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, xdist, expecttest; to fill:
        $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi

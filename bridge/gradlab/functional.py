@@ -279,7 +279,7 @@ def _hard_loss(input, target, weight, ignore_index, reduction, smoothing):
     kept = target != ignore_index
     label = torch.where(kept, target, 0).long()
     if smoothing > 0:
-        loss = _smoothed(logits, label, kept, weight, smoothing)
+        loss = _smoothed(logits, label, weight, smoothing)
     else:
         loss = _row_loss(logits, label)
         loss = loss if weight is None else loss * _of_class(weight, label)
@@ -316,7 +316,7 @@ def _row_loss(logits, label):
 
 
 def _of_class(weight, label):
-    """weight[label], where a label is in bounds; where it is not, the loss itself says so."""
+    """weight[label]; of a label out of bounds the loss itself says so."""
     return weight[label.clamp(0, len(weight) - 1)]
 
 
@@ -329,18 +329,12 @@ def _minus_log_prob(logits):
     return _row_loss(logits, label[:, 0])[:, None] + (largest - logits)
 
 
-def _smoothed(logits, label, kept, weight, smoothing):
+def _smoothed(logits, label, weight, smoothing):
     """(1 - s) of the loss for the label, and s/C of that for each class."""
-    each, classes = _minus_log_prob(logits), logits.shape[1]
-    outside = label[(label < 0) | (label >= classes)] if label.device.type == "cpu" else label[:0]
-    if len(outside):
-        raise IndexError(f"Target {int(outside[0])} is out of bounds.")
+    own, each, classes = _row_loss(logits, label), _minus_log_prob(logits), logits.shape[1]
     if weight is not None:
-        each = each * weight
-    if classes == 0:
-        return each.sum(1)
-    own = each.gather(1, label[:, None])[:, 0]
-    return (1 - smoothing) * own + smoothing / classes * each.sum(1)
+        own, each = own * _of_class(weight, label), each * weight
+    return (1 - smoothing) * own + smoothing / max(classes, 1) * each.sum(1)
 
 
 def _soft_loss(input, target, weight, ignore_index, reduction, smoothing):
@@ -375,8 +369,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         need(both[0] == both[1],
              "running_mean and running_var must either both be None or neither be None", ValueError)
         need(eps > 0, f"batch_norm eps must be positive during training, but got {eps}", ValueError)
-        need(input.shape[0] * math.prod(input.shape[2:]) != 1, "Expected more than 1 value per channel when"
-             f" training, got input size {input.shape}", ValueError)
+        need(input.shape[0] * math.prod(input.shape[2:]) != 1, "Expected more than 1 value per "
+             f"channel when training, got input size {input.shape}", ValueError)
     else:
         need(both[0], "running_mean must be defined in evaluation mode")
         need(both[1], "running_var must be defined in evaluation mode")

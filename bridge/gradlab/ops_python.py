@@ -6,8 +6,8 @@ An operator of one's own is four things, which stand together here for each:
     @….register_fake         the sizes of what comes out, without any data: torch.compile asks,
                              and it refuses what does not fit (checks.py); the real one begins so
     derivative(…)            backward, in terms of operators, so that it can be differentiated again
-    contexts.of(x)           a tl_ctx on x's device, PyTorch's stream and threads: tl.call("name", …)
-                             is tl_name(ctx, …) on the tensors' own memory
+    contexts.of(x)           a tl_ctx on x's device, PyTorch's stream and threads; tl.call("f", …)
+                             is tl_f(ctx, …) on the tensors' own memory
 
 The C functions' rules show through: fwd overwrites its output (torch.empty), bwd adds to it
 (torch.zeros), and no size may be 0, so that empty batches are answered before the call.
@@ -172,8 +172,8 @@ def conv2d_backward_bias_fake(dy):
     return dy.new_empty((dy.shape[1],))
 
 
-# y = conv(x, w) is linear in x and in w. So of y, dx = A(w)ᵀ dy and dw = B(x)ᵀ dy each derivative is
-# again one of the three: "needs" saves the work for gradients that nobody asked for.
+# y = conv(x, w) is linear in x and in w. So of y, dx = A(w)ᵀ dy and dw = B(x)ᵀ dy each derivative
+# is again one of the three. `needs` saves the work for gradients that nobody asked for.
 
 def conv2d_backward(saved, needs, dy):
     x, w, *numbers = saved

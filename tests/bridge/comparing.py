@@ -58,7 +58,7 @@ def same(ours, theirs, truth=None, what="") -> None:
 
 
 def copied(value, dtype=None):
-    """An argument with storage and gradient of its own; of another floating type, if one is given."""
+    """An argument with storage and gradient of its own; of another float type, if one is given."""
     if isinstance(value, torch.Tensor):
         new = value.detach().clone(memory_format=torch.preserve_format)
         if dtype is not None and new.is_floating_point():
