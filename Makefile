@@ -14,6 +14,7 @@
 #   mk/workers.mk           what it is graded with: grader, workers, plug-ins
 #   mk/mine.mk              MINE=1: programs of a student's files alone
 #   mk/lib.mk               libtl.so, the library for other programs and languages
+#   mk/bridge.mk           the C++ extension of bridge/, PyTorch operators by libtl.so
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
 #   mk/train.mk             train, compare with PyTorch, report
 #   mk/tests.mk             tests and checks of this repository
@@ -82,6 +83,7 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 include mk/labs.mk
 include mk/mine.mk
 include mk/lib.mk
+include mk/bridge.mk
 include mk/labs_check.mk
 
 include mk/train.mk

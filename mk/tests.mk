@@ -16,8 +16,8 @@ TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
-test: ## C suites on cpu and hostcuda, the twin's tests, a short parity; SAN=1: C under ASan + UBSan
-test: $(TEST_NEEDS)
+test: ## C suites on cpu and hostcuda, twin and bridge, a short parity; SAN=1: C under ASan + UBSan
+test: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,bridge)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 # (of test-distros: a Debian may bring a Python for which there is no PyTorch)
@@ -28,8 +28,8 @@ test-without-twin: $(TEST_NEEDS)
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check $(SECTORS)
-	@$(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
+		labs-check $(SECTORS) bridge
+	@GRADLAB_BRIDGE_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
@@ -37,7 +37,8 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 	@tools/test_distros.sh
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
-	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c)
+	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c) \
+	$(BRIDGE_SRC) $(BRIDGE_HEADERS)
 format-check: ## C as clang-format 14 would write it, Python as ruff would
 	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 

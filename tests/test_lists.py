@@ -31,6 +31,7 @@ OPERATION_ROOMS = {
     "autograder/claim/*": "data and oracles of claims about it",
     "autograder/hostile/*": "two operations stand for all, whose code is replaced",
     "kernels/*": "a rung replaces it",
+    "bridge/*": "an operator of PyTorch is written around it, by hand and twice",
     "hostcuda/*": "tasks and BLAS routines of equal names: hostcuda knows none of ours",
     "tests/*": "a test names what it tests",
     "*/test_*.py": "a test names what it tests",

@@ -28,6 +28,8 @@ labs/*              -> tl/include
 kernels             -> tl/include
 kernels/*           -> tl/include kernels
 programs            -> tl/include tl kernels
+bridge              -> tl/include
+bridge/*            -> tl/include
 hostcuda            ->
 autograder/call     -> tl/include tl hostcuda/include
 autograder/oracle   -> tl/include
@@ -45,10 +47,12 @@ autograder/grade    -> tools
 autograder/maintain -> autograder/grade tools
 autograder/claim    ->
 baseline            -> tools
+bridge/gradlab      ->
 report              -> tools
 hostcuda            ->
 tools               ->
-tests               -> autograder/grade autograder/maintain baseline report data hostcuda tools
+tests               -> autograder/grade autograder/maintain baseline bridge bridge/gradlab report
+                       data hostcuda tools
 """
 # Arrows of single files, each with its reason: file -> room.
 EXCEPTIONS = {

@@ -86,11 +86,11 @@ have_legality() {
     return $rc
 }
 
-# The pinned torch, numpy and pytest with xdist are there.
+# The pinned torch, numpy and pytest with xdist and expecttest are there.
 have_packages() {
     has_torch "$PYTHON" || return 1
     "$PYTHON" -c 'from importlib.util import find_spec as f; import sys
-sys.exit(not all(map(f, ("numpy", "pytest", "xdist"))))' 2>/dev/null
+sys.exit(not all(map(f, ("numpy", "pytest", "xdist", "expecttest"))))' 2>/dev/null
 }
 
 # What the report's scripts import.
@@ -132,6 +132,7 @@ needs_of() {
     case $1 in
     train | predict | prototypes) echo $build ;;
     lib) echo $build openblas_archive cxx binutils ;;
+    bridge) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm
@@ -153,7 +154,7 @@ needs_of() {
     report-test) echo packages plotting latex ;;
     test | test-all)
         echo $build $labs shm packages
-        if [ -z "${ALONE:-}" ]; then echo legality plotting latex curl; fi
+        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl; fi
         ;;
     test-without-twin) echo $build $labs shm legality plotting latex curl ;;
     hostcuda-test) echo $build cxx ;;
@@ -197,7 +198,7 @@ about() {
         words="xelatex with ctex, and the font Droid Sans Fallback"
         debian="texlive-xetex texlive-lang-chinese fonts-droid-fallback"
         ;;
-    packages) words="torch $TORCH, numpy, pytest and pytest-xdist in $PYTHON" debian= ;;
+    packages) words="torch $TORCH, numpy, pytest, pytest-xdist and expecttest in $PYTHON" debian= ;;
     plotting) words="matplotlib and jinja2 in $PYTHON" debian= ;;
     cublas) words="cuBLAS for the nvcc that is here" debian= ;;
     nvcc) words="nvcc, which is NVIDIA's to install (its CUDA toolkit)" debian= ;;

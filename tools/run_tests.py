@@ -6,8 +6,8 @@
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
     legality                      what is not CUDA is refused, every .cu file is judged legal
-    pytest                        the twin's tests, those of the graders' tools and of the report
-    pytest-without-twin           without the twin's, which need PyTorch
+    pytest                        tests of the twin, the bridge, the graders' tools, the report
+    pytest-without-twin           without the twin's and the bridge's, which need PyTorch
     parity, parity-all            the twin compared with the trainer
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
     grow                          what CONTRIBUTING.md says of new operations, nets, rungs …
@@ -38,8 +38,9 @@ DEVICE_SUITES = ("lab", "fused", "arguments")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
-                  "tests": 2 * os.cpu_count(), "report": os.cpu_count(),
+                  "tests": 2 * os.cpu_count(), "tests/bridge": 2, "report": os.cpu_count(),
                   "tools/tests": 2 * os.cpu_count()}
+WITH_TORCH = ("baseline", "tests/bridge")
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 DISTROS_LIMIT_S = 12 * 3600
 GROW_LIMIT_S = 3600
@@ -158,6 +159,9 @@ def pytest(folders: dict, *options: str) -> tuple:
 def pytest_folder(folder: str, processes: int, *options: str) -> tuple:
     report = Path("build/pytest.xml")
     report.unlink(missing_ok=True)
+    # a folder within another is one of its own; a file's tests share what is slow to import
+    options = (*options, *(f"--ignore={f}" for f in PYTEST_FOLDERS if f.startswith(f"{folder}/")),
+               *(["--dist=loadfile"] if folder == "tests/bridge" else []))
     status = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
                   "-n", str(processes), f"--junitxml={report}", *options, folder])
     if not report.exists():
@@ -233,7 +237,7 @@ def main(jobs: list) -> int:
         if job == "pytest":
             passed, failed = pytest(PYTEST_FOLDERS)
         elif job == "pytest-without-twin":
-            others = {f: n for f, n in PYTEST_FOLDERS.items() if f != "baseline"}
+            others = {f: n for f, n in PYTEST_FOLDERS.items() if f not in WITH_TORCH}
             passed, failed = pytest(others, "-m", "not twin")
         elif job == "distros":
             passed, failed = distros()
