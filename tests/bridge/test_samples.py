@@ -6,6 +6,7 @@ PyTorch have other samples: of them only the refusals are held to it.
 """
 
 import inspect
+import itertools
 import json
 import random
 from pathlib import Path
@@ -170,3 +171,22 @@ def test_random_convolutions(part, device):
         assert verdict == "agrees" or refusal is not None, f"geometry {number} is refused"
     print(f"random convolutions: {counts}")
     assert counts["agrees"] >= 0.65 * GEOMETRIES / PARTS and counts["refused"] > 0
+
+
+# ---- windows of every kind -----------------------------------------------------------------------
+
+def test_pools_of_every_geometry(device):
+    """480: also where a last window would begin outside, and where all of a window is -inf."""
+    x = torch.randn(2, 1, 9, 10, dtype=torch.float64, device=device)
+    x[0, 0, :4, :5] = -float("inf")
+    x.requires_grad_()
+    counts = {"agrees": 0, "refused": 0}
+    for kernel, stride, padding, dilation, ceil_mode in itertools.product(
+            (1, 2, 3, (2, 4)), (None, 1, 2, 3, (3, 2)), (0, 1, (1, 0)), (1, 2, 3, (2, 3)),
+            (False, True)):
+        verdict, _, refusal = comparing.agree(
+            F.max_pool2d, T.max_pool2d, x, kernel, stride, padding, dilation, ceil_mode, True,
+            what=f"{kernel} {stride} {padding} {dilation} {ceil_mode}")
+        counts[verdict] += 1
+        assert verdict == "agrees" or refusal is not None
+    assert counts == {"agrees": 400, "refused": 80}
