@@ -11,7 +11,7 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san doub
 CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS))
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
