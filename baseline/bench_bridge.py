@@ -5,10 +5,10 @@ ours as a C++ extension (bridge/). Times operators, trains net m on MNIST, count
   baseline/bench_bridge.py [DEVICE=auto|cpu|cuda] [PARTS=operators,profile,net] [LONG=5000]
                            [REPEAT=50] [EPOCHS=5] [THREADS=n] [SEED=1] [LIMIT=n] [OUT=file.jsonl]
 
-Operators: a linear layer and a convolution over LONG runs, forward alone, and forward and backward;
-and the convolutions of bench_ops.py, REPEAT runs each. The ways take turns in one run, each with the
-number of threads that is best for it, PyTorch in its best layout; results are held against a
-computation in double first. Ratios are to PyTorch's own; below 1: ours is quicker.
+Operators: a linear layer and a convolution over LONG runs, forward alone, and forward and
+backward; and the convolutions of bench_ops.py, REPEAT runs each. The ways take turns in one run,
+each with the number of threads that is best for it, PyTorch in its best layout; results are held
+against a computation in double first. Ratios are to PyTorch's own; below 1: ours is quicker.
 Net: EPOCHS epochs of MNIST each way, from equal weights in equal order of batches.
 """
 
@@ -91,7 +91,7 @@ def contenders(case, both):
 
 
 def compare(case, both, count, inner):
-    """{way: summary of its times}, and {way: summary of the ratios to PyTorch's own}, turn by turn."""
+    """Of each way a summary of its times, and of its ratios to PyTorch's own, turn by turn."""
     sides = contenders(case, both)
     samples, ratios = {way: [] for way in sides}, {way: [] for way in sides}
     for _ in range(bench_ops.ROUNDS):
@@ -107,8 +107,10 @@ def compare(case, both, count, inner):
     threads = {way: side.threads for way, side in sides.items()}
     times = {way: bench_step.summary(s) for way, s in samples.items()}
     shares = {way: side.error for way, side in sides.items() if way != OWN}
-    return {"times": times, "ratios": {w: bench_step.summary(r) for w, r in ratios.items()},
-            "way_threads": threads, "twin_layout": sides[OWN].layout, "error_of_bound": shares}  # fmt: skip
+    return {
+        "times": times, "ratios": {way: bench_step.summary(r) for way, r in ratios.items()},
+        "way_threads": threads, "twin_layout": sides[OWN].layout, "error_of_bound": shares,
+    }  # fmt: skip
 
 
 def operators(writer, device, repeat, long, seed):

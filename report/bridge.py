@@ -58,11 +58,11 @@ def operators(report, device):
         key = f"bridge.{line['op']}.{line['pass'].replace('+', '-')}.{device}"
         if line["series"] == "long":
             for way in ways[1:]:
-                report.set(f"{key}.{way}.ratio", units.quantity(
-                    line["ratios"][way]["median"], 1.0, f"{line.where} ratios.{way}.median"))  # fmt: skip
+                ratio, where = line["ratios"][way]["median"], f"{line.where} ratios.{way}.median"
+                report.set(f"{key}.{way}.ratio", units.quantity(ratio, 1.0, where))
     caption = t(
-        "Operators inside PyTorch, {device}: its own, and ours by two ways; over {repeats} runs and "
-        "over {few}; the ratios are to PyTorch's own.",
+        "Operators inside PyTorch, {device}: its own, and ours by two ways; over {repeats} runs "
+        "and over {few}; the ratios are to PyTorch's own.",
         device=DEVICES[device], repeats=max(line["repeats"] for line in lines),
         few=min(line["repeats"] for line in lines),
     )  # fmt: skip

@@ -100,7 +100,8 @@ class Lab:
         """Our operators inside PyTorch: one case over many runs and one over few, a net, a step."""
         lines, program = [], "baseline/bench_bridge.py"
         ways = {"pytorch": 1.0, "python": 1.7321, "cpp": 0.8764}
-        for series, h, both in (("long", 32, "fwd"), ("long", 32, "fwd+bwd"), ("size", 16, "fwd+bwd")):
+        cases = ("long", 32, "fwd"), ("long", 32, "fwd+bwd"), ("size", 16, "fwd+bwd")
+        for series, h, both in cases:
             t = 1e-5 * h * (1 + (both == "fwd+bwd"))
             lines.append(self.compared(
                 program, device, kind="bridge_op", op="conv2d", series=series, n=8, c=3, k=8, h=h,

@@ -33,8 +33,8 @@ def skeletons(tmp_path_factory):
     """libtl.so of files that nobody has written yet."""
     folder = tmp_path_factory.mktemp("mine")
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    subprocess.run(["make", "lib", "MINE=1", "NVCC=none", f"PREFIX={folder}"], cwd=ROOT, env=plain, check=True,
-                   capture_output=True, timeout=900)  # fmt: skip
+    command = ["make", "lib", "MINE=1", "NVCC=none", f"PREFIX={folder}"]
+    subprocess.run(command, cwd=ROOT, env=plain, check=True, capture_output=True, timeout=900)
     return folder
 
 
