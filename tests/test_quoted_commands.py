@@ -20,8 +20,9 @@ import make
 import pytest
 from relink import ROOT
 
-DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/README.md",
-                                  "kernels/*/README.md") for path in sorted(ROOT.glob(pattern))]
+DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/README.md", "labs/*.md",
+                                  "kernels/*/README.md", "tl/abi/README.md")
+             for path in sorted(ROOT.glob(pattern))]
 NEVER = "build/never"
 STOPPED = re.compile(rf"make(\[\d+\])?: \*\*\* No rule to make target '{NEVER}'\.  Stop\.")
 # what this machine lacks is said when goals and options have been looked at
