@@ -7,6 +7,7 @@ import pytest
 import torch
 from conftest import make_plan
 
+import bench_bridge
 import bench_gpu
 import bench_ops
 import bench_step
@@ -20,7 +21,8 @@ import twin
 
 CPU = torch.device("cpu")
 # each program that times PyTorch, and the function in which it begins to
-TIMED = {bench_gpu: "compare", bench_ops: "compare", bench_step: "best_twin",
+TIMED = {bench_bridge: "operators", bench_gpu: "compare", bench_ops: "compare",
+         bench_step: "best_twin",
          profile_step: "profile", train: "make_twin"}  # fmt: skip
 
 
@@ -38,6 +40,9 @@ class NoProgram:
 
     def results(self, case):
         return case.all(case.inputs)
+
+    def close(self):
+        pass
 
 
 @pytest.fixture
@@ -72,7 +77,8 @@ def started(tmp_path, data_root, monkeypatch):
 
 @pytest.mark.parametrize("program", TIMED, ids=lambda program: program.__name__)
 def test_a_timed_program_lets_cudnn_search_in_float32(started, tmp_path, program):
-    options = {bench_gpu: ["NETS=a", "BATCHES=8"], bench_step: ["NET=a"], bench_ops: []}
+    options = {bench_bridge: ["PARTS=operators"], bench_gpu: ["NETS=a", "BATCHES=8"],
+               bench_step: ["NET=a"], bench_ops: []}  # fmt: skip
     found = options.get(program, [f"PLAN={tmp_path / 'plan'}"])
     found += [] if program is bench_step else [f"OUT={tmp_path / 'out'}/x.jsonl"]
     assert started(program, found) == (True, False, True)

@@ -198,13 +198,13 @@ static void refuse_arguments(claim *c, const call_target *t) {
 }
 
 CLAIM(lab3_batchnorm, a_constant_channel_becomes_beta) {
-    FOR_TARGETS (t) refuse_arguments(c, t);
     FOR_TARGETS (t)
         for (int s = 0; s < SHAPES; s++) {
             if (shapes[s].eps == 0) continue;
             bn_data d = draw_data(c, &shapes[s], 0.75, 0); /* sums of 0.75 are exact */
             expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
         }
+    FOR_TARGETS (t) refuse_arguments(c, t);
 }
 
 CLAIM(lab3_batchnorm, evaluation_uses_running_statistics_and_leaves_them) {

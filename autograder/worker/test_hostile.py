@@ -21,13 +21,15 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "float"
 OPERATIONS = ["im2col", "conv2d_fwd"]  # those of hostile.c
 # A call -> the claim that is tried with it: where it is another than the first that makes few calls
-# beside it, because that one is slow or calls through functions of autograder/claim.
+# beside it, because that one is slow, calls through functions of autograder/claim, or only sees it
+# refused.
 CHOSEN = {
     "vector_add": "lab0_vector_add/the_result_may_be_an_operand",
     "sum_rows": "lab1_reduce/sum_rows_matches_definition",
     "sum_cols": "lab1_reduce/sum_cols_matches_definition",
     "matmul": "lab1_matmul/own_product_matches_definition",
     "gemm": "lab1_gemm/blas_product_matches_definition",
+    "linear_bwd_input": "lab3_linear/input_gradient_matches_definition_and_accumulates",
     "im2col": "lab2_im2col/padding_becomes_zero",
     "col2im": "lab2_col2im/padding_is_dropped",
     "conv2d_fwd": "lab2_conv2d_fwd/forward_without_bias_matches_definition",
