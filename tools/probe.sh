@@ -132,7 +132,7 @@ needs_of() {
     case $1 in
     train | predict | prototypes) echo $build ;;
     lib) echo $build openblas_archive cxx binutils ;;
-    bridge) echo $build openblas_archive cxx binutils packages ;;
+    bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
     grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
         echo $build $labs legality shm

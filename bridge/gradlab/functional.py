@@ -388,9 +388,11 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 def _batch_norm_training(x, gamma, beta, running_mean, running_var, momentum, eps):
     mean = x.new_zeros(x.shape[1]) if running_mean is None else running_mean
     var = x.new_ones(x.shape[1]) if running_var is None else running_var
-    y, _, _, mean, var = gradlab.ops().batch_norm(x, gamma, beta, mean, var, eps, momentum)
+    # tl takes a momentum of 0 to 1; of another one, 1 gives the batch's own statistics
+    own, way = (momentum, 1) if 0 <= momentum <= 1 else (1, momentum)
+    y, _, _, mean, var = gradlab.ops().batch_norm(x, gamma, beta, mean, var, eps, own)
     if running_mean is not None and x.numel():
         with torch.no_grad():
-            running_mean.copy_(mean)
-            running_var.copy_(var)
+            running_mean.lerp_(mean, way)
+            running_var.lerp_(var, way)
     return y
