@@ -161,7 +161,7 @@ class Run:
 
     def epoch(self, loader):
         """Seconds of one epoch over all images, the partial last batch included."""
-        modules(self.way)
+        modules(self.way)  # from here on operators run this way
         self.net.train()
         order = torch.randperm(loader.count, generator=self.order).to(self.device)
         wait(self.device)
@@ -173,7 +173,7 @@ class Run:
 
     @torch.no_grad()
     def accuracy(self, loader):
-        modules(self.way)
+        modules(self.way)  # from here on operators run this way
         self.net.eval()
         hits = sum((self.net(x).argmax(1) == label).sum() for x, label in loader.whole(1000))
         return float(hits) / loader.count
@@ -273,10 +273,11 @@ def main(arguments):
         raise lines.UsageError(f"PARTS={','.join(wanted)}: some of {', '.join(PARTS)}")
     lines.use_quickest_fp32()
     sets = mnist(device, limit) if {"net", "profile"} & set(wanted) else None
+    typed = [word for word in arguments if not word.startswith("OUT=")]  # a folder of this machine
     common = lines.origin(PROGRAM) | {
         "dataset": "mnist" if sets else "random", "device": device.type, "threads": threads,
         "seed": seed, "busy": lines.busy_share(), "ours_run": origin_of_ours(),
-        "command": " ".join(["make bridge-bench", *arguments]),
+        "command": " ".join(["make bridge-bench", *typed]),
     }  # fmt: skip
     if device.type == "cuda":
         common["gpu"] = torch.cuda.get_device_name()

@@ -123,14 +123,18 @@ tl_status tl_conv2d_check(tl_conv2d_geom *g) {
     return TL_OK;
 }
 
+/* p x q of a geometry against what its check makes of the other numbers. */
+static tl_status check_output(const char *name, int p, int q, int made_p, int made_q) {
+    TL_NEED(p == made_p && q == made_q, TL_EINVAL,
+            "%s: p x q is %d x %d, tl_%s_check makes it %d x %d", name, p, q, name, made_p, made_q);
+    return TL_OK;
+}
+
 tl_status tl_conv2d_checked(const tl_conv2d_geom *g) {
     TL_NEED(g, TL_EINVAL, "conv2d: geometry is NULL");
     tl_conv2d_geom fresh = *g;
     TL_TRY(tl_conv2d_check(&fresh));
-    TL_NEED(g->p == fresh.p && g->q == fresh.q, TL_EINVAL,
-            "conv2d: p x q is %d x %d, tl_conv2d_check makes it %d x %d", g->p, g->q, fresh.p,
-            fresh.q);
-    return TL_OK;
+    return check_output("conv2d", g->p, g->q, fresh.p, fresh.q);
 }
 
 static tl_status check_pool2d_numbers(const tl_pool2d_geom *g) {
@@ -173,10 +177,7 @@ tl_status tl_pool2d_checked(const tl_pool2d_geom *g) {
     TL_NEED(g, TL_EINVAL, "pool2d: geometry is NULL");
     tl_pool2d_geom fresh = *g;
     TL_TRY(tl_pool2d_check(&fresh));
-    TL_NEED(g->p == fresh.p && g->q == fresh.q, TL_EINVAL,
-            "pool2d: p x q is %d x %d, tl_pool2d_check makes it %d x %d", g->p, g->q, fresh.p,
-            fresh.q);
-    return TL_OK;
+    return check_output("pool2d", g->p, g->q, fresh.p, fresh.q);
 }
 
 tl_status tl_batchnorm_check(const tl_batchnorm_geom *g) {

@@ -13,20 +13,22 @@
 #   steps-512  the same at batch 512
 #   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
 #              and on the plain path                                     (bench_ops.jsonl)
-#   bridge     the operators inside PyTorch: judges on the GPU, memcheck, times, net m (bridge.jsonl)
+#   bridge     the operators inside PyTorch: judges, memcheck, times, net m  (bridge.jsonl)
 #   profile    operations of a step of net a, ours and PyTorch's         (profile.jsonl)
 #   predict    net c trained, and its answers on the test images         (predictions.jsonl)
 #   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
 #   accuracy-c the same of net c
 # PARITY_OPTIONS, STEPS_OPTIONS, OPS_OPTIONS and BRIDGE_OPTIONS are options of baseline/parity.py,
-# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest). It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the
+# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest). It
+# needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the
 # system's python3 where there is no .venv. Criterion may lie beside it as Debian packages
 # (CRITERION_DEBS=folder, default .criterion). Profile and predict take CIFAR-10 under GRADLAB_DATA
 # if it is there; accuracies need it, and MNIST.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races sectors bits parity steps steps-512 ops bridge profile predict"
+stages="build suites sanitizer races sectors bits parity steps steps-512 ops bridge profile"
+stages+=" predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# install_lib.sh PREFIX [PRECISION LIBRARY PLUGIN… --]…: lays libtl.so with its headers, plug-ins and
+# install_lib.sh PREFIX [PRECISION LIBRARY PLUGIN… --]…: lays libtl.so with headers, plug-ins and
 # pkg-config files into PREFIX, which can be moved as a whole: the .pc files go by where they lie.
 # What was there is replaced file by file, each complete from the first moment on, so that programs
 # that run with the old one go on. VERSION is the library's.
@@ -12,9 +12,10 @@ stop() {
     exit 1
 }
 
-# put FILE FOLDER [NAME]
+# put FILE FOLDER
 put() {
-    local to=$2/${3:-$(basename "$1")}
+    local to
+    to=$2/$(basename "$1")
     cp "$1" "$to.part.$$" && mv "$to.part.$$" "$to" || {
         rm -f "$to.part.$$"
         stop "$to cannot be written (see above); say PREFIX=folder, one of your own"
