@@ -13,22 +13,23 @@
 #   steps-512  the same at batch 512
 #   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
 #              and on the plain path                                     (bench_ops.jsonl)
-#   bridge     the operators inside PyTorch: judges, memcheck, times, net m  (bridge.jsonl)
+#   bridge     the operators inside PyTorch: their judges, and memcheck
+#   bridge-times  and their times, and those of net m by them            (bridge.jsonl)
 #   profile    operations of a step of net a, ours and PyTorch's         (profile.jsonl)
 #   predict    net c trained, and its answers on the test images         (predictions.jsonl)
 #   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
 #   accuracy-c the same of net c
 # PARITY_OPTIONS, STEPS_OPTIONS, OPS_OPTIONS and BRIDGE_OPTIONS are options of baseline/parity.py,
-# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest). It
-# needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the
-# system's python3 where there is no .venv. Criterion may lie beside it as Debian packages
+# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest-xdist).
+# It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the system's python3
+# where there is no .venv. Criterion may lie beside it as Debian packages
 # (CRITERION_DEBS=folder, default .criterion). Profile and predict take CIFAR-10 under GRADLAB_DATA
 # if it is there; accuracies need it, and MNIST.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races sectors bits parity steps steps-512 ops bridge profile"
-stages+=" predict"
+stages="build suites sanitizer races sectors bits parity steps steps-512 ops bridge"
+stages+=" bridge-times profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1
@@ -113,17 +114,25 @@ ops() {
     done
 }
 
-# The judges of tests/bridge on the GPU, those of gradients again under memcheck, and the tables.
+bridge_env=(env GRADLAB_TL="$PWD/build/lib" GRADLAB_EXTENSION="$PWD/build/bridge/gradlab/_C.so"
+    PYTHONPATH="$PWD/bridge${PYTHONPATH:+:$PYTHONPATH}" GRADLAB_BRIDGE_DEVICES=cuda)
+
+make_bridge() { make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so; }
+
+# The judges of tests/bridge on the GPU, and those of gradients again under memcheck.
 bridge() {
-    local env=(env GRADLAB_TL=build/lib GRADLAB_EXTENSION=build/bridge/gradlab/_C.so
-        PYTHONPATH=bridge GRADLAB_BRIDGE_DEVICES=cuda)
-    make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so || return 1
-    "${env[@]}" $PYTHON -m pytest -q -p no:cacheprovider tests/bridge || return 1
-    "${env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \
+    local pytest=("$PYTHON" -m pytest -q -p no:cacheprovider) status=0
+    make_bridge || return 1
+    "${bridge_env[@]}" "${pytest[@]}" -n 8 tests/bridge || status=1
+    "${bridge_env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck \
         --target-processes all --error-exitcode 9 \
-        $PYTHON -m pytest -q -p no:cacheprovider tests/bridge/test_gradcheck.py || return 1
-    "${env[@]}" $PYTHON baseline/bench_bridge.py DEVICE=cuda ${BRIDGE_OPTIONS:-} \
-        OUT="$out/bridge.jsonl"
+        "${pytest[@]}" tests/bridge/test_gradcheck.py || status=1
+    return $status
+}
+
+bridge_times() {
+    make_bridge && "${bridge_env[@]}" "$PYTHON" baseline/bench_bridge.py DEVICE=cuda \
+        ${BRIDGE_OPTIONS:-} OUT="$out/bridge.jsonl"
 }
 
 # The plan is ours, so both sides run the same steps from the same weights.
@@ -165,6 +174,7 @@ for name in "$@"; do
     steps-512) LINES_SHOWN=30 stage steps-512 steps 512 ;;
     ops) LINES_SHOWN=60 stage ops ops ;;
     bridge) LINES_SHOWN=60 stage bridge bridge ;;
+    bridge-times) LINES_SHOWN=60 stage bridge-times bridge_times ;;
     profile) LINES_SHOWN=12 stage profile profile ;;
     predict) stage predict predict ;;
     accuracy) LINES_SHOWN=20 stage accuracy tools/gpu_accuracy.sh "$out" a b m ;;
