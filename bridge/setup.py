@@ -59,6 +59,7 @@ setup(
         include_dirs=[str(TREE / "include")],
         extra_compile_args=["-O2", "-g0", "-fvisibility=hidden"],
         libraries=["dl"],
+        extra_link_args=["-l:libstdc++.so.6"],  # PyTorch's own, as tools/torch_flags.py says
     )],
     cmdclass={"build_ext": BuildExtension.with_options(use_ninja=False, no_python_abi_suffix=True),
               "build_py": WithLibrary},

@@ -2,7 +2,6 @@
 PyTorch's, and nothing crashes."""
 
 import concurrent.futures
-import multiprocessing
 import os
 import re
 import subprocess
@@ -148,8 +147,10 @@ def test_wrong_calls_fail_as_pytorchs(number, device):
     _, theirs = comparing.outcome(getattr(T, name), *arguments, **options)
     _, ours = comparing.outcome(getattr(F, name), *arguments, **options)
     assert theirs is not None and ours is not None, what
-    # (a number that is no int: which of its arguments do not fit, PyTorch's parser lists)
-    assert type(ours) is type(theirs) or isinstance(ours, NotImplementedError), (ours, theirs)
+    # (NotImplementedError is a RuntimeError; a number that is no int: which of its arguments do not
+    # fit, PyTorch's parser lists)
+    assert type(ours) is type(theirs) or NotImplementedError in (type(ours), type(theirs)), \
+        (ours, theirs)
     if words:
         assert re.search(words, str(ours)), ours
         if device == "cpu":
@@ -332,16 +333,6 @@ def test_checkpoint_saved_tensors_and_no_grad(device):
     assert torch.equal(torch.autograd.grad(hooked.sum(), w)[0], direct)
 
 
-def step(device="cpu"):
-    """One step of a small net: the sum of its gradients."""
-    torch.manual_seed(1)
-    model = nn.Sequential(nn.Conv2d(2, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                          nn.Linear(8 * 15 * 15, 10)).to(device)
-    loss = F.cross_entropy(model(t(16, 2, 32, 32).to(device)), torch.arange(16, device=device) % 10)
-    loss.backward()
-    return sum(float(p.grad.double().abs().sum()) for p in model.parameters())
-
-
 def test_host_threads(device):
     """A context serves one thread: each has its own, and all get the same."""
     torch.manual_seed(4)
@@ -354,85 +345,6 @@ def test_host_threads(device):
         return torch.equal(y, wanted) and torch.equal(torch.autograd.grad(y.sum(), w)[0], gradient)
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         assert all(pool.map(work, range(60)))
-
-
-def test_threads_of_pytorch_are_ours():
-    """The bits do not depend on them."""
-    results = []
-    for count in (1, 2, 3):
-        torch.set_num_threads(count)
-        results.append(step())
-    torch.set_num_threads(2)
-    assert results[0] == results[1] == results[2]
-
-
-# ---- processes -----------------------------------------------------------------------------------
-
-LIMIT_S = 60  # a child that hangs is a failure, and must not outlive the test
-
-
-def in_child(function) -> int:
-    """Exit status of a forked child that runs function; 99 if it was still running."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os._exit(0 if function() else 1)
-        finally:
-            os._exit(2)
-    waiter = concurrent.futures.ThreadPoolExecutor(1)
-    try:
-        _, status = waiter.submit(os.waitpid, child, 0).result(LIMIT_S)
-        return os.waitstatus_to_exitcode(status)
-    except concurrent.futures.TimeoutError:
-        os.kill(child, 9)
-        return 99
-    finally:
-        waiter.shutdown()
-
-
-def test_a_forked_child_computes_the_same():
-    """OpenMP's threads do not survive a fork: the parent has used two of them. PyTorch's own larger
-    operations wait for them without end, unless they are told that there is one thread; ours take
-    one by themselves."""
-    wanted, x, w = step(), t(16, 2, 32, 32), t(8, 2, 3, 3)
-
-    def ours():
-        y = gradlab.ops().relu(gradlab.ops().conv2d(x, w, None, [1, 1], [0, 0], [1, 1]))
-        return gradlab.ops().conv2d_backward_weight(y, x, [3, 3], [1, 1], [0, 0], [1, 1])
-    alone = ours()
-    assert torch.get_num_threads() == 2
-    assert in_child(lambda: torch.equal(ours(), alone)) == 0
-    assert in_child(lambda: step_of(0) == wanted) == 0
-    assert in_child(lambda: in_child(lambda: step_of(0) == wanted) == 0) == 0  # a child's child
-    assert step() == wanted
-
-
-def step_of(_):
-    torch.set_num_threads(1)  # as DataLoader does for its workers
-    return step()
-
-
-def test_multiprocessing_by_fork():
-    wanted = step()
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map_async(step_of, range(4)).get(LIMIT_S) == [wanted] * 4
-
-
-class Convolved(torch.utils.data.Dataset):
-    """A data set whose items are computed by our operators."""
-
-    def __len__(self):
-        return 8
-
-    def __getitem__(self, i):
-        return F.conv2d(torch.full((1, 6, 6), float(i)), torch.ones(2, 1, 3, 3))
-
-
-def test_dataloader_workers():
-    step()
-    loader = torch.utils.data.DataLoader(Convolved(), batch_size=4, num_workers=2, timeout=LIMIT_S)
-    found = torch.cat(list(loader))
-    assert torch.equal(found[:, 0, 0, 0], 9 * torch.arange(8.0))
 
 
 # ---- the library ---------------------------------------------------------------------------------
@@ -458,6 +370,7 @@ def fake_tree(tmp_path, abi, real, symbols=True):
     return tree
 
 
+LIMIT_S = 300
 # One process imports PyTorch; its children import gradlab, each with another library. (A child that
 # fails leaves by its traceback.)
 IMPORTS = """
@@ -481,7 +394,7 @@ def test_another_library_or_none_is_one_clear_error(tmp_path, way):
         calls += [fake_tree(tmp_path / str(number), *numbers), way]
     calls += [tmp_path, way, os.environ["GRADLAB_TL"], "fortran", os.environ["GRADLAB_TL"], way]
     done = subprocess.run([sys.executable, "-c", IMPORTS, *map(str, calls)], capture_output=True,
-                          text=True, timeout=5 * LIMIT_S)
+                          text=True, timeout=LIMIT_S)
     *failed, good, rest = re.split(r"^exit ", done.stderr, flags=re.M)
     assert rest == "0\n" and good.startswith("1\n"), done.stderr
     for text, words in zip(failed + [good], [*expected, "make lib", "there is no way 'fortran'"]):
