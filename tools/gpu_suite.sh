@@ -14,7 +14,7 @@
 #   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
 #              and on the plain path                                     (bench_ops.jsonl)
 #   bridge     the operators inside PyTorch: their judges
-#   bridge-memory  those of gradients under memcheck
+#   bridge-memory  many of them under memcheck
 #   bridge-times   the operators' times, and those of net m by them      (bridge.jsonl)
 #   profile    operations of a step of net a, ours and PyTorch's         (profile.jsonl)
 #   predict    net c trained, and its answers on the test images         (predictions.jsonl)
@@ -120,8 +120,9 @@ bridge_env=(env GRADLAB_TL="$PWD/build/lib" GRADLAB_EXTENSION="$PWD/build/bridge
 
 make_bridge() { make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so; }
 
-# The judges of tests/bridge on the GPU, and those of gradients again under memcheck, without
-# PyTorch's allocator, in whose blocks a write beyond an array would go unseen.
+# The judges of tests/bridge on the GPU; then every sample, and the gradients of every quicker kernel,
+# under memcheck: of our kernels alone, and without PyTorch's allocator, in whose blocks an access
+# beyond an array would go unseen.
 bridge() {
     make_bridge && "${bridge_env[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 tests/bridge
 }
@@ -129,7 +130,9 @@ bridge() {
 bridge_memory() {
     make_bridge && "${bridge_env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
         compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 \
-        "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 tests/bridge/test_gradcheck.py
+        --kernel-name-exclude kns=at6native \
+        "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 -k "every_sample or rungs or floats" \
+        tests/bridge/test_samples.py tests/bridge/test_gradcheck.py
 }
 
 bridge_times() {
