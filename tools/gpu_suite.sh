@@ -118,9 +118,11 @@ ops() {
 bridge_env=(env GRADLAB_TL="$PWD/build/lib" GRADLAB_EXTENSION="$PWD/build/bridge/gradlab/_C.so"
     PYTHONPATH="$PWD/bridge${PYTHONPATH:+:$PYTHONPATH}" GRADLAB_BRIDGE_DEVICES=cuda)
 
-make_bridge() { make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so; }
+make_bridge() {
+    make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so build/float/{bench_ops,train}
+}
 
-# The judges of tests/bridge on the GPU; then every sample, and the gradients of every quicker kernel,
+# The judges of tests/bridge on the GPU; then every sample, and the gradients of the quicker kernels,
 # under memcheck: of our kernels alone, and without PyTorch's allocator, in whose blocks an access
 # beyond an array would go unseen.
 bridge() {
@@ -130,8 +132,8 @@ bridge() {
 bridge_memory() {
     make_bridge && "${bridge_env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
         compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 \
-        --kernel-name-exclude kns=at6native \
-        "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 -k "every_sample or rungs or floats" \
+        --report-api-errors no --kernel-name-exclude kns=at6native \
+        "$PYTHON" -m pytest -q -p no:cacheprovider -n 15 -k "every_sample or rungs or floats" \
         tests/bridge/test_samples.py tests/bridge/test_gradcheck.py
 }
 

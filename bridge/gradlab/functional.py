@@ -25,9 +25,10 @@ def _pair(name: str, value, function: str) -> list:
     many = value if isinstance(value, (tuple, list)) else (value,)
     for number in many:
         need(isinstance(number, (int, torch.SymInt)) and not isinstance(number, bool),
-             f"{function}(): argument '{name}' must be tuple of ints, not "
+             lambda: f"{function}(): argument '{name}' must be tuple of ints, not "
              f"{type(number).__name__}", TypeError)
-    need(len(many) in (1, 2), f"{function}: expected {name} to be a single integer value or a list "
+    need(len(many) in (1, 2),
+         lambda: f"{function}: expected {name} to be a single integer value or a list "
          f"of 2 values, but got {name}={list(many)}")
     return list(many) * (2 // len(many))
 
@@ -35,7 +36,7 @@ def _pair(name: str, value, function: str) -> list:
 def _tensor(function: str, **named) -> None:
     for name, value in named.items():
         need(isinstance(value, torch.Tensor),
-             f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}",
+             lambda: f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}",
              TypeError)
 
 
@@ -43,9 +44,10 @@ def _tensor(function: str, **named) -> None:
 
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     _tensor("conv2d", input=input, weight=weight)
-    need(input.dim() in (3, 4), "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got "
+    need(input.dim() in (3, 4),
+         lambda: "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got "
          f"input of size: {list(input.shape)}")
-    need(weight.dim() == 4, "Expected 4D weight to conv2d, but got weight of size: "
+    need(weight.dim() == 4, lambda: "Expected 4D weight to conv2d, but got weight of size: "
          f"{list(weight.shape)}")
     stride, dilation = _pair("stride", stride, "conv2d"), _pair("dilation", dilation, "conv2d")
     if isinstance(padding, str):
@@ -60,11 +62,11 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 def _padding_by_name(input, weight, padding, stride, dilation):
     """"same" can need one pixel more on the right than on the left: that one is put there."""
-    need(padding in ("same", "valid"), f"Invalid padding string: {padding!r}")
+    need(padding in ("same", "valid"), lambda: f"Invalid padding string: {padding!r}")
     if padding == "valid":
         return input, 0
     need(stride == [1, 1], "padding='same' is not supported for strided convolutions")
-    need(min(dilation) > 0, f"non-positive dilation is not supported: dilation={dilation}")
+    need(min(dilation) > 0, lambda: f"non-positive dilation is not supported: dilation={dilation}")
     total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
     if any(t % 2 for t in total):
         input = _torch.pad(input, (0, total[1] % 2, 0, total[0] % 2))
@@ -73,19 +75,20 @@ def _padding_by_name(input, weight, padding, stride, dilation):
 
 def _grouped(input, weight, bias, stride, padding, dilation, groups):
     """A call for each group: channels and filters are cut into as many parts."""
-    need(isinstance(groups, int), "conv2d(): argument 'groups' must be int, not "
+    need(isinstance(groups, int), lambda: "conv2d(): argument 'groups' must be int, not "
          f"{type(groups).__name__}", TypeError)
     need(groups > 0, "non-positive groups is not supported")
     k, c = weight.shape[:2]
-    need(k > 0 and k % groups == 0, f"Given groups={groups}, expected weight to be divisible by "
+    need(k > 0 and k % groups == 0,
+         lambda: f"Given groups={groups}, expected weight to be divisible by "
          f"{groups} at dimension 0, but got weight of size [{list(weight.shape)}] instead")
     need(input.shape[1] == c * groups,
-         f"Given groups={groups}, weight of size {list(weight.shape)}, expected input"
+         lambda: f"Given groups={groups}, weight of size {list(weight.shape)}, expected input"
          f"{list(input.shape)} to have {c * groups} channels, but got {input.shape[1]} channels "
          "instead")
     need(bias is None or tuple(bias.shape) == (k,),
-         f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {k} "
-         f"elements, but got bias of size {bias is not None and list(bias.shape)} instead")
+         lambda: f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
+         f"with {k} elements, but got bias of size {bias is not None and list(bias.shape)} instead")
     biases = [None] * groups if bias is None else bias.chunk(groups)
     # by sizes, for chunk() of no channels at all gives one part
     parts = zip(input.split([c] * groups, 1), weight.split([k // groups] * groups), biases)
@@ -95,7 +98,8 @@ def _grouped(input, weight, bias, stride, padding, dilation, groups):
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     _tensor("unfold", input=input)
-    need(input.dim() in (3, 4), "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size "
+    need(input.dim() in (3, 4),
+         lambda: "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size "
          f"and other non-zero dimensions for input, but got: {list(input.shape)}")
     numbers = [_pair(name, value, "unfold") for name, value in (
         ("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding),
@@ -107,7 +111,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     _tensor("fold", input=input)
-    need(input.dim() in (2, 3), "Expected 2D or 3D (batch mode) tensor for input with possibly 0 "
+    need(input.dim() in (2, 3),
+         lambda: "Expected 2D or 3D (batch mode) tensor for input with possibly 0 "
          f"batch size and non-zero dimensions for input, but got: {list(input.shape)}")
     numbers = [_pair(name, value, "fold") for name, value in (
         ("output_size", output_size), ("kernel_size", kernel_size), ("dilation", dilation),
@@ -122,13 +127,14 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 def linear(input, weight, bias=None):
     """Any leading dimensions; a weight of one dimension is one row, whose result has none."""
     _tensor("linear", input=input, weight=weight)
-    need(input.dim() >= 1 and weight.dim() >= 1, "both arguments to linear need to be at least 1D, "
+    need(input.dim() >= 1 and weight.dim() >= 1,
+         lambda: "both arguments to linear need to be at least 1D, "
          f"but they are {input.dim()}D and {weight.dim()}D")
     need(weight.dim() <= 2,
-         f"t() expects a tensor with <= 2 dimensions, but weight is {weight.dim()}D")
+         lambda: f"t() expects a tensor with <= 2 dimensions, but weight is {weight.dim()}D")
     if weight.dim() == 1:
         need(bias is None or bias.numel() == 1,
-             f"linear: bias must have 1 element for a 1D weight, but got size "
+             lambda: f"linear: bias must have 1 element for a 1D weight, but got size "
              f"{bias is not None and list(bias.shape)}")
         y = linear(input, weight[None], None if bias is None else bias.reshape(1))
         return y.squeeze(-1)
@@ -162,11 +168,11 @@ def _pool_sizes(input, kernel, stride, padding, dilation, ceil_mode) -> list:
     """P and Q. With ceil_mode the last window may hang over the far edge, but must begin inside."""
     checks.tensors("max_pool2d", input=input)
     need(input.dim() == 4 and all(n > 0 for n in input.shape[1:]),
-         "max_pool2d: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for "
-         f"input, but got: {list(input.shape)}")
+         lambda: "max_pool2d: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size "
+         f"for input, but got: {list(input.shape)}")
     checks.window("max_pool2d", input.shape[2:], kernel, stride, padding, dilation)
     need(all(2 * p <= d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation)),
-         f"pad should be at most half of effective kernel size, but got padding={padding}, "
+         lambda: f"pad should be at most half of effective kernel size, but got padding={padding}, "
          f"kernel_size={kernel} and dilation={dilation}")
     sizes = []
     for i, k, s, p, d in zip(input.shape[2:], kernel, stride, padding, dilation):
@@ -174,7 +180,7 @@ def _pool_sizes(input, kernel, stride, padding, dilation, ceil_mode) -> list:
         size = (room + (s - 1 if ceil_mode else 0)) // s + 1
         sizes.append(size - 1 if ceil_mode and (size - 1) * s >= i + p else size)
     c, h, w = input.shape[1:]
-    need(min(sizes) > 0, f"Given input size: ({c}x{h}x{w}). Calculated output size: "
+    need(min(sizes) > 0, lambda: f"Given input size: ({c}x{h}x{w}). Calculated output size: "
          f"({c}x{sizes[0]}x{sizes[1]}). Output size is too small for kernel_size={kernel}")
     return sizes
 
@@ -232,7 +238,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """The seed comes from PyTorch's generator: torch.manual_seed rules the mask, though it is
     another mask than PyTorch's."""
     _tensor("dropout", input=input)
-    need(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}",
+    need(0 <= p <= 1, lambda: f"dropout probability has to be between 0 and 1, but got {p}",
          RuntimeError if p != p else ValueError)
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -251,17 +257,20 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     _tensor("cross_entropy", input=input, target=target)
     if size_average is not None or reduce is not None:
         reduction = _torch._Reduction.legacy_get_string(size_average, reduce)
-    need(reduction in ("none", "mean", "sum"), f"{reduction} is not a valid value for reduction",
+    need(reduction in ("none", "mean", "sum"),
+         lambda: f"{reduction} is not a valid value for reduction",
          ValueError)
     need(0 <= label_smoothing <= 1,
-         f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+         lambda: f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     checks.tensors("cross_entropy", input=input, weight=weight)
     need(input.dim() >= 1, "cross_entropy: input must have at least one dimension, the classes")
     classes = input.shape[0 if input.dim() == 1 else 1]
     need(weight is None or tuple(weight.shape) == (classes,),
-         f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
-         f"classes but got weight tensor of shape: {weight is not None and list(weight.shape)}")
-    need(target.device == input.device, "cross_entropy: Expected all tensors to be on the same "
+         lambda: f"cross_entropy: weight tensor should be defined either for all {classes} classes "
+         f"or no classes but got weight tensor of shape: "
+         f"{weight is not None and list(weight.shape)}")
+    need(target.device == input.device,
+         lambda: "cross_entropy: Expected all tensors to be on the same "
          f"device, but input is on {input.device} and target is on {target.device}")
     if target.is_floating_point():
         return _soft_loss(input, target, weight, ignore_index, reduction, label_smoothing)
@@ -295,17 +304,18 @@ def _hard_loss(input, target, weight, ignore_index, reduction, smoothing):
 
 def _check_target(input, target) -> None:
     need(target.dtype in (torch.int64, torch.uint8),
-         f"cross_entropy: expected target dtype to be Long or Byte, but got "
+         lambda: f"cross_entropy: expected target dtype to be Long or Byte, but got "
          f"{checks.SCALARS.get(target.dtype, target.dtype)}")
     if input.dim() == 1:
-        need(target.numel() == 1 and target.dim() <= 1, "For 1D input, 1D target must have size 1, "
+        need(target.numel() == 1 and target.dim() <= 1,
+             lambda: "For 1D input, 1D target must have size 1, "
              f"but got target size: {target.numel()}", ValueError)
         return
     need(target.dim() >= 1 and target.shape[0] == input.shape[0],
-         f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+         lambda: f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
          f"({target.shape[0] if target.dim() else 1}).", ValueError)
     need(target.shape[1:] == input.shape[2:],
-         f"cross_entropy: Expected target size {[input.shape[0], *input.shape[2:]]}, got "
+         lambda: f"cross_entropy: Expected target size {[input.shape[0], *input.shape[2:]]}, got "
          f"{list(target.shape)}")
 
 
@@ -339,7 +349,8 @@ def _smoothed(logits, label, weight, smoothing):
 
 def _soft_loss(input, target, weight, ignore_index, reduction, smoothing):
     """Probabilities for each class as the target."""
-    need(target.shape == input.shape, "cross_entropy: 0D or 1D target tensor expected, multi-target"
+    need(target.shape == input.shape,
+         lambda: "cross_entropy: 0D or 1D target tensor expected, multi-target"
          " not supported: a target of probabilities must have the size of the input, "
          f"{list(input.shape)}, but got {list(target.shape)}")
     need(ignore_index < 0, "ignore_index is not supported for floating point target")
@@ -362,14 +373,17 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     _tensor("batch_norm", input=input)
     checks.tensors("batch_norm", input=input, weight=weight, bias=bias, running_mean=running_mean,
                    running_var=running_var)
-    need(input.dim() >= 2, f"batch_norm: expected input of at least 2 dimensions (N, C, …), but "
+    need(input.dim() >= 2,
+         lambda: f"batch_norm: expected input of at least 2 dimensions (N, C, …), but "
          f"got size {list(input.shape)}")
     both = running_mean is not None, running_var is not None
     if training:
         need(both[0] == both[1],
              "running_mean and running_var must either both be None or neither be None", ValueError)
-        need(eps > 0, f"batch_norm eps must be positive during training, but got {eps}", ValueError)
-        need(input.shape[0] * math.prod(input.shape[2:]) != 1, "Expected more than 1 value per "
+        need(eps > 0,
+             lambda: f"batch_norm eps must be positive during training, but got {eps}", ValueError)
+        need(input.shape[0] * math.prod(input.shape[2:]) != 1,
+             lambda: "Expected more than 1 value per "
              f"channel when training, got input size {input.shape}", ValueError)
     else:
         need(both[0], "running_mean must be defined in evaluation mode")

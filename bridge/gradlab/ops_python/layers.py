@@ -52,7 +52,8 @@ def linear_backward_weight_fake(dy, x):
     checks.tensors("linear_backward_weight", dy=dy, input=x)
     checks.rank("linear_backward_weight", "dy", dy, 2)
     checks.rank("linear_backward_weight", "input", x, 2)
-    checks.need(dy.shape[0] == x.shape[0], "linear_backward_weight: dy and input differ in their "
+    checks.need(dy.shape[0] == x.shape[0],
+                lambda: "linear_backward_weight: dy and input differ in their "
                 f"first dimension: {list(dy.shape)} and {list(x.shape)}")
     return dy.new_empty((dy.shape[1], x.shape[1]))
 
@@ -130,10 +131,10 @@ def max_pool2d_backward_fake(dy, argmax, size, kernel, stride, padding):
     dx = dy.new_empty((*dy.shape[:2], *size))
     sizes = checks.pool(dx, kernel, stride, padding)
     checks.need(tuple(dy.shape) == sizes and dy.shape == argmax.shape,
-                f"max_pool2d_backward: dy of size {list(dy.shape)} and argmax of size "
+                lambda: f"max_pool2d_backward: dy of size {list(dy.shape)} and argmax of size "
                 f"{list(argmax.shape)} should have the size of the output, {list(sizes)}")
     checks.need(argmax.dtype == torch.int32 and argmax.device == dy.device,
-                f"max_pool2d_backward: argmax should be int32 on {dy.device}, but is "
+                lambda: f"max_pool2d_backward: argmax should be int32 on {dy.device}, but is "
                 f"{argmax.dtype} on {argmax.device}")
     return dx
 
@@ -174,7 +175,8 @@ def relu_backward(dy, y):
 @relu_backward.register_fake
 def relu_backward_fake(dy, y):
     checks.tensors("relu_backward", dy=dy, y=y)
-    checks.need(dy.shape == y.shape, "relu_backward: dy and y should have the same size, but got "
+    checks.need(dy.shape == y.shape,
+                lambda: "relu_backward: dy and y should have the same size, but got "
                 f"{list(dy.shape)} and {list(y.shape)}")
     return dy.new_empty(dy.shape)
 

@@ -49,8 +49,9 @@ def cross_entropy_rows_backward_fake(d_rows, logits, prob, label):
     checks.cross_entropy(logits, label)
     checks.tensors("cross_entropy_rows_backward", logits=logits, prob=prob, d_rows=d_rows)
     checks.need(prob.shape == logits.shape and d_rows.shape == label.shape,
-                f"cross_entropy_rows_backward: prob of size {list(prob.shape)} and d_rows of size "
-                f"{list(d_rows.shape)} do not belong to logits of size {list(logits.shape)}")
+                lambda: f"cross_entropy_rows_backward: prob of size {list(prob.shape)} and d_rows "
+                f"of size {list(d_rows.shape)} do not belong to logits of size "
+                f"{list(logits.shape)}")
     return logits.new_empty(logits.shape)
 
 

@@ -8,7 +8,7 @@ def optimiser_call(name, updated, dw, step, options):
     """`updated` change in place; one that is not contiguous is written back from a copy."""
     checks.tensors(name, **{f"argument {i}": t for i, t in enumerate([*updated, dw])})
     for t in updated:
-        checks.need(t is None or t.shape == dw.shape, f"{name}: the gradient has size "
+        checks.need(t is None or t.shape == dw.shape, lambda: f"{name}: the gradient has size "
                     f"{list(dw.shape)}, what it changes has {t is not None and list(t.shape)}")
     if dw.numel() == 0:
         return

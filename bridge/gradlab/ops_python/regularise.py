@@ -52,7 +52,8 @@ def batch_norm_backward(dy, x, gamma, mean, inv_std):
 def batch_norm_backward_fake(dy, x, gamma, mean, inv_std):
     checks.batch_norm(x, weight=gamma, mean=mean, inv_std=inv_std)
     checks.tensors("batch_norm_backward", dy=dy, input=x)
-    checks.need(dy.shape == x.shape, "batch_norm_backward: dy and input should have the same size, "
+    checks.need(dy.shape == x.shape,
+                lambda: "batch_norm_backward: dy and input should have the same size, "
                 f"but got {list(dy.shape)} and {list(x.shape)}")
     return x.new_empty(x.shape), *(gamma.new_empty(gamma.shape) for _ in range(2))
 
@@ -111,11 +112,11 @@ def dropout(x, p, seed):
 @dropout.register_fake
 def dropout_fake(x, p, seed):
     checks.tensors("dropout", input=x)
-    checks.need(0 <= p < 1, f"dropout probability has to be between 0 and 1, but got {p}",
+    checks.need(0 <= p < 1, lambda: f"dropout probability has to be between 0 and 1, but got {p}",
                 ValueError)
     checks.need(seed.dim() == 0 and seed.dtype == torch.int64 and seed.device.type in
-                ("cpu", "meta"), f"dropout: seed should be one int64 on the cpu, but is a tensor "
-                f"of size {list(seed.shape)}, {seed.dtype}, on {seed.device}")
+                ("cpu", "meta"), lambda: f"dropout: seed should be one int64 on the cpu, but is a "
+                f"tensor of size {list(seed.shape)}, {seed.dtype}, on {seed.device}")
     return x.new_empty(x.shape)
 
 
