@@ -24,6 +24,7 @@ import options
 import plan
 import render
 import execute
+import sandbox
 import skeletons
 import table
 import text
@@ -158,7 +159,7 @@ def grade(given: dict) -> int:
     result = document.build(
         lab, results, devices=devices, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
         filter="" if judge.totals(results)["max"] == lab.total else asked,
-        cpu_factor=runner.cpu_factor, sandbox="process" if open_because else "bwrap",
+        cpu_factor=runner.cpu_factor, sandbox="process" if open_because else sandbox.tier(),
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
         findings=findings)
     path = out / ("part.json" if result["filter"] else "grade.json")
