@@ -49,6 +49,8 @@ override LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py \
 ifneq ($(.SHELLSTATUS),0)
 $(error nothing was graded)
 endif
+# which box compiles, links and runs it: A, B or C
+export GRADLAB_TIER := $(firstword $(shell $(LAB_PYTHON) autograder/grade/sandbox.py))
 endif
 # (the path becomes part of rules and commands)
 ifneq ($(words $(value LABS))$(shell printf %s $(call quote,$(value LABS)) | \

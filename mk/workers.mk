@@ -47,9 +47,13 @@ endif
 LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
 LAB_BUILT := $(LAB_WORKERS) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) $(LAB_GRADERS)
 
-# (make expands what they name: of a SUBMISSION= nothing is compiled that includes any headers but
-# ours)
+# (make expands what they name, so nothing that came of a SUBMISSION= is read: it includes no headers
+# but ours)
+ifeq ($(LAB_OFFICIAL),)
 -include $(LAB_OBJECTS:.o=.d) $(LAB_HOSTCUDA_OBJECTS:.o=.hc.d)
+else
+$(LAB_OBJECTS): $(wildcard tl/include/tl/*.h)
+endif
 
 # ---- a student's objects ------------------------------------------------------------------------
 
@@ -69,8 +73,22 @@ lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
 # tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
 # short file.)
 lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ cat $<.refused \
-	>$@.err; false; },$(if $(wildcard $<),( $(lab_limits) $1 ) 2>$@.err,{ : >$@.err; \
-	false; })) || rm -f $@
+	>$@.err; false; },$(if $(wildcard $<),$(call lab_boxed,( $(lab_limits) $1 ),$(lab_sees) $<) \
+	2>$@.err,{ : >$@.err; false; })) || $(call lab_not_made,$@.err)
+
+# A file that could not be made costs its own points; a box that could not be built is nobody's.
+# $(1) what was said
+lab_not_made = { [ $$? != $(BOX_FAILED) ] || { cat $1 >&2; exit $(BOX_FAILED); }; rm -f $@; }
+BOX_FAILED := 125
+
+# What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
+# but what the command needs, and of what it writes $@ alone comes out, over a pipe.
+# $(1) a command, $(2) the files and folders that it sees
+lab_boxed = $(if $(LAB_OFFICIAL),build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
+	see=,$(sort $2)) -- /bin/sh -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
+	chmod +x $@.part && mv -f $@.part $@,$1)
+lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
+	build/$(mode)/precompiled)
 
 $(LAB_C_OBJECTS):
 	$(call say,CC,$@)
@@ -114,23 +132,25 @@ LAB_GIVEN_CU := $(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FI
 # A sanitised plug-in links with holes, for the sanitizer's own functions come from the program.
 lab_no_holes = && ! nm -u $@ | sed -n "s/^ *U \(tl_.*\)/undefined reference to \`\1'/p" | grep . >&2
 # After a link: where it failed, the linker's words become ours. $(1) name of the `why` file
-lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { rm -f $@; $(LAB_PYTHON) \
-	autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) >$(@D)/$(1); }
+lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { $(call lab_not_made,$(@D)/$(1).err) && \
+	$(LAB_PYTHON) autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) \
+	>$(@D)/$(1); }
 
 # (what worker-cuda is made of stands in the plan, too)
 $(LAB_WORKERS):
 	@mkdir -p $(@D) && rm -f $(@D)/why $(@D)/worker-cuda
 	$(call say,LINK,$@)
-	$(Q)LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(LIBS) \
-	    $(call lab_or_why,why)
-	$(Q)[ -e $@ ] || $(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
-	    $(WORKER_CUDA) $(LIBS) 2>/dev/null || rm -f $(@D)/worker-cuda
+	$(Q)$(call lab_boxed,LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter \
+	    %.o,$^) $(LIBS),$(filter %.o,$^)) $(call lab_or_why,why)
+	$(Q)[ -e $@ ] || $(call lab_boxed,$(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
+	    $(WORKER_CUDA) $(LIBS),$(WORKER_CUDA)) 2>/dev/null || rm -f $(@D)/worker-cuda
 
 $(LAB_HOSTCUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-hostcuda
 	$(call say,LINK,$@)
-	$(Q){ $(call hostcuda_link,LC_ALL=C $(CXX)) \
-	    $(if $(findstring -san,$(mode)),$(lab_no_holes)); } $(call lab_or_why,why-hostcuda)
+	$(Q)$(call lab_boxed,{ $(call hostcuda_link,LC_ALL=C $(CXX)) \
+	    $(if $(findstring -san,$(mode)),$(lab_no_holes)); },$(filter %.o,$^)) \
+	    $(call lab_or_why,why-hostcuda)
 
 $(LAB_CUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-cuda

@@ -1,7 +1,8 @@
 /* box.c: the program `box`.
  *
  *   box tier [SECRET]                      which tier holds on this machine: one line, or why none
- *   box run PROFILE [see=PATH]… [tree=FOLDER] [in=FOLDER] -- PROGRAM [ARGUMENT]…
+ *   box run PROFILE [see=PATH]… [make=FOLDER] [tree=FOLDER] [in=FOLDER]
+ *                                            -- PROGRAM [ARGUMENT]…
  *
  * PROFILE is worker or build. GRADLAB_TIER=A, B or C asks for one tier; else it is the first that
  * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there was no box. */
@@ -29,8 +30,8 @@ void box_fail(const char *format, ...) {
 }
 
 static _Noreturn void usage(void) {
-    fputs("usage: box tier [SECRET] | box run worker|build [see=PATH] [tree=FOLDER] [in=FOLDER] "
-          "-- PROGRAM [ARGUMENT]…\n",
+    fputs("usage: box tier [SECRET] | box run worker|build [see=PATH] [make=FOLDER] [tree=FOLDER] "
+          "[in=FOLDER] -- PROGRAM [ARGUMENT]…\n",
           stderr);
     exit(2);
 }
@@ -123,6 +124,8 @@ static int run_command(char **word) {
     for (; *word && strcmp(*word, "--") != 0; word++) {
         if (strncmp(*word, "see=", 4) == 0 && job.sees < BOX_SEES)
             job.see[job.sees++] = *word + 4;
+        else if (strncmp(*word, "make=", 5) == 0)
+            job.make = *word + 5;
         else if (strncmp(*word, "tree=", 5) == 0)
             job.tree = *word + 5;
         else if (strncmp(*word, "in=", 3) == 0)

@@ -23,7 +23,8 @@ typedef enum box_profile { BOX_WORKER, BOX_BUILD, BOX_PROFILES } box_profile;
 
 #define BOX_HELD "all walls held" /* said by the program of the self-test */
 
-enum { BOX_SEES = 64, BOX_FAILED = 125 }; /* exit status: there was no box, nothing ran in it */
+/* exit status: there was no box, nothing ran in it (WORKER_WITHOUT_BOX of call/message.h) */
+enum { BOX_SEES = 400, BOX_FAILED = 125 };
 
 typedef struct box_job {
     box_tier tier;
@@ -31,6 +32,7 @@ typedef struct box_job {
     /* Files and folders that are seen, read-only; those below `folder` by relative paths. */
     const char *see[BOX_SEES];
     int sees;
+    const char *make;   /* a folder below `folder` that a build may write to; nothing of it stays */
     const char *tree;   /* tier C: the root folder of a worker, which holds it and its libraries */
     const char *folder; /* where the program starts (in tier C: in a copy); NULL: /tmp or / */
     char *const *command;

@@ -43,6 +43,7 @@ static const struct {
     {SYS_dup, BOTH},
     {SYS_poll, BOTH},
     {SYS_ppoll, BOTH},
+    {SYS_pselect6, BOTH},
     /* memory */
     {SYS_brk, BOTH},
     {SYS_mmap, BOTH},
@@ -121,6 +122,8 @@ static const struct {
     {SYS_access, BOTH},
     {SYS_readlink, BOTH},
     {SYS_arch_prctl, BOTH},
+    {SYS_pause, BOTH},
+    {SYS_select, BOTH},
     {SYS_time, BOTH},
     {SYS_pipe, BOTH},
     {SYS_dup2, BOTH},

@@ -61,7 +61,12 @@ void box_enter(const box_inner *inner) {
         box_fail("Landlock does not obey: %s", strerror(errno));
     if (!box_filter(inner->profile)) box_fail("there is no seccomp here: %s", strerror(errno));
     extern char **environ;
-    execve(inner->command[0], inner->command, environ);
+    char scratch[4096 + 8] = "TMPDIR=/tmp";
+    if (inner->bare && inner->job->folder)
+        snprintf(scratch, sizeof scratch, "TMPDIR=%s", inner->job->folder);
+    char *const of_build[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent",
+                              scratch, NULL};
+    execve(inner->command[0], inner->command, inner->profile == BOX_BUILD ? of_build : environ);
     box_fail("%s cannot be started: %s", inner->command[0], strerror(errno));
 }
 

@@ -57,6 +57,8 @@ static const char *const system_paths[] = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"};
 enum { SYSTEM = sizeof system_paths / sizeof *system_paths, WORDS = 3 * (BOX_SEES + SYSTEM) + 200 };
 
+#define BUILD_BYTES "536870912" /* of a folder that a build writes to */
+
 typedef struct words {
     const char *word[WORDS];
     int count;
@@ -107,6 +109,15 @@ static const char *folder_of(const char *path) {
     return folder;
 }
 
+/* The box's user is somebody else (a clone made under umask 077 is root's alone). */
+static void need_readable(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0) box_fail("%s: %s", path, strerror(errno));
+    mode_t needed = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+    if ((info.st_mode & needed) != needed)
+        box_fail("%s cannot be read by others: chmod -R go+rX the clone", path);
+}
+
 void box_by_bubblewrap(const box_job *job, uid_t user) {
     static char number[16];
     static words w;
@@ -120,12 +131,18 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
     say_system(&w);
     SAY(&w, "--proc", "/proc", "--dev", "/dev");
     if (job->profile == BOX_BUILD)
-        SAY(&w, "--perms", "1777", "--size", "536870912", "--tmpfs", "/tmp");
+        SAY(&w, "--perms", "1777", "--size", BUILD_BYTES, "--tmpfs", "/tmp");
     else
         SAY(&w, "--dir", "/tmp");
     for (int i = 0; i < job->sees; i++) {
         const char *path = at_its_place(job, job->see[i]);
+        if (user) need_readable(path);
         SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
+    }
+    if (job->make) {
+        const char *path = at_its_place(job, job->make);
+        SAY(&w, "--dir", folder_of(path), "--perms", "0777", "--size", BUILD_BYTES, "--tmpfs",
+            path);
     }
     SAY(&w, "--ro-bind", own_path(), "/box", "--remount-ro", "/", "--chdir",
         job->folder ? job->folder : "/tmp", "--", "/box", "inner",
@@ -175,6 +192,8 @@ static const char *make_scratch(const box_job *job, uid_t user) {
         if (job->see[i][0] != '/') word[words++] = job->see[i];
     word[words] = path;
     if (words > 4 && !run_tool(0, job->folder, word)) box_fail("cannot fill %s", path);
+    if (job->make && !RUN(0, path, "mkdir", "-p", "--", job->make))
+        box_fail("cannot fill %s", path);
     char owner[32];
     snprintf(owner, sizeof owner, "%u:%u", (unsigned)user, (unsigned)user);
     if (!RUN(0, "/", "chown", "-R", owner, path)) box_fail("cannot give %s away", path);
@@ -192,7 +211,6 @@ int box_by_user(const box_job *job, uid_t user) {
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(BOX_FAILED);
-        if (scratch && setenv("TMPDIR", scratch, 1) != 0) box_fail("no memory");
         if (job->tree && chroot(job->tree) != 0)
             box_fail("%s cannot be the root: %s", job->tree, strerror(errno));
         if (chdir(folder) != 0) box_fail("%s: %s", folder, strerror(errno));

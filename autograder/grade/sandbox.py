@@ -1,4 +1,4 @@
-"""sandbox.py: the box around what runs or reads a student's code: which tier, and what is seen in it.
+"""sandbox.py: the box around a student's code: which tier, and what is seen in it.
 
 The walls are autograder/box/'s. Here the launcher is built if it is not, the tier is found by its
 self-test, and two small scripts are written, which the grader starts workers and addr2line by. A
@@ -88,6 +88,9 @@ def write(script: Path, programs: list) -> str:
     returns why there can be no box here, or an empty string."""
     try:
         name = tier()
+        for path in {Path(p).resolve() for p in programs}:  # for a box's user is somebody else
+            path.chmod(path.stat().st_mode | 0o555)
+            path.parent.chmod(path.parent.stat().st_mode | 0o555)
         options = [f"see={path}" for path in beyond_the_system()]
         worker, folders = options, sorted({Path(p).resolve().parent for p in programs})
         if name[0] == "C" and programs:
