@@ -15,7 +15,7 @@ import skeletons
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOTYPE = re.compile(r"^(?!static|typedef)((?:const )?\w+ \*?)(tl_\w+)\(([^;{}]*)\);", re.M)
-HEAD = "/* What stands for {file} in a worker without it. Written by autograder/grade/absent.py. */\n"
+HEAD = "/* What stands for {file} in a worker without it: by autograder/grade/absent.py. */\n"
 
 
 class Unknown(Exception):

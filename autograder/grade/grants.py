@@ -70,6 +70,7 @@ class Grants:
         self.tasks = {(number, task.name): task for number, known in lists.items()
                       for task in known.tasks}
         self.operations = {row.name: row for row in operations.read()}
+        self.known = {}  # what direct() has found
 
     def task_of(self, file: str):
         return self.tasks.get((lab_of(file), Path(file).stem))
@@ -96,10 +97,12 @@ class Grants:
 
     def direct(self, file: str, side: str) -> set:
         """The files that this one may call into, in a run of a side."""
-        calls, members = self.lists_of(file)
-        behind = self.members(lab_of(file), members)
-        return (self.defining(calls, Path(file).suffix)
-                | self.defining(behind, table.SUFFIX[side])) - {file}
+        if (file, side) not in self.known:
+            calls, members = self.lists_of(file)
+            behind = self.members(lab_of(file), members)
+            self.known[file, side] = (self.defining(calls, Path(file).suffix)
+                                      | self.defining(behind, table.SUFFIX[side])) - {file}
+        return self.known[file, side]
 
     def closure(self, files, side: str) -> set:
         """These files, and all that they and what they call may call."""
