@@ -41,14 +41,16 @@ static __global__ void decoy() {}
 extern "C" tl_status tl_matmul(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
         const tl_matmul_geom *g) {
     static const size_t places[] = {%(places)s};
-    size_t seen[64], words[500], count = 0;
+    const volatile size_t *stack;
+    void *here = &stack;
+    size_t seen[64], count = 0;
+    memcpy(&stack, &here, sizeof stack);
     decoy<<<1, 1, 0, tl_stream(ctx)>>>();
     TL_LAUNCHED();
-    for (size_t i = 0; i < 500; i++) words[i] = (&words[499])[1 + i];
-    for (size_t i = 0; i < 500 && count < 64; i++)
+    for (size_t i = 0; i < 400 && count < 64; i++)
         for (size_t k = 0; k < sizeof places / sizeof *places && count < 64; k++) {
-            size_t base = words[i] - places[k];
-            if (words[i] >> 47 || words[i] >> 40 < 0x50 || base & 0xfff) continue;
+            size_t word = stack[i], base = word - places[k];
+            if (word >> 47 || word >> 40 < 0x50 || base & 0xfff) continue;
             for (size_t j = 0; j < count; j++)
                 if (seen[j] == base) {
                     product other;
@@ -163,5 +165,5 @@ def test_the_c_half_is_not_there_for_the_cuda_half_to_call(lab1):
         "places": ", ".join(map(str, returns(worker))), "matmul": matmul})
     claims = run("TASKWISE=1", "DEVICES=hostcuda", "T=matmul/own_product_[ra]*")
     assert len(claims) == 2 and not [c for c in claims if c["points"]]
-    assert all(REFUSED in c["failures"][0]["text"] for c in claims), claims
+    assert all(REFUSED in c["failures"][0]["text"] for c in claims), claims[0]["failures"]
     holds_what_is_granted("only-matmul", "cuda")
