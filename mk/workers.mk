@@ -3,11 +3,14 @@
 #
 #   build/<mode>/labN/grader                     the lab's claims; holds no code of any lab
 #   build/<mode>/grader                          those of all labs, for the worker's own tests
-#   build/<mode>/labN/<variant>/worker           the code of all labs, which the grader calls
-#   build/<mode>/labN/<variant>/libtl_<device>.so
+#   build/<mode>/labN/<variant>/worker           C on the cpu
+#   build/<mode>/labN/<variant>-cuda/worker      CUDA, and host code on a device, with
+#   build/<mode>/labN/<variant>-cuda/libtl_<device>.so
 #
 # A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `only-<task>`
-# that one, and the reference (solution/) has the rest; its objects are shared by all variants. With
+# that one. Of the reference (solution/) there is what lab.toml grants these tasks (grants.py); for
+# every other file stands one whose functions fail and say so (absent.py). No worker holds C and
+# CUDA of one task. The reference's objects, and those that stand for them, are shared by all. With
 # MINE=1 the other labs come from $(LABS), too (labN-mine/). Another folder than labs/ has its
 # objects and workers under build/<mode>/from/<folder>/.
 #
@@ -16,9 +19,7 @@
 #
 # A file that does not compile or link costs its own points alone. So these recipes do not fail:
 # they leave out what could not be made, say why in the file `why` (`why-<device>`) beside it, and
-# whoever needs it looks. What is missing is tried again by the next make. Where it is a .c file
-# that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
-# reference's C instead.
+# whoever needs it looks. What is missing is tried again by the next make.
 
 # ---- what workers are made of -------------------------------------------------------------------
 
@@ -28,24 +29,32 @@ CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_ten
 # (of what is given, data sets and checkpoints are the trainer's)
 TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
 	plan shapes10_*))
+# (some workers have them, others what stands for them: the plan says which)
+SOME_WORKERS_C := tl/device_plugin.c tl/metrics.c $(wildcard autograder/worker/absent/*.c)
 WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
-	$(filter-out $(TRAINER_C),$(wildcard tl/*.c))
+	$(filter-out $(TRAINER_C) $(SOME_WORKERS_C),$(wildcard tl/*.c))
 # Rungs are ours: what is next to a student's code has none.
 WORKER_PLUGIN_C := $(filter-out programs/%,$(PLUGIN_C))
 WORKER_PLUGIN_CU := $(wildcard tl/cuda/*.cu)
 
 # What each of them has that is nobody's lab: $(1) mode
 lab_worker_given = $(WORKER_C:%.c=build/$1/%.o)
-lab_hostcuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.lab.o) \
-	$(WORKER_PLUGIN_C:%.c=build/$1/%.host.o) $(call hostcuda_library_of,$1)
-lab_cuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.o) $(WORKER_PLUGIN_C:%.c=build/$1/%.pic.o)
+lab_plugin_cu = $(filter-out tl/cuda/metrics.cu,$(WORKER_PLUGIN_CU))
+lab_hostcuda_given = $(lab_plugin_cu:%=build/$1/%.lab.o) \
+	$(WORKER_PLUGIN_C:%.c=build/$1/%.host.o) \
+	$(filter-out %/cublas/operations.o,$(call hostcuda_library_of,$1))
+lab_cuda_given = $(lab_plugin_cu:%=build/$1/%.o) $(WORKER_PLUGIN_C:%.c=build/$1/%.pic.o)
+# What only those have who may call cuBLAS. (A GPU's is a library of its own.)
+lab_hostcuda_blas = $(filter %/cublas/operations.o,$(call hostcuda_library_of,$1))
+lab_cuda_blas =
 
 # The plan: rules, and in LAB_… lists of what they make.
 ifneq ($(LAB_PLAN),)
 include $(LAB_PLAN)
 endif
 LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
-LAB_BUILT := $(LAB_WORKERS) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) $(LAB_GRADERS)
+LAB_BUILT := $(LAB_WORKERS) $(LAB_BARE_COPIES) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) \
+	$(LAB_GRADERS)
 
 # (make expands what they name, so nothing that came of a SUBMISSION= is read: it includes no headers
 # but ours)
@@ -127,6 +136,20 @@ build/%.cu.lab.o: $$(source).cu $(HOSTCUDA_REWRITE) \
 LAB_GIVEN_CU := $(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FILES)))
 -include $(call in_modes,$(LAB_GIVEN_CU:%=%.lab.d) $(LAB_GIVEN_CU:%=%.lab.hc.d))
 
+# ---- what stands for the files that a worker lacks ----------------------------------------------
+
+# A plug-in takes the same. (Headers are prerequisites of their sources.)
+build/absent/written: autograder/grade/absent.py autograder/grade/grants.py $(LAB_LIST) \
+		$(wildcard tl/include/tl/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(LAB_PYTHON) autograder/grade/absent.py $(@D) && touch $@
+
+$(LAB_ABSENT): build/absent/written build/$$(mode)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
+	    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+
 # ---- workers and their plug-ins ------------------------------------------------------------------
 
 # A sanitised plug-in links with holes, for the sanitizer's own functions come from the program.
@@ -136,15 +159,28 @@ lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { $(call lab_not_made,$
 	$(LAB_PYTHON) autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) \
 	>$(@D)/$(1); }
 
-# (what worker-cuda is made of stands in the plan, too)
+# Without BLAS where its place is taken: then it is not in the process either.
+lab_libs = $(if $(filter %/absent/blas.o,$^),$(filter-out $(OPENBLAS),$(LIBS)),$(LIBS))
+
 $(LAB_WORKERS):
-	@mkdir -p $(@D) && rm -f $(@D)/why $(@D)/worker-cuda
+	@mkdir -p $(@D) && rm -f $(@D)/why
 	$(call say,LINK,$@)
 	$(Q)$(call lab_boxed,LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter \
-	    %.o,$^) $(LIBS),$(filter %.o,$^)) $(call lab_or_why,why)
-	$(Q)[ -e $@ ] || $(call lab_boxed,$(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
-	    $(WORKER_CUDA) $(LIBS),$(WORKER_CUDA)) 2>/dev/null || rm -f $(@D)/worker-cuda
+	    %.o,$^) $(lab_libs),$(filter %.o,$^)) $(call lab_or_why,why)
 
+# Without any code of a student's: linked once, and copied beside each plug-in, which a program
+# looks for in its own folder.
+$(LAB_BARE_WORKERS):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(lab_libs)
+
+$(LAB_BARE_COPIES):
+	@mkdir -p $(@D) && rm -f $(@D)/why && cp $< $@
+
+LAB_HOSTCUDA_LIBS := $(HOSTCUDA_LIBS)
+$(LAB_HOSTCUDA_PLUGINS): private HOSTCUDA_LIBS = $(if $(filter \
+	%/cublas/operations.o,$^),$(LAB_HOSTCUDA_LIBS),$(filter-out $(OPENBLAS),$(LAB_HOSTCUDA_LIBS)))
 $(LAB_HOSTCUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-hostcuda
 	$(call say,LINK,$@)
@@ -194,4 +230,4 @@ build/%/grader: $$(GRADER_OBJECTS) build/grader/no_git
 	    -Wl$(comma)--push-state$(comma)--no-as-needed $$(find build/grader -name 'libgit2*') \
 	    -Wl$(comma)--pop-state$(comma)-rpath$(comma)'$$ORIGIN/../grader:$$ORIGIN/../../grader')
 
--include $(call in_modes,$(patsubst %.c,%.d,$(GRADER_C) $(WORKER_C)))
+-include $(call in_modes,$(patsubst %.c,%.d,$(GRADER_C) $(WORKER_C) $(SOME_WORKERS_C)))

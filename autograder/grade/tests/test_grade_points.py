@@ -1,6 +1,7 @@
 """From the grader's lines to points, exit codes and the last line."""
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import fail
@@ -86,7 +87,8 @@ def test_taskwise_uses_a_worker_for_each_task_and_nothing_waits(stage):
     for line in stage.runs():
         worker, claims = line.split()[0], line.split()[3:]
         variant = "all" if claims == ["lab9_whole/together"] else f"only-{claims[0][5:8]}"
-        assert worker.endswith(f"lab9/{variant}/worker")
+        side = "-cuda" if line.split()[1] == "hostcuda" else ""
+        assert worker.endswith(f"lab9/{variant}{side}/worker")
 
 
 def test_a_missing_claim_is_a_fault_of_the_grader(stage, capsys):
@@ -205,20 +207,20 @@ def test_a_gate_finding_costs_this_half_of_the_task(stage, capsys):
     assert stage.result()["score"]["points"] == 50  # two and the whole
 
 
-def test_a_worker_that_does_not_link_is_named_once(stage, capsys):
+def test_c_that_does_not_link_is_named_once_and_costs_no_cuda(stage, capsys):
     for real in ("float", "double"):
         (stage.folder / f"build/{real}/lab9/all/worker").unlink()
         stage.write(f"build/{real}/lab9/all/why", "labs/lab9/one.c lacks tl_one\n")
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("labs/lab9/one.c lacks tl_one") == 1
-    assert out.rstrip().endswith("lab9: 0/100")
+    assert out.rstrip().endswith("lab9: 20/100")
 
 
 def test_a_plugin_that_does_not_link_costs_its_lane(stage, capsys):
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/all/libtl_hostcuda.so").unlink()
-        stage.write(f"build/{real}/lab9/all/why-hostcuda", "one.cu lacks tl_one\n")
+        (stage.folder / f"build/{real}/lab9/all-cuda/libtl_hostcuda.so").unlink()
+        stage.write(f"build/{real}/lab9/all-cuda/why-hostcuda", "one.cu lacks tl_one\n")
     assert stage.grade() == 0
     assert "lab9: 80/100" in capsys.readouterr().out
 
@@ -272,13 +274,13 @@ def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
 
 def unbuilt(stage, why: str, text: str, program: str) -> None:
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/all/{program}").unlink()
-        stage.write(f"build/{real}/lab9/all/{why}", f"{text}\n")
+        (stage.folder / f"build/{real}/lab9/{program}").unlink()
+        stage.write(str(Path(f"build/{real}/lab9", program).with_name(why)), f"{text}\n")
 
 
 def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, capsys):
     unbuilt(stage, "why-hostcuda", "labs/lab9/one.cu does not compile: line 3: no `}`",
-            "libtl_hostcuda.so")
+            "all-cuda/libtl_hostcuda.so")
     stage.findings = [("labs/lab9/one.cu", 3, "this is not legal CUDA: expected }")]
     assert stage.grade() == 0
     out = capsys.readouterr().out
@@ -289,8 +291,8 @@ def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, caps
 
 
 def test_of_what_compiles_somewhere_every_finding_counts(stage):
-    (stage.folder / "build/double/lab9/all/libtl_hostcuda.so").unlink()
-    stage.write("build/double/lab9/all/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
+    (stage.folder / "build/double/lab9/all-cuda/libtl_hostcuda.so").unlink()
+    stage.write("build/double/lab9/all-cuda/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
     stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
     assert stage.grade() == 0
     kinds = {(c["claim"], c["side"]): c.get("kind") for c in stage.result()["claims"]}
@@ -298,7 +300,8 @@ def test_of_what_compiles_somewhere_every_finding_counts(stage):
 
 
 def test_a_missing_file_is_no_failure_of_the_linker(stage, capsys):
-    unbuilt(stage, "why", "labs/lab9/one.c is missing: make restore LAB=9 T=one puts …", "worker")
+    unbuilt(stage, "why", "labs/lab9/one.c is missing: make restore LAB=9 T=one puts …",
+            "all/worker")
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("is missing") == 1 and "does not link" not in out
