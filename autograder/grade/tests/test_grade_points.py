@@ -15,7 +15,7 @@ def last(capsys) -> str:
 def test_everything_right_is_a_hundred(stage, capsys):
     assert stage.grade() == 0
     assert last(capsys) == ALL + ", extra 5/5"
-    assert stage.result()["schema"] == "gradlab-grade/2"
+    assert stage.result()["schema"] == "gradlab-grade/3"
 
 
 def test_points_are_those_of_the_claims_that_hold_everywhere(stage, capsys):
