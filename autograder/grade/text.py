@@ -110,11 +110,8 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
         if not empty and columns(line) + 1 + columns(word) > width:
             lines.append(line)
             line, empty = rest, True
-        while columns(word) > max(width - columns(rest), 8):
-            if not empty:
-                lines.append(line)
-                line, empty = rest, True
-            at = split_at(word, max(width - columns(rest), 8))
+        while empty and columns(word) > (room := max(width - columns(line), 8)):
+            at = split_at(word, room)
             lines.append(line + word[:at])
             line, word = rest, word[at:]
         if word:

@@ -328,7 +328,8 @@ def test_names_that_come_twice_and_entries_without_end_refuse_all_of_it(tmp_path
     (entry("im2col.c", 0o120777), "/etc/passwd", "a link"),
     (entry("im2col.c", 0o010644), "", "a named pipe"),
     (entry("im2col.c", method=zipfile.ZIP_LZMA), "x", "packed in an unusual way"),
-    (entry("im2col.c", method=zipfile.ZIP_DEFLATED), b"\0" * (1 << 26), "larger than 256 KiB")])
+    (entry("im2col.c", method=zipfile.ZIP_DEFLATED), b"\0" * (1 << 26), "larger than 256 KiB")],
+    ids=["link", "pipe", "lzma", "bomb"])
 def test_what_is_no_plain_file_in_it_is_not_taken(tmp_path, info, content, why):
     path = zipped(tmp_path, (info, content), ("col2im.c", "y"))
     files, said = submission.collect(path, 2)
