@@ -111,5 +111,5 @@ def summary(document: dict) -> str:
         advice = result.get("advice") or result["hint"]
         more = f" ({others} more)" if others else ""
         lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
-                     f"{more}: {words.kind_title(result['kind'])}. {markdown(advice)}")
+                     f"{more}: {markdown(words.kind_title(result['kind']))}. {markdown(advice)}")
     return "\n".join(lines) + "\n"

@@ -46,8 +46,9 @@ def secret(given: dict) -> bytes:
         raise Refused(f"{name} is not there: {NEEDED} (make secret makes one; SECRET=file names "
                       "another)") from None
     except OSError as error:
-        raise Refused(f"{name} cannot be read ({error.strerror}; it may be no link)") from None
-    with open(fd, "rb") as file:
+        raise Refused(f"{name} cannot be read ({error.strerror}): it has to be a file of your own, "
+                      "and no link") from None
+    try:
         is_ = os.fstat(fd)
         if not stat.S_ISREG(is_.st_mode):
             raise Refused(f"{name} is no regular file: make secret makes one")
@@ -56,7 +57,9 @@ def secret(given: dict) -> bytes:
         if stat.S_IMODE(is_.st_mode) not in (0o600, 0o400):
             raise Refused(f"{name} can be read by others (mode {stat.S_IMODE(is_.st_mode):04o}): "
                           "chmod 600 it; if somebody may have read it, make a new one")
-        data = file.read(MOST + 1).strip()
+        data = os.read(fd, MOST + 1).strip()
+    finally:
+        os.close(fd)
     if not LEAST <= len(data) <= MOST:
         raise Refused(f"{name} holds {len(data)} bytes, and {LEAST} to {MOST} are needed: make "
                       "secret makes one")

@@ -76,7 +76,7 @@ def test_what_is_no_file_of_ones_own_is_none(tmp_path, monkeypatch):
         seeds.secret(NONE)
     for name, make in [("pipe", os.mkfifo), ("folder", os.mkdir)]:
         make(tmp_path / name, 0o600)
-        with pytest.raises(seeds.Refused, match="no regular file|Is a directory"):
+        with pytest.raises(seeds.Refused, match="no regular file"):
             seeds.secret(NONE | {"SECRET": name})
     monkeypatch.setattr(seeds.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(seeds.Refused, match="chown"):
