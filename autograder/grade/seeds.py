@@ -1,4 +1,7 @@
-"""seeds.py: which seed a grade has. `seeds.py make [SECRET=file]` makes the course's secret.
+"""seeds.py: which seed a grade has.
+
+    seeds.py make [SECRET=file]     makes the course's secret
+    seeds.py check [SECRET=file]    whether there is one that grading takes, else why not, on stdout
 
 Inputs are drawn from the seed, so whoever knows it knows the inputs. Your own `make grade` has
 SEED=1. Official grading (SUBMISSION=) makes the seed of the course's secret, the lab and the hash
@@ -115,11 +118,24 @@ def make(given: dict) -> None:
           "made again")
 
 
+def told(given: dict) -> int:
+    """For a workflow that asks before it begins."""
+    try:
+        secret(given)
+    except Refused as error:
+        print(text.visible(str(error), 600))
+        return 1
+    return 0
+
+
 def main(arguments: list) -> int:
     try:
+        given = options.parse(arguments[1:], {"SECRET": ""})
+        if arguments[:1] == ["check"]:
+            return told(given)
         if arguments[:1] != ["make"]:
-            raise options.OptionError("seeds.py make [SECRET=file]")
-        make(options.parse(arguments[1:], {"SECRET": ""}))
+            raise options.OptionError("seeds.py make or seeds.py check, and [SECRET=file]")
+        make(given)
     except (Refused, options.OptionError) as error:
         print(f"secret: {text.visible(str(error), 600)}", file=sys.stderr)
         return 2
