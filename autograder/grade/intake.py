@@ -70,6 +70,15 @@ def read_file(name, largest: int = LARGEST, folder: int | None = None) -> bytes 
         os.close(fd)
 
 
+def no_folder(name: str, above: int) -> str:
+    """What somebody has put in a folder's place."""
+    try:
+        mode = os.stat(name, dir_fd=above, follow_symlinks=False).st_mode
+    except OSError:  # gone again
+        return ""
+    return "a link" if stat.S_ISLNK(mode) else "no folder"
+
+
 class Folder:
     """A submission that is a folder. It is named by who grades; what is below it is not."""
 
@@ -95,9 +104,9 @@ class Folder:
             except FileNotFoundError:
                 above, fd = fd, -1
             except OSError as error:
+                why = no_folder(name, fd) if error.errno in (errno.ELOOP, errno.ENOTDIR) else ""
                 os.close(fd)
-                raise Unfit("a link" if error.errno in (errno.ELOOP, errno.ENOTDIR)
-                            else error.strerror) from None
+                raise Unfit(why or error.strerror) from None
             os.close(above)
             if fd < 0:
                 return None
