@@ -94,6 +94,8 @@ include mk/editor.mk
 
 ##@ files
 clean: ## remove build/
+	@# (snapshots of submissions are read-only)
+	@[ ! -d build/submissions ] || chmod -R u+w build/submissions
 	rm -rf build
 
 endif

@@ -93,9 +93,9 @@ BOX_FAILED := 125
 # What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
 # but what the command needs, and of what it writes $@ alone comes out, over a pipe.
 # $(1) a command, $(2) the files and folders that it sees
-lab_boxed = $(if $(LAB_OFFICIAL),build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
+lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
 	see=,$(sort $2)) -- /bin/sh -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
-	chmod +x $@.part && mv -f $@.part $@,$1)
+	chmod +x $@.part && mv -f $@.part $@; },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
 

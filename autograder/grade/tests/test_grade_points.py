@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import document
 import pytest
 from conftest import fail
 
@@ -16,7 +17,41 @@ def last(capsys) -> str:
 def test_everything_right_is_a_hundred(stage, capsys):
     assert stage.grade() == 0
     assert last(capsys) == ALL + ", extra 5/5"
-    assert stage.result()["schema"] == "gradlab-grade/2"
+    assert stage.result()["schema"] == "gradlab-grade/3"
+
+
+def test_a_grade_says_what_judged_it(stage):
+    """Official grading adds what was judged (test_seeds.py)."""
+    stage.grade()
+    result = stage.result()
+    assert set(result["grader"]) == {"version", "rules", "programs"} and "sandbox" in result
+    assert result["grader"]["version"] == "a version" and result["submission"] is None
+    assert (result["seed"], result["seed_from"]) == (1, "default")
+
+
+def test_the_rules_hash_is_that_of_the_graders_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "ROOT", tmp_path)
+    hashes = [document.rules_hash()]
+    for name, content in [("autograder/lab1/lab.toml", "a"), ("tl/include/tl/x.h", "a"),
+                          ("mk/labs.mk", "a"), ("mk/labs.mk", "b"), ("autograder/grade/x.py", "b"),
+                          ("autograder/grade/tests/x.py", "b")]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+        hashes.append(document.rules_hash())
+    (tmp_path / "mk/labs.mk").rename(tmp_path / "mk/mine.mk")
+    hashes.append(document.rules_hash())
+    assert len(set(hashes)) == len(hashes)
+    for name in ("autograder/grade/x.pyc", "tl/x.c", "autograder/notes.txt"):
+        (tmp_path / name).write_text("c")
+    assert document.rules_hash() == hashes[-1]
+
+
+def test_what_a_submission_said_is_cut(stage):
+    stage.says["lab9_one/second"] = fail("crash", text="x" * 10_000, backtrace=["y" * 10_000] * 999)
+    stage.grade()
+    failure, = next(c for c in stage.result()["claims"] if c["claim"] == "one/second")["failures"]
+    assert len(failure["text"]) < 4200 and failure["text"].endswith("... (5904 more characters)")
+    assert len(failure["backtrace"]) == 200 and len(failure["backtrace"][0]) < 4200
 
 
 def test_points_are_those_of_the_claims_that_hold_everywhere(stage, capsys):
