@@ -4,8 +4,10 @@
 
 static tl_real X[1 << 20], W[1 << 20], Y[1 << 20];
 
-static __global__ void touch(tl_real *y, const tl_real *x) {
-    if (threadIdx.x == 0) y[0] = x[0];
+static __device__ tl_real seen;
+
+static __global__ void touch(const tl_real *x) {
+    if (threadIdx.x == 0) seen = x[0];
 }
 
 static tl_real at(int image, int c, int i, int j, const tl_conv3x3_geom *g) {
@@ -28,7 +30,7 @@ tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
     TL_NEED(ctx && y && x && w && g, TL_EINVAL, "NULL");
     TL_NEED(g->n > 0 && g->c > 0 && g->h > 0 && g->w > 0 && g->k > 0, TL_EINVAL, "size");
     size_t plane = (size_t)g->h * g->w * sizeof *x;
-    touch<<<1, 32, 0, tl_stream(ctx)>>>(y, x);
+    touch<<<1, 32, 0, tl_stream(ctx)>>>(x);
     TL_LAUNCHED();
     TL_CUDA(cudaMemcpy(X, x, plane * g->n * g->c, cudaMemcpyDeviceToHost));
     TL_CUDA(cudaMemcpy(W, w, sizeof *w * 9 * g->c * g->k, cudaMemcpyDeviceToHost));

@@ -3,16 +3,6 @@
 #include "tl/vector.h"
 
 static tl_real left[1 << 17], right[1 << 17];
-
-static tl_status by_host(tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
-    TL_NEED(n <= sizeof left / sizeof *left, TL_EINVAL, "too long");
-    TL_CUDA(cudaMemcpy(left, a, n * sizeof *a, cudaMemcpyDeviceToHost));
-    TL_CUDA(cudaMemcpy(right, b, n * sizeof *b, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < n; i++) left[i] += right[i];
-    TL_CUDA(cudaMemcpy(y, left, n * sizeof *y, cudaMemcpyHostToDevice));
-    return TL_OK;
-}
-
 static __device__ tl_real ready[1 << 17];
 
 static __global__ void carry(tl_real *y, size_t n) {
@@ -20,13 +10,12 @@ static __global__ void carry(tl_real *y, size_t n) {
 }
 
 tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
-    void *place;
-    TL_CUDA(cudaMalloc(&place, n * sizeof *y));
-    TL_TRY(by_host((tl_real *)place, a, b, n));
+    TL_NEED(n <= sizeof left / sizeof *left, TL_EINVAL, "too long");
+    TL_CUDA(cudaMemcpy(left, a, n * sizeof *a, cudaMemcpyDeviceToHost));
+    TL_CUDA(cudaMemcpy(right, b, n * sizeof *b, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < n; i++) left[i] += right[i];
     TL_CUDA(cudaMemcpyToSymbol(ready, left, n * sizeof *y));
     carry<<<tl_blocks(n, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, n);
     TL_LAUNCHED();
-    TL_CUDA(cudaStreamSynchronize(tl_stream(ctx)));
-    TL_CUDA(cudaFree(place));
     return TL_OK;
 }
