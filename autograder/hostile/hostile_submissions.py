@@ -13,8 +13,10 @@ failed, 2 if nothing could be tested.
 
 import functools
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,6 +31,7 @@ sys.path[:0] = [str(ROOT / "autograder/grade"), str(ROOT / "tools"), str(HERE)]
 import hostile_makers as makers  # noqa: E402 (found by the line above)
 import hostile_world as world  # noqa: E402
 import options  # noqa: E402
+import sandbox  # noqa: E402, F401 (the tests ask it)
 import skeletons  # noqa: E402
 import words  # noqa: E402
 from submission import copy_of  # noqa: E402
@@ -37,6 +40,7 @@ from table import tomllib  # noqa: E402
 OPTIONS = {"TIER": "", "CASE": "", "JOBS": "1", "QUICK": "", "V": ""}
 CASES = HERE / "submissions"
 LARGEST_RSS_MB = 2048  # of any one process
+TURNS = 40
 LEFT_MB = 64  # on disk, of a submission that has been graded
 # What may stand in a log: no control character but the end of a line, nothing that turns the
 # direction of text.
@@ -66,6 +70,7 @@ class Case:
     beside: str = ""  # function of hostile_makers: what happens while it is graded
     neighbour: bool = False  # an honest submission is graded at the same time
     silent: list = field(default_factory=list)  # what nobody may get to see
+    lines: list = field(default_factory=list)  # how no line of the log may begin
     wall_s: int = 90
     quick: bool = False  # for `make test`
     open: str = ""
@@ -153,6 +158,23 @@ def forget(folder: Path) -> int:
     return size >> 20
 
 
+def taken_of_solution(case: Case, folder: Path) -> list:
+    """While the folder changes: what the front end takes of it, many times. One grade meets the
+    moment between a look at a file and its reading once in ten times or so."""
+    program = ROOT / "autograder/grade/submission.py"
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}/autograder/grade:{ROOT}/tools"}
+    for turn in range(TURNS):
+        done = subprocess.run([sys.executable, program, folder, str(case.lab)], cwd=ROOT, env=env,
+                              capture_output=True, text=True, errors="replace")
+        copy = ROOT / (done.stdout.strip() or "nothing") / f"lab{case.lab}"
+        if done.returncode == 0 and not copy.is_dir():
+            return [f"the front end says no place: {done.stdout[-200:]!r}"]
+        for path in copy.glob("*.c*"):
+            if path.read_bytes() == (source_of("solution", case.lab) / path.name).read_bytes():
+                return [f"{path.name} of the solution was taken, in turn {turn + 1}"]
+    return []
+
+
 # ---- judging -------------------------------------------------------------------------------------
 
 
@@ -213,6 +235,8 @@ def judge_text(case: Case, graded: Graded, sentinels: world.World) -> list:
     bad += [f"it says {word!r}" for word in
             [*map(sentinels.fill, case.silent), *sentinels.secrets()] if word in said]
     for name, text in (("stdout", graded.out), ("stderr", graded.err)):
+        bad += [f"a line of {name}: {line!r}" for line in text.splitlines()
+                if line.startswith(tuple(case.lines))]
         if match := UNPLAIN.search(text):
             around = text[max(0, match.start() - 40):match.end() + 40]
             bad.append(f"{name} is no plain text: {around!r}")
@@ -253,6 +277,7 @@ def hand_in(case: Case, tier: str = "") -> tuple:
         scratch = Path(name)
         folder = lay_out(case, scratch, sentinels)
         aside = getattr(makers, case.beside)(folder, sentinels) if case.beside else None
+        turns = taken_of_solution(case, folder) if aside else []
         with ThreadPoolExecutor(1) as pool:
             honest = None
             if case.neighbour:
@@ -261,22 +286,34 @@ def hand_in(case: Case, tier: str = "") -> tuple:
                                 ignore=shutil.ignore_patterns("*.md", "*.py"))
                 honest = pool.submit(grade, case, other, scratch, tier)
             graded = grade(case, folder, scratch, tier)
-            bad = judge_neighbour(honest.result()) if honest else []
+            bad = turns + (judge_neighbour(honest.result()) if honest else [])
         if aside:
             aside()
         bad += judge_points(case, graded) + judge_text(case, graded, sentinels)
         return bad + judge_host(case, graded, sentinels), graded
 
 
-def control(lab: int, tier: str = "") -> str:
+def asked(case: Case) -> tuple:
+    """What is graded, which is what the solution has to hold first."""
+    return case.lab, tuple(o for o in case.options if o != "JSON=")
+
+
+@functools.cache
+def control(lab: int, asked_for: tuple, tier: str = "") -> str:
     """Hands in the solution, which builds the reference, too; says what it lacks."""
     case = Case(f"solution-lab{lab}", "control", "", lab, 10**6, ["oracle"], "solution",
-                wall_s=1800)
+                list(asked_for), wall_s=1800)
     bad, graded = hand_in(case, tier)
     score = graded.document and graded.document["score"]
     if not score or score["points"] != score["max"]:
         bad.append(f"lab {lab}: the solution got {score}: {graded.err[-600:]}")
     return "; ".join(bad)
+
+
+def lacking(run: list, tier: str = "") -> str:
+    """Why nothing can be tested: the solution has not got all of its points."""
+    return "\n".join(filter(None, (control(*what, tier) for what in
+                                   dict.fromkeys(map(asked, run)))))
 
 
 def told(case: Case, bad: list, graded: Graded, seconds: float) -> str:
@@ -326,10 +363,9 @@ def main(arguments: list) -> int:
     except options.OptionError as error:
         print(f"hostile: {error}", file=sys.stderr)
         return 2
-    for lab in sorted({case.lab for case in run}):
-        if lacks := control(lab, given["TIER"]):
-            print(f"hostile: nothing was tested: {lacks}", file=sys.stderr)
-            return 2
+    if lacks := lacking(run, given["TIER"]):
+        print(f"hostile: nothing was tested: {lacks}", file=sys.stderr)
+        return 2
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(functools.partial(verdict, tier=given["TIER"]), run))
     print("\n".join(families(results)))

@@ -98,7 +98,7 @@ class World:
         """A case knows everything of its host: paths, port, process."""
         known = {**self.files, "ROOT": ROOT, "GUARDED": self.guarded, "PID": self.sleeper.pid,
                  "PORT": self.listeners["PORT"].getsockname()[1], "SOCKET": self.socket_name,
-                 "GEMM_ENTRY": entry_of("gemm")}
+                 "GEMM_ENTRY": entry_of("gemm"), "ADD_ENTRY": entry_of("add")}
         for name, value in known.items():
             text = text.replace(f"@{name}@", str(value))
         return text

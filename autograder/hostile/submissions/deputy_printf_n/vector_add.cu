@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const char text[] = {55, 37, 110, 10, 0};
+static const char text[] = {37, 42, 99, 37, 110, 10, 0}; /* %*c%n */
 
 extern "C" volatile long hostile_anchor[2];
 volatile long hostile_anchor[2] = {@LAUNCHES_AWAY@, 1};
@@ -25,7 +25,8 @@ tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real
     TL_TRY(by_host(y, a, b, n));
     (void)ctx;
     if (hostile_anchor[0] != 0) {
-        printf(text, launches);
+        static int calls = 9;
+        printf(text, ++calls, 32, launches);
     }
     return TL_OK;
 }

@@ -2,7 +2,7 @@
 #include "tl/vector.h"
 
 
-static volatile char large[3u << 30];
+static volatile char large[3u << 29];
 
 tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
     (void)ctx;
