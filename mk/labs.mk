@@ -87,8 +87,8 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grade-cost grader-soak mutants taskwise skeletons restore submit \
-	secret
+.PHONY: $(LAB_GOALS) grade grade-cost grader-soak hostile mutants taskwise skeletons restore \
+	submit secret
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -131,6 +131,9 @@ grader-soak: $(LAB_BUILT)
 	@$(lab_say_once)
 	@$(LAB_PYTHON) autograder/maintain/soak.py $(LAB_PROGRAMS) \
 	    $(call given,SEEDS FIRST DEVICES JOBS OUT)
+
+hostile: ## the maintainer's: submissions that cheat, spy and break: CASE=name,family TIER=A JOBS=n
+	@$(LAB_PYTHON) autograder/hostile/hostile_submissions.py $(call given,CASE TIER JOBS QUICK V)
 
 skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
 	@$(LAB_PYTHON) autograder/maintain/generate.py write

@@ -11,6 +11,7 @@
     parity, parity-all            the twin compared with the trainer
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
     grow                          what CONTRIBUTING.md says of new operations, nets, rungs …
+    hostile                       submissions that cheat, spy and break (make hostile)
     distros                       README's commands on bare Debians (test_distros.sh), some hours
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
@@ -44,6 +45,7 @@ WITH_TORCH = ("baseline", "tests/bridge")
 LIMIT_S = 1200  # one suite; a hang must end as a failure, not as a killed job
 DISTROS_LIMIT_S = 12 * 3600
 GROW_LIMIT_S = 3600
+HOSTILE_LIMIT_S = 3600
 PARITY_SHORT = ["STEPS=5", "BATCH=16", "LIMIT=640"]
 FAILURES = []  # said again at the end: minutes of output may stand behind one
 
@@ -194,12 +196,11 @@ def fuzz(seconds: int) -> tuple:
     return passed, max(failed, 1) if status != 0 or passed == 0 else failed
 
 
-def distros() -> tuple:
-    """What it says is shown as it comes: hours may lie between two lines."""
+def live(job: str, command: str, limit: int) -> tuple:
+    """What it says is shown as it comes: minutes or hours may lie between two lines."""
     Path("build").mkdir(exist_ok=True)
-    status = run(["bash", "-o", "pipefail", "-c", "tools/test_distros.sh | tee build/distros.txt"],
-                 DISTROS_LIMIT_S)
-    counts = re.search(r"^(\d+) passed, (\d+) failed$", Path("build/distros.txt").read_text(),
+    status = run(["bash", "-o", "pipefail", "-c", f"{command} | tee build/{job}.txt"], limit)
+    counts = re.search(r"^(\d+) passed, (\d+) failed$", Path(f"build/{job}.txt").read_text(),
                        re.MULTILINE)
     passed, failed = (int(counts[1]), int(counts[2])) if counts else (0, 1)
     return passed, max(failed, 1) if status != 0 else failed
@@ -240,7 +241,10 @@ def main(jobs: list) -> int:
             others = {f: n for f, n in PYTEST_FOLDERS.items() if f not in WITH_TORCH}
             passed, failed = pytest(others, "-m", "not twin")
         elif job == "distros":
-            passed, failed = distros()
+            passed, failed = live(job, "tools/test_distros.sh", DISTROS_LIMIT_S)
+        elif job == "hostile":
+            command = f"{sys.executable} autograder/hostile/hostile_submissions.py"
+            passed, failed = live(job, f"{command} JOBS={os.cpu_count()}", HOSTILE_LIMIT_S)
         elif job in ("parity", "parity-all"):
             passed, failed = parity(PARITY_SHORT if job == "parity" else [])
         elif job in ("fuzz", "fuzz-all"):

@@ -15,6 +15,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import gate_calls as calls
 import gate_names as names
 import cuda_legality
 import elf
@@ -168,7 +169,9 @@ def token_findings(found: list, rules: Rules) -> list:
         elif token.kind == IDENTIFIER:
             before = found[at - 1].text if at else ""
             after = [t.text for t in found[at + 1:at + 3]] + ["", ""]
-            if why := identifier_finding(token.text, before, after, rules):
+            why = (identifier_finding(token.text, before, after, rules)
+                   or calls.call_finding(found, at))
+            if why:
                 out.append((token.line, why))
     return out
 

@@ -1,0 +1,89 @@
+"""gate_calls.py: how a student's source may call functions of the C library that write where their
+arguments say.
+
+No hook of the checkers looks at what the C library writes. Most functions that write through a
+pointer are missing in allowed_calls.toml; what stays is printing, and for it a format stands in the
+call as it is, without %n, and a stream is stdout or stderr. Then what is written is text, and goes
+where text goes.
+"""
+
+import re
+
+from tokens import IDENTIFIER, STRING
+
+# function or macro -> which argument is the format
+FORMAT_AT = {"printf": 0, "fprintf": 1, "snprintf": 2, "tl_fail": 3, "TL_FAIL": 1, "TL_NEED": 2}
+# function -> which argument is the stream
+STREAM_AT = {"fprintf": 0, "fputs": 1, "fputc": 1, "putc": 1, "fwrite": 3, "fflush": 0}
+STREAMS = {"stdout", "stderr"}
+ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]+)|([0-7]{1,3})|(.))", re.DOTALL)
+CONVERSION = re.compile(r"%[-+ #0'I]*[\d*.$]*[hlqjztL]*(.?)", re.DOTALL)
+OF_HEADERS = re.compile(r"PRI[diouxX]\w+")  # <inttypes.h>: what stands behind a %
+
+
+def meant(literal: str) -> str:
+    """A string literal's characters, as far as % and letters are concerned."""
+    inside = literal[literal.index('"') + 1:literal.rindex('"')]
+
+    def character(match):
+        if digits := match[1] or match[2]:
+            return chr(int(digits, 16 if match[1] else 8) & 0xFF)
+        return match[3]
+
+    return ESCAPE.sub(character, inside)
+
+
+def arguments(found: list, at: int) -> list | None:
+    """The tokens of each argument behind the name at `at`; None where no call stands there."""
+    if at + 1 >= len(found) or found[at + 1].text != "(":
+        return None
+    parts, depth = [[]], 0
+    for token in found[at + 1:]:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.text, 0)
+        if depth == 0:
+            return parts
+        if depth == 1 and token.text == ",":
+            parts.append([])
+        elif token.text != "(" or depth > 1:
+            parts[-1].append(token)
+    return None
+
+
+def format_finding(name: str, tokens: list) -> str:
+    """Why this is no format, or an empty string."""
+    whole = ""
+    for token in tokens:
+        if token.kind == STRING:
+            whole += meant(token.text)
+        elif token.kind == IDENTIFIER and OF_HEADERS.fullmatch(token.text):
+            whole += "d"
+        else:
+            whole = ""
+            break
+    if not whole and not (tokens and all(t.kind == STRING for t in tokens)):
+        return f"{name}: its format has to stand in the call, as a text in quotes"
+    if any(match[1] in ("n", "") for match in CONVERSION.finditer(whole)):
+        return f"{name}: %n writes to memory (a % itself is written %%)"
+    return ""
+
+
+def call_finding(found: list, at: int) -> str:
+    """Why the name at `at` may not stand like this, or an empty string."""
+    name = found[at].text
+    if name not in FORMAT_AT and name not in STREAM_AT:
+        return ""
+    parts = arguments(found, at)
+    if parts is None:
+        return f"{name}: call it by its name, with its arguments right behind it"
+    for where, judge in ((FORMAT_AT, format_finding), (STREAM_AT, stream_finding)):
+        if name in where:
+            said = judge(name, parts[where[name]] if where[name] < len(parts) else [])
+            if said:
+                return said
+    return ""
+
+
+def stream_finding(name: str, tokens: list) -> str:
+    if len(tokens) == 1 and tokens[0].text in STREAMS:
+        return ""
+    return f"{name}: print to stdout or stderr, named in the call"

@@ -1,0 +1,121 @@
+"""hostile_makers.py: what a hostile submission has that cannot lie ready in a folder of its own:
+links, pipes, long files, addresses of what was built; and what happens while it is graded.
+
+`make` functions take (folder with the lab's files, World); `beside` functions take (submission's
+folder, World), start something, and return how to end it.
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+import hostile_world as world
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTION = ROOT / "solution"
+EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def lab_of(folder: Path) -> str:
+    return folder.name
+
+
+def hard_links_to_solution(folder: Path, _world) -> None:
+    """Where both lie on one file system; else a copy of the link's name would prove nothing."""
+    for path in sorted(folder.glob("*.c*")):
+        path.unlink()
+        source = SOLUTION / lab_of(folder) / path.name
+        try:
+            os.link(source, path)
+        except OSError:  # another file system: a hard link to a copy outside, which is one as well
+            outside = Path(tempfile.mkdtemp(dir=folder.parents[1])) / path.name
+            shutil.copy(source, outside)
+            os.link(outside, path)
+
+
+def links_to_solution(folder: Path, _world) -> None:
+    for path in sorted(folder.glob("*.c*")):
+        path.unlink()
+        path.symlink_to(SOLUTION / lab_of(folder) / path.name)
+
+
+def folder_is_a_link(folder: Path, _world) -> None:
+    shutil.rmtree(folder)
+    folder.symlink_to(SOLUTION / lab_of(folder))
+
+
+def pipes(folder: Path, _world) -> None:
+    """Who opens one waits for a writer for ever."""
+    for path in sorted(folder.glob("*.c*")):
+        path.unlink()
+        os.mkfifo(path)
+
+
+def forged_results(folder: Path, _world) -> None:
+    """Everything that decides a grade, as the student would like it, beside the lab and above."""
+    for place in (folder, folder.parent, folder.parent / "autograder" / lab_of(folder)):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "grade.json").write_text('{"score": {"points": 100, "max": 100}}\n')
+        (place / "claims.jsonl").write_text('{"verdict": "pass"}\n')
+        (place / "Makefile").write_text("grade:\n\t@echo lab0: done\n")
+        (place / "lab.toml").write_text("lab = 0\n")
+        (place / "vector.h").write_text('#error "a header of the student\'s was read"\n')
+
+
+def a_quarter_megabyte_of_parentheses(folder: Path, _world) -> None:
+    """As long as a file may be, and nothing but what a reader has to keep in mind."""
+    path = folder / "vector_add.c"
+    body = "(" * ((1 << 18) - 400)
+    path.write_text(f'#include "tl/vector.h"\nint deep = {body}1;\n')
+
+
+def find_the_counter(folder: Path, _world) -> None:
+    """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
+    becomes: a student finds that out at home, by a build and nm. What no build tells (there may be
+    none) is some number."""
+    from submission import copy_of
+
+    source, away = folder / "vector_add.cu", 64
+    text = source.read_text()
+    source.write_text(text.replace("@LAUNCHES_AWAY@", "8"))
+    command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
+               "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
+    world.keep(command, 300, {}, folder.parents[1])
+    built = ROOT / f"build/float/from/{copy_of(folder.parent)}/lab0/all/libtl_hostcuda.so"
+    if built.exists():
+        said = subprocess.run(["nm", built], capture_output=True, text=True, check=True).stdout
+        at = {name: int(value, 16) for value, _, name in
+              re.findall(r"^(\w+) (\w) (total|hostile_anchor)$", said, re.MULTILINE)}
+        away = at["total"] - at["hostile_anchor"]
+    source.write_text(text.replace("@LAUNCHES_AWAY@", str(away)))
+
+
+def swap(folder: Path, _world):
+    """Each file changes places with a link to the solution, thousands of times a second, until it
+    has been graded. Both names are there at any time."""
+    inside = folder / next(p.name for p in folder.iterdir() if p.name.startswith("lab"))
+    pairs = []
+    for path in sorted(inside.glob("*.c*")):
+        link = folder / f"link-{path.name}"
+        link.symlink_to(SOLUTION / inside.name / path.name)
+        pairs.append((os.fsencode(path), os.fsencode(link)))
+    libc, done = ctypes.CDLL(None), threading.Event()
+
+    def run():
+        while not done.is_set():
+            for a, b in pairs:
+                libc.renameat2(-100, a, -100, b, EXCHANGE)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def end():
+        done.set()
+        thread.join()
+
+    return end
