@@ -23,7 +23,7 @@ static const struct {
 } limits[] = {
     {RLIMIT_CORE, {0, 0}},
     {RLIMIT_CPU, {600, 60}},
-    {RLIMIT_FSIZE, {16 << 20, 256 << 20}},
+    {RLIMIT_FSIZE, {16 << 20, 1 << 30}},
     {RLIMIT_NOFILE, {64, 256}},
     {RLIMIT_NPROC, {256, 64}}, /* threads count, too: two teams of OpenMP on a large machine */
     {RLIMIT_AS, {RLIM_INFINITY, (rlim_t)8 << 30}},

@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 
 import hostile_world as world
+import submission
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "solution"
@@ -74,20 +75,26 @@ def a_quarter_megabyte_of_parentheses(folder: Path, _world) -> None:
     path.write_text(f'#include "tl/vector.h"\nint deep = {body}1;\n')
 
 
+def copies_of(folder: Path) -> list:
+    """Snapshots of a submission, from the root; one that changes meanwhile leaves several."""
+    plain = submission.folder_of(folder, {}, 0).name.rpartition("-")[0]
+    return [str(path.relative_to(ROOT)) for path in (ROOT / submission.SNAPSHOTS).glob(f"{plain}-*")]
+
+
 def find_the_counter(folder: Path, _world) -> None:
     """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
     becomes: a student finds that out at home, by a build and nm. What no build tells (there may be
     none) is some number."""
-    from submission import copy_of
-
     source, away = folder / "vector_add.cu", 64
     text = source.read_text()
     source.write_text(text.replace("@LAUNCHES_AWAY@", "8"))
     command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
                "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
     world.keep(command, 300, {}, folder.parents[1])
-    built = ROOT / f"build/float/from/{copy_of(folder.parent)}/lab0/all/libtl_hostcuda.so"
-    if built.exists():
+    for copy in copies_of(folder.parent):
+        built = ROOT / f"build/float/from/{copy}/lab0/all/libtl_hostcuda.so"
+        if not built.exists():
+            continue
         said = subprocess.run(["nm", built], capture_output=True, text=True, check=True).stdout
         at = {name: int(value, 16) for value, _, name in
               re.findall(r"^(\w+) (\w) (total|hostile_anchor)$", said, re.MULTILINE)}

@@ -34,7 +34,7 @@ import options  # noqa: E402
 import sandbox  # noqa: E402, F401 (the tests ask it)
 import skeletons  # noqa: E402
 import words  # noqa: E402
-from submission import copy_of  # noqa: E402
+import submission  # noqa: E402
 from table import tomllib  # noqa: E402
 
 OPTIONS = {"TIER": "", "CASE": "", "JOBS": "1", "QUICK": "", "V": ""}
@@ -129,8 +129,9 @@ def command(case: Case, folder: Path) -> list:
 def written(case: Case, folder: Path, out: str) -> dict | None:
     """grade.json: what was printed, or, where that is text for people, the file."""
     if "JSON=" in case.options:
-        own = ROOT / "build/grade" / str(copy_of(folder)).replace("/", "-") / f"lab{case.lab}"
-        path = max(own.glob("*.json"), key=lambda p: p.stat().st_mtime, default=None)
+        found = [path for copy in makers.copies_of(folder) for path in
+                 (ROOT / "build/grade" / copy.replace("/", "-") / f"lab{case.lab}").glob("*.json")]
+        path = max(found, key=lambda p: p.stat().st_mtime, default=None)
         out = path.read_text(encoding="utf-8") if path else ""
     try:
         return json.loads(out)
@@ -138,10 +139,20 @@ def written(case: Case, folder: Path, out: str) -> dict | None:
         return None
 
 
+def secret_in(scratch: Path) -> Path:
+    """The course's, of which seeds are made."""
+    path = scratch / "secret"
+    if not path.exists():
+        path.write_text(os.urandom(32).hex())
+        path.chmod(0o600)
+    return path
+
+
 def grade(case: Case, folder: Path, scratch: Path, tier: str) -> Graded:
     own = scratch / f"tmp-{folder.name[:20].encode('ascii', 'replace').hex()}"
     own.mkdir()
-    env = {"TMPDIR": str(own), **({"GRADLAB_TIER": tier} if tier else {}), **case.environment}
+    env = {"TMPDIR": str(own), "GRADLAB_SECRET": str(secret_in(scratch)),
+           **({"GRADLAB_TIER": tier} if tier else {}), **case.environment}
     status, out, err, alone = world.keep(command(case, folder), case.wall_s, env, scratch)
     document = written(case, folder, out)
     alone["left_files"] = sorted(p.name for p in own.iterdir())
@@ -150,11 +161,13 @@ def grade(case: Case, folder: Path, scratch: Path, tier: str) -> Graded:
 
 def forget(folder: Path) -> int:
     """Removes what was built of a submission; returns how many MB that was."""
-    copy, size = copy_of(folder), 0
-    for path in [ROOT / copy, *ROOT.glob(f"build/*/from/{copy}"),
-                 ROOT / "build/grade" / str(copy).replace("/", "-")]:
-        size += sum(p.lstat().st_size for p in path.rglob("*") if p.is_file())
-        shutil.rmtree(path, ignore_errors=True)
+    size = 0
+    for copy in makers.copies_of(folder):
+        for path in [*ROOT.glob(f"build/*/from/{copy}"),
+                     ROOT / "build/grade" / copy.replace("/", "-")]:
+            size += sum(p.lstat().st_size for p in path.rglob("*") if p.is_file())
+            shutil.rmtree(path, ignore_errors=True)
+        submission.remove(ROOT / copy)
     return size >> 20
 
 

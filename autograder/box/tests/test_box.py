@@ -95,7 +95,7 @@ class TestTier:
         assert (ROOT / "tl/include/tl/status.h").read_bytes() == before
 
     def test_a_file_has_an_end(self, tier):
-        done = boxed(tier, "build", ["/bin/sh", "-c", "head -c 300000000 /dev/zero >$TMPDIR/x"])
+        done = boxed(tier, "build", ["/bin/sh", "-c", "head -c 1200000000 /dev/zero >$TMPDIR/x"])
         assert done.returncode != 0
 
     def test_a_flood_of_processes_is_bounded_and_ends(self, tier):
