@@ -128,9 +128,9 @@ static void take_results(const call_request *q, const call_wire *w) {
 
 /* ---- launches ---- */
 
-/* Of each operation of the table: whether it came to its end where launches are counted, and
- * whether it ever launched something. */
-static struct { bool done, launched; } work[CALL_OPS];
+/* Of each operation of the table: whether a call of it came to its end where launches are counted,
+ * and had launched nothing. */
+static bool idle[CALL_OPS];
 
 static bool is_of_table(call_op op) { return (unsigned)op < CALL_tensor_new; }
 
@@ -141,13 +141,12 @@ static void note_launches(const call_request *q, const call_report *report) {
         writes |= q->buffer[i].host && q->buffer[i].count > 0 &&
                   (q->buffer[i].role == CALL_OUT || q->buffer[i].role == CALL_INOUT);
     if (!writes || report->status != TL_OK || !is_of_table(q->op)) return;
-    if (report->counter[CALL_LAUNCHES] >= 0) work[q->op].done = true;
-    if (report->counter[CALL_LAUNCHES] > 0) work[q->op].launched = true;
+    if (report->counter[CALL_LAUNCHES] == 0) idle[q->op] = true;
 }
 
 const char *call_idle_op(void) {
     for (int op = 0; op < CALL_OPS; op++)
-        if (work[op].done && !work[op].launched) return call_op_name((call_op)op);
+        if (idle[op]) return call_op_name((call_op)op);
     return NULL;
 }
 

@@ -220,9 +220,9 @@ void claim_note(claim *c, double ratio) {
 /* The right numbers, from the host. */
 static void no_launch(const claim *c, finding *f, const char *op) {
     finding_begin(f, c, "no_launch");
-    snprintf(f->call, sizeof f->call, "every call of %s", op);
+    snprintf(f->call, sizeof f->call, "a call of %s", op);
     snprintf(f->text, sizeof f->text,
-             "no call of %s launched a kernel: the work is not done on the device", op);
+             "it launched no kernel: the work of %s is not done on the device", op);
 }
 
 /* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */
