@@ -30,7 +30,7 @@ CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_ten
 TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
 	plan shapes10_*))
 # (some workers have them, others what stands for them: the plan says which)
-SOME_WORKERS_C := tl/device_plugin.c tl/metrics.c $(wildcard autograder/worker/absent/*.c)
+SOME_WORKERS_C := tl/device_plugin.c tl/metrics.c $(wildcard autograder/call/absent/*.c)
 WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
 	$(filter-out $(TRAINER_C) $(SOME_WORKERS_C),$(wildcard tl/*.c))
 # Rungs are ours: what is next to a student's code has none.

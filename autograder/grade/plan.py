@@ -136,7 +136,7 @@ def add_absent(text: Text, mode: str, files: tuple) -> list:
 def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.World,
                side: str) -> None:
     """Where no host code is judged, the worker is the same for all: it is linked once."""
-    without = f"build/{mode}/autograder/worker/absent"
+    without = f"build/{mode}/autograder/call/absent"
     needs = [*references(mode, world.reference, ".o"), *add_absent(text, mode, world.absent),
              f"{without}/plugin.o" if side == "c" else f"build/{mode}/tl/device_plugin.o",
              *([] if ".c" in world.blas else [f"{without}/blas.o"]),

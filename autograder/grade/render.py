@@ -165,7 +165,7 @@ class Report(Page):
     def whole(self) -> list:
         d = self.document
         count = len({c["claim"] for c in d["claims"]})
-        others = ", each task with the others from the reference" if d["taskwise"] else ""
+        others = ", each task by itself" if d["taskwise"] else ""
         self.paragraph("", f"lab {d['lab']}, {d['title']}: {count} claim{'s' * (count != 1)} on "
                        f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s{others}")
         self.put()

@@ -44,8 +44,9 @@ CLAIM(lab2_col2im, padding_is_dropped) { expect_set(c, columns_padded, false); }
 CLAIM(lab2_col2im, stride_and_dilation_find_their_pixels) { expect_set(c, columns_spaced, false); }
 CLAIM(lab2_col2im, every_image_has_its_pixels) { expect_set(c, columns_batched, true); }
 
-/* <im2col x, y> = <x, col2im y>. Columns are copies, so only col2im's own bound is granted. They are
- * the oracle's: a worker that judges col2im holds no im2col, which would tell it every place. */
+/* <im2col x, y> = <x, col2im y>. Columns are copies, so only col2im's own bound is granted. They
+ * are the oracle's: a worker that judges col2im holds no im2col, which would tell it every place.
+ */
 static void expect_adjoint(claim *c, const call_target *t, const tl_conv2d_geom *g) {
     call_report r;
     size_t n = columns_count(g), pixels = tl_conv2d_x_size(g);

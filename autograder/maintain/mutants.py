@@ -83,7 +83,7 @@ def make_folder(mutant: Mutant, lab: int) -> Path:
 
 
 def grade(mutant: Mutant, lab: int, verbose: bool) -> dict:
-    """grade.json of the mutant's own task, the others from the reference."""
+    """grade.json of the mutant's own task, by itself."""
     folder = make_folder(mutant, lab)
     done = make.run("grade", f"LAB={lab}", f"LABS={folder}", f"T={mutant.task}", "TASKWISE=1",
                     f"DEVICES={mutant.device}", timeout=LIMIT_S)  # fmt: skip

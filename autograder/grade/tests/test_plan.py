@@ -47,8 +47,8 @@ def read(text: str) -> dict:
     return found
 
 
-CPU = ["build/float/autograder/worker/absent/plugin.o"]
-NO_BLAS = ["build/float/autograder/worker/absent/blas.o"]
+CPU = ["build/float/autograder/call/absent/plugin.o"]
+NO_BLAS = ["build/float/autograder/call/absent/blas.o"]
 GIVEN = ["$(call", "lab_worker_given,float)"]
 
 
