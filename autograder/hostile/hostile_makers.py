@@ -74,25 +74,60 @@ def a_quarter_megabyte_of_parentheses(folder: Path, _world) -> None:
     path.write_text(f'#include "tl/vector.h"\nint deep = {body}1;\n')
 
 
-def find_the_counter(folder: Path, _world) -> None:
-    """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
-    becomes: a student finds that out at home, by a build and nm. What no build tells (there may be
-    none) is some number."""
+def build_once(folder: Path, numbers: dict) -> Path:
+    """Has this submission graded with some numbers for those that are not known yet, as a student
+    can at home; returns where its programs then lie."""
     from submission import copy_of
 
-    source, away = folder / "vector_add.cu", 64
+    source = folder / "vector_add.cu"
     text = source.read_text()
-    source.write_text(text.replace("@LAUNCHES_AWAY@", "8"))
+    fill(source, text, numbers)
     command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
                "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
     world.keep(command, 300, {}, folder.parents[1])
-    built = ROOT / f"build/float/from/{copy_of(folder.parent)}/lab0/all/libtl_hostcuda.so"
-    if built.exists():
-        said = subprocess.run(["nm", built], capture_output=True, text=True, check=True).stdout
-        at = {name: int(value, 16) for value, _, name in
-              re.findall(r"^(\w+) (\w) (total|hostile_anchor)$", said, re.MULTILINE)}
-        away = at["total"] - at["hostile_anchor"]
-    source.write_text(text.replace("@LAUNCHES_AWAY@", str(away)))
+    source.write_text(text)
+    return ROOT / f"build/float/from/{copy_of(folder.parent)}/lab0"
+
+
+def fill(source: Path, text: str, numbers: dict) -> None:
+    for name, value in numbers.items():
+        text = text.replace(f"@{name}@", str(value))
+    source.write_text(text)
+
+
+def symbols(program: Path, names: str) -> dict:
+    said = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return {name: int(value, 16) for value, name in
+            re.findall(rf"^(\w+) \w ({names})$", said, re.MULTILINE)}
+
+
+def find_the_counter(folder: Path, _world) -> None:
+    """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
+    becomes. Where nothing is built that tells it, it is some number."""
+    numbers = {"LAUNCHES_AWAY": 64}
+    for built in build_once(folder, numbers).glob("*/libtl_hostcuda.so"):
+        at = symbols(built, "total|hostile_anchor")
+        if len(at) == 2:
+            numbers = {"LAUNCHES_AWAY": at["total"] - at["hostile_anchor"]}
+    source = folder / "vector_add.cu"
+    fill(source, source.read_text(), numbers)
+
+
+def find_the_reference(folder: Path, _world) -> None:
+    """Where, in a worker, calls of operations return to, and where the reference's function is,
+    which is linked because the C file beside is broken."""
+    numbers = {"RETURNS": 1, "REFERENCE": 0}
+    for built in build_once(folder, numbers).glob("*/worker-cuda"):
+        at = symbols(built, "call_execute|tl_vector_add")
+        said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", built], capture_output=True,
+                              text=True, check=True).stdout
+        body = said.split("<call_execute>:\n")[1].split("\n\n")[0]
+        back = re.findall(r"call +\*.*\n +(\w+):", body)
+        if back and len(at) == 2:
+            numbers = {"RETURNS": ", ".join(f"0x{b}" for b in back),
+                       "REFERENCE": at["tl_vector_add"]}
+    source = folder / "vector_add.cu"
+    fill(source, source.read_text(), numbers)
 
 
 def swap(folder: Path, _world):
