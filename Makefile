@@ -80,6 +80,7 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	    NVCC=$(call quote,$(NVCC)) CUBLAS_HOME=$(call quote,$(CUBLAS_HOME)) tools/doctor.sh || \
 	    [ $$? = 141 ]
 
+include mk/box.mk
 include mk/labs.mk
 include mk/mine.mk
 include mk/lib.mk
@@ -93,6 +94,8 @@ include mk/editor.mk
 
 ##@ files
 clean: ## remove build/
+	@# (snapshots of submissions are read-only)
+	@[ ! -d build/submissions ] || chmod -R u+w build/submissions
 	rm -rf build
 
 endif

@@ -33,8 +33,9 @@ endif
 ifeq ($(filter lab$(LAB_N),$(LAB_GOALS)),)
 $(error LAB=$(LAB_N): there is no such lab; it is one of $(LAB_GOALS:lab%=%))
 endif
-# SUBMISSION=folder: of whatever lies there, the files of this lab alone, over this clean copy.
-# submission.py refuses where there is no sandbox: what others wrote runs nowhere else.
+# SUBMISSION=folder or .zip: of whatever lies there, the files of this lab alone, over this clean
+# copy. submission.py refuses where there is no sandbox: what others wrote runs nowhere else; and
+# where there is no secret to make the seed of (seeds.py).
 LAB_OFFICIAL := $(if $(filter SUBMISSION,$(GIVEN))$(value SUBMISSION),yes)
 ifneq ($(LAB_OFFICIAL),)
 ifneq ($(filter LABS MINE,$(GIVEN)),)
@@ -44,10 +45,17 @@ ifneq ($(SAN)$(filter cuda,$(subst $(comma), ,$(DEVICES))),)
 $(error SUBMISSION= is graded on cpu and hostcuda: without SAN= and DEVICES=cuda, for which there \
 is no sandbox)
 endif
+# (the make within this one that grades each task by itself has the same snapshot of the files)
+ifneq ($(and $(filter-out 0,$(MAKELEVEL)),$(GRADLAB_SNAPSHOT)),)
+override LABS := $(GRADLAB_SNAPSHOT)
+else
 override LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py \
-	$(call quote,$(value SUBMISSION)) $(LAB_N))
+	$(call quote,$(value SUBMISSION)) $(LAB_N) $(call given,SECRET SEED REGRADE))
 ifneq ($(.SHELLSTATUS),0)
 $(error nothing was graded)
+endif
+# which box compiles, links and runs it: A, B or C
+export GRADLAB_TIER := $(firstword $(shell $(LAB_PYTHON) autograder/grade/sandbox.py))
 endif
 endif
 # (the path becomes part of rules and commands)
@@ -79,7 +87,8 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grade-cost grader-soak hostile mutants taskwise skeletons restore submit
+.PHONY: $(LAB_GOALS) grade grade-cost grader-soak hostile mutants taskwise skeletons restore \
+	submit secret
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -102,10 +111,11 @@ grade: $(LAB_BUILT)
 	$(if $(LAB)$(LAB_ASKED),,@echo 'lab $(LAB_N), the one built last' >&2)
 	@if $(lab_not_whole); then \
 	    echo 'not all files can be built: each task is graded by itself' >&2; \
-	    exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi
+	    $(if $(LAB_OFFICIAL),GRADLAB_SNAPSHOT=$(LABS)) exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi
 	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
 	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
-	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V)
+	    $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
+	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V SECRET REGRADE)
 
 mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
 	@$(LAB_PYTHON) autograder/maintain/mutants.py LAB=$(LAB) $(call given,T V KEEP)
@@ -134,3 +144,6 @@ restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 
 submit: ## pack your files of a lab to hand them in, with a receipt: LAB=N OUT=file.zip
 	@$(LAB_PYTHON) autograder/grade/submit.py $(call given,LAB OUT)
+
+secret: ## the instructor's: the file of which official seeds are made: SECRET=file
+	@$(LAB_PYTHON) autograder/grade/seeds.py make $(call given,SECRET)

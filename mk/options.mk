@@ -74,7 +74,7 @@ OPTIONS_bridge := PREFIX MINE
 OPTIONS_bridge-bench := DEVICE PARTS LONG REPEAT EPOCHS THREADS SEED LIMIT OUT MINE
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
-OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION
+OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION SECRET REGRADE
 OPTIONS_grader-soak := LAB SEEDS FIRST DEVICES JOBS OUT LABS
 OPTIONS_hostile := CASE TIER JOBS QUICK
 OPTIONS_mutants := LAB T KEEP
@@ -82,6 +82,7 @@ OPTIONS_taskwise := LAB T
 OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
 OPTIONS_submit := LAB OUT
+OPTIONS_secret := SECRET
 OPTIONS_help := ALL
 # (a goal with a slash in it is a file's name)
 options_of_goal = $(if $(filter $(LAB_GOALS),$1),$(OPTIONS_labs),$(OPTIONS_$1)) \

@@ -29,9 +29,9 @@ test-without-twin: $(TEST_NEEDS)
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check $(SECTORS) bridge
-	@GRADLAB_BRIDGE_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow hostile \
-	    $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
+	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
+	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
+	    hostile $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
 	@tools/test_distros.sh

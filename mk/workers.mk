@@ -3,11 +3,14 @@
 #
 #   build/<mode>/labN/grader                     the lab's claims; holds no code of any lab
 #   build/<mode>/grader                          those of all labs, for the worker's own tests
-#   build/<mode>/labN/<variant>/worker           the code of all labs, which the grader calls
-#   build/<mode>/labN/<variant>/libtl_<device>.so
+#   build/<mode>/labN/<variant>/worker           C on the cpu
+#   build/<mode>/labN/<variant>-cuda/worker      CUDA, and host code on a device, with
+#   build/<mode>/labN/<variant>-cuda/libtl_<device>.so
 #
 # A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `only-<task>`
-# that one, and the reference (solution/) has the rest; its objects are shared by all variants. With
+# that one. Of the reference (solution/) there is what lab.toml grants these tasks (grants.py); for
+# every other file stands one whose functions fail and say so (absent.py). No worker holds C and
+# CUDA of one task. The reference's objects, and those that stand for them, are shared by all. With
 # MINE=1 the other labs come from $(LABS), too (labN-mine/). Another folder than labs/ has its
 # objects and workers under build/<mode>/from/<folder>/.
 #
@@ -16,9 +19,7 @@
 #
 # A file that does not compile or link costs its own points alone. So these recipes do not fail:
 # they leave out what could not be made, say why in the file `why` (`why-<device>`) beside it, and
-# whoever needs it looks. What is missing is tried again by the next make. Where it is a .c file
-# that is broken or missing, the .cu beside it is judged in `worker-cuda`, which has the
-# reference's C instead.
+# whoever needs it looks. What is missing is tried again by the next make.
 
 # ---- what workers are made of -------------------------------------------------------------------
 
@@ -28,28 +29,40 @@ CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_ten
 # (of what is given, data sets and checkpoints are the trainer's)
 TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
 	plan shapes10_*))
+# (some workers have them, others what stands for them: the plan says which)
+SOME_WORKERS_C := tl/device_plugin.c tl/metrics.c $(wildcard autograder/worker/absent/*.c)
 WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
-	$(filter-out $(TRAINER_C),$(wildcard tl/*.c))
+	$(filter-out $(TRAINER_C) $(SOME_WORKERS_C),$(wildcard tl/*.c))
 # Rungs are ours: what is next to a student's code has none.
 WORKER_PLUGIN_C := $(filter-out programs/%,$(PLUGIN_C))
 WORKER_PLUGIN_CU := $(wildcard tl/cuda/*.cu)
 
 # What each of them has that is nobody's lab: $(1) mode
 lab_worker_given = $(WORKER_C:%.c=build/$1/%.o)
-lab_hostcuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.lab.o) \
-	$(WORKER_PLUGIN_C:%.c=build/$1/%.host.o) $(call hostcuda_library_of,$1)
-lab_cuda_given = $(WORKER_PLUGIN_CU:%=build/$1/%.o) $(WORKER_PLUGIN_C:%.c=build/$1/%.pic.o)
+lab_plugin_cu = $(filter-out tl/cuda/metrics.cu,$(WORKER_PLUGIN_CU))
+lab_hostcuda_given = $(lab_plugin_cu:%=build/$1/%.lab.o) \
+	$(WORKER_PLUGIN_C:%.c=build/$1/%.host.o) \
+	$(filter-out %/cublas/operations.o,$(call hostcuda_library_of,$1))
+lab_cuda_given = $(lab_plugin_cu:%=build/$1/%.o) $(WORKER_PLUGIN_C:%.c=build/$1/%.pic.o)
+# What only those have who may call cuBLAS. (A GPU's is a library of its own.)
+lab_hostcuda_blas = $(filter %/cublas/operations.o,$(call hostcuda_library_of,$1))
+lab_cuda_blas =
 
 # The plan: rules, and in LAB_… lists of what they make.
 ifneq ($(LAB_PLAN),)
 include $(LAB_PLAN)
 endif
 LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
-LAB_BUILT := $(LAB_WORKERS) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) $(LAB_GRADERS)
+LAB_BUILT := $(LAB_WORKERS) $(LAB_BARE_COPIES) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) \
+	$(LAB_GRADERS)
 
-# (make expands what they name: of a SUBMISSION= nothing is compiled that includes any headers but
-# ours)
+# (make expands what they name, so nothing that came of a SUBMISSION= is read: it includes no headers
+# but ours)
+ifeq ($(LAB_OFFICIAL),)
 -include $(LAB_OBJECTS:.o=.d) $(LAB_HOSTCUDA_OBJECTS:.o=.hc.d)
+else
+$(LAB_OBJECTS): $(wildcard tl/include/tl/*.h)
+endif
 
 # ---- a student's objects ------------------------------------------------------------------------
 
@@ -69,8 +82,22 @@ lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
 # tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
 # short file.)
 lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ cat $<.refused \
-	>$@.err; false; },$(if $(wildcard $<),( $(lab_limits) $1 ) 2>$@.err,{ : >$@.err; \
-	false; })) || rm -f $@
+	>$@.err; false; },$(if $(wildcard $<),$(call lab_boxed,( $(lab_limits) $1 ),$(lab_sees) $<) \
+	2>$@.err,{ : >$@.err; false; })) || $(call lab_not_made,$@.err)
+
+# A file that could not be made costs its own points; a box that could not be built is nobody's.
+# $(1) what was said
+lab_not_made = { [ $$? != $(BOX_FAILED) ] || { cat $1 >&2; exit $(BOX_FAILED); }; rm -f $@; }
+BOX_FAILED := 125
+
+# What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
+# but what the command needs, and of what it writes $@ alone comes out, over a pipe.
+# $(1) a command, $(2) the files and folders that it sees
+lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
+	see=,$(sort $2)) -- /bin/sh -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
+	chmod +x $@.part && mv -f $@.part $@; },$1)
+lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
+	build/$(mode)/precompiled)
 
 $(LAB_C_OBJECTS):
 	$(call say,CC,$@)
@@ -109,28 +136,57 @@ build/%.cu.lab.o: $$(source).cu $(HOSTCUDA_REWRITE) \
 LAB_GIVEN_CU := $(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FILES)))
 -include $(call in_modes,$(LAB_GIVEN_CU:%=%.lab.d) $(LAB_GIVEN_CU:%=%.lab.hc.d))
 
+# ---- what stands for the files that a worker lacks ----------------------------------------------
+
+# A plug-in takes the same. (Headers are prerequisites of their sources.)
+build/absent/written: autograder/grade/absent.py autograder/grade/grants.py $(LAB_LIST) \
+		$(wildcard tl/include/tl/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(LAB_PYTHON) autograder/grade/absent.py $(@D) && touch $@
+
+$(LAB_ABSENT): build/absent/written build/$$(mode)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
+	    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+
 # ---- workers and their plug-ins ------------------------------------------------------------------
 
 # A sanitised plug-in links with holes, for the sanitizer's own functions come from the program.
 lab_no_holes = && ! nm -u $@ | sed -n "s/^ *U \(tl_.*\)/undefined reference to \`\1'/p" | grep . >&2
 # After a link: where it failed, the linker's words become ours. $(1) name of the `why` file
-lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { rm -f $@; $(LAB_PYTHON) \
-	autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) >$(@D)/$(1); }
+lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { $(call lab_not_made,$(@D)/$(1).err) && \
+	$(LAB_PYTHON) autograder/grade/unlinked.py $(@D)/$(1).err $(LABS) $(filter %.o,$^) \
+	>$(@D)/$(1); }
 
-# (what worker-cuda is made of stands in the plan, too)
+# Without BLAS where its place is taken: then it is not in the process either.
+lab_libs = $(if $(filter %/absent/blas.o,$^),$(filter-out $(OPENBLAS),$(LIBS)),$(LIBS))
+
 $(LAB_WORKERS):
-	@mkdir -p $(@D) && rm -f $(@D)/why $(@D)/worker-cuda
+	@mkdir -p $(@D) && rm -f $(@D)/why
 	$(call say,LINK,$@)
-	$(Q)LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(LIBS) \
-	    $(call lab_or_why,why)
-	$(Q)[ -e $@ ] || $(CC) $(call flags,$(mode)) -o $(@D)/worker-cuda \
-	    $(WORKER_CUDA) $(LIBS) 2>/dev/null || rm -f $(@D)/worker-cuda
+	$(Q)$(call lab_boxed,LC_ALL=C $(CC) $(call flags,$(mode)) -o $@ $(filter \
+	    %.o,$^) $(lab_libs),$(filter %.o,$^)) $(call lab_or_why,why)
 
+# Without any code of a student's: linked once, and copied beside each plug-in, which a program
+# looks for in its own folder.
+$(LAB_BARE_WORKERS):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(lab_libs)
+
+$(LAB_BARE_COPIES):
+	@mkdir -p $(@D) && rm -f $(@D)/why && cp $< $@
+
+LAB_HOSTCUDA_LIBS := $(HOSTCUDA_LIBS)
+$(LAB_HOSTCUDA_PLUGINS): private HOSTCUDA_LIBS = $(if $(filter \
+	%/cublas/operations.o,$^),$(LAB_HOSTCUDA_LIBS),$(filter-out $(OPENBLAS),$(LAB_HOSTCUDA_LIBS)))
 $(LAB_HOSTCUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-hostcuda
 	$(call say,LINK,$@)
-	$(Q){ $(call hostcuda_link,LC_ALL=C $(CXX)) \
-	    $(if $(findstring -san,$(mode)),$(lab_no_holes)); } $(call lab_or_why,why-hostcuda)
+	$(Q)$(call lab_boxed,{ $(call hostcuda_link,LC_ALL=C $(CXX)) \
+	    $(if $(findstring -san,$(mode)),$(lab_no_holes)); },$(filter %.o,$^)) \
+	    $(call lab_or_why,why-hostcuda)
 
 $(LAB_CUDA_PLUGINS):
 	@mkdir -p $(@D) && rm -f $(@D)/why-cuda
@@ -174,4 +230,4 @@ build/%/grader: $$(GRADER_OBJECTS) build/grader/no_git
 	    -Wl$(comma)--push-state$(comma)--no-as-needed $$(find build/grader -name 'libgit2*') \
 	    -Wl$(comma)--pop-state$(comma)-rpath$(comma)'$$ORIGIN/../grader:$$ORIGIN/../../grader')
 
--include $(call in_modes,$(patsubst %.c,%.d,$(GRADER_C) $(WORKER_C)))
+-include $(call in_modes,$(patsubst %.c,%.d,$(GRADER_C) $(WORKER_C) $(SOME_WORKERS_C)))

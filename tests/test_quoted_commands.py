@@ -29,6 +29,7 @@ STOPPED = re.compile(rf"make(\[\d+\])?: \*\*\* No rule to make target '{NEVER}'\
 LACKS = re.compile(rf"Makefile:\d+: \*\*\* {NEVER} .*: no .*: "
                    r"run (make setup|\S+ -m pip install) .*\.  Stop\."
                    r"|grade: SUBMISSION= is graded in a sandbox alone, .*"
+                   r"|grade: \.course-secret is not there: .*"
                    r"|mk/labs\.mk:\d+: \*\*\* nothing was graded\.  Stop\.")
 # what stands in a quotation for something that the reader knows
 MEANT = {"N": "2", "n": "1", "GOAL…": "train", "dir": "labs", "folder": "labs"}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "status_internal.h"
@@ -23,9 +24,13 @@ static bool find_folder(char folder[PATH_MAX]) {
     if (dladdr1(&services, &object, (void **)&map, RTLD_DL_LINKMAP) != 0 && map && map->l_name[0])
         return dlinfo(map, RTLD_DI_ORIGIN, folder) == 0;
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    if (length <= 0) return false;
+    if (length <= 0) { /* no /proc here: as it was started, if that names the folder */
+        const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+        length = started && *started == '/' ? snprintf(folder, PATH_MAX, "%s", started) : 0;
+        if (length <= 0 || length >= PATH_MAX) return false;
+    }
     folder[length] = '\0';
-    *strrchr(folder, '/') = '\0'; /* the link is an absolute path */
+    *strrchr(folder, '/') = '\0'; /* an absolute path */
     return true;
 }
 

@@ -33,6 +33,8 @@ static void conclude_exit(call_wire *w, int code, const remote_trace *trace, boo
         remote_conclude(w, "crash", "a sanitizer stopped it: see what the program printed");
     else if (code == WORKER_NOT_STARTED && !opened)
         remote_conclude(w, "machine", "the worker could not be started");
+    else if (code == WORKER_WITHOUT_BOX && !opened)
+        remote_conclude(w, "machine", "no box could be built around the worker");
     else
         remote_conclude(w, "exit", "your code ended the whole program with exit(%d)", code);
 }

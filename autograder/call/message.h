@@ -71,7 +71,8 @@ enum {
     WORKER_CRASHED,
     WORKER_LOST_PIPE,
     WORKER_NO_MEMORY,
-    WORKER_BAD_REQUEST
+    WORKER_BAD_REQUEST,
+    WORKER_WITHOUT_BOX /* by autograder/box/ */
 };
 
 /* Lines on file 5, besides hostcuda's own "file:line: hostcuda [kind]: text":

@@ -9,12 +9,17 @@ from pathlib import Path
 
 import judge
 import table
+import text
 
-SCHEMA = "gradlab-grade/2"
+SCHEMA = "gradlab-grade/3"
 ROOT = Path(__file__).resolve().parents[2]
 RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
                "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
                "file", "line", "backtrace", "checker", "output", "counters", "op", "cpu_s")
+# What decides how a submission is judged, beside the programs that are made of it.
+RULES = (("autograder", (".c", ".h", ".py", ".toml", ".sha256")), ("tl/include", (".h", ".def")),
+         ("mk", (".mk",)))
+LONGEST, MOST = 4096, 200  # of one text from a submission, and of a list of them
 
 
 def hash_of(paths) -> str:
@@ -23,6 +28,17 @@ def hash_of(paths) -> str:
     for path in sorted(paths):
         digest.update(path.name.encode() + b"\0")
         digest.update(path.read_bytes() if path.is_file() else b"(missing)")
+    return digest.hexdigest()[:16]
+
+
+def rules_hash() -> str:
+    """Of the grader's own source as it lies here, committed or not: by path from the root."""
+    paths = sorted(p for folder, kinds in RULES for p in (ROOT / folder).rglob("*")
+                   if p.suffix in kinds and p.is_file())
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(ROOT)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -40,23 +56,27 @@ def version() -> str:
 
 def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: bool, filter: str,
           cpu_factor: float, sandbox: str, graders: list, seconds: dict, wall_s: float,
-          findings: list) -> dict:
+          findings: list, seed_from: str = "default", submission: dict | None = None) -> dict:
     for result in results:
-        result["failures"] = [{k: r[k] for k in RECORD_KEYS if k in r}
+        result["failures"] = [{k: text.cut(r[k], LONGEST, MOST) for k in RECORD_KEYS if k in r}
                               for r in result.get("failures", ())]
     return {
         "schema": SCHEMA, "lab": lab.number, "title": lab.title, "steps": lab.steps,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "version": version(),
         "contract": hash_of((ROOT / "tl/include/tl").glob("*.h")),
-        "grader": hash_of([lab.path, *graders]),
+        "grader": {"version": version(), "rules": rules_hash(),
+                   "programs": hash_of([lab.path, *graders])},
+        # official grading alone: {name, sha256 of all files, files: {name: sha256}}
+        "submission": submission,
         # around the student's code: a process of its own, or one within bubblewrap's sandbox
         "sandbox": sandbox,
-        "seed": seed, "devices": devices, "taskwise": taskwise, "filter": filter,
-        "cpu_factor": cpu_factor,
+        # default, given, or secret: made of the course's and of the submission (seeds.py)
+        "seed": seed, "seed_from": seed_from,
+        "devices": devices, "taskwise": taskwise, "filter": filter, "cpu_factor": cpu_factor,
         "score": judge.totals(results), "tasks": judge.by_task(lab, results),
         "next": judge.next_to_mend(lab, results), "claims": results,
-        "gate": [{"file": str(f), "line": n, "text": t} for f, n, t in findings],
+        "gate": [{"file": str(f), "line": n, "text": text.cut(t, LONGEST, MOST)}
+                 for f, n, t in findings],
         "wall_s": round(wall_s, 3),
         "runs": [{"variant": p.variant, "device": p.device, "real": p.real, "build": p.build,
                   "seconds": round(s, 3)} for p, s in seconds.items()],

@@ -65,12 +65,11 @@ class Programs:
         return Path(self.grader.replace("{mode}", run.real + suffix))
 
     def worker_of(self, run: Run) -> Path:
-        """CUDA is judged with the reference's C where the student's own cannot be linked: a .c file
-        costs its own points alone."""
+        """On a CUDA device another one than on the cpu, with the plug-ins beside it: none holds the
+        other side's code (plan.py)."""
         mode = run.mode if run.build else run.real + self.suffix
-        own = Path(self.worker.replace("{mode}", mode).replace("{variant}", run.variant))
-        instead = own.with_name("worker-cuda")
-        return instead if run.device != "cpu" and not own.exists() and instead.exists() else own
+        variant = run.variant + ("" if run.device == "cpu" else "-cuda")
+        return Path(self.worker.replace("{mode}", mode).replace("{variant}", variant))
 
 
 @dataclass
@@ -152,10 +151,11 @@ class Runner:
         script = self.folder / "sandbox"
         built = {program for run in runs
                  for program in self.programs.worker_of(run).parent.glob("*")
-                 if program.name in ("worker", "worker-cuda") or program.suffix == ".so"}
+                 if program.name == "worker" or program.suffix == ".so"}
         if reason := sandbox.write(script, sorted(built)):
             return reason
-        self.sandbox = {"GRADLAB_SANDBOX": str(script)}
+        self.sandbox = {"GRADLAB_SANDBOX": str(script),
+                        "GRADLAB_TOOL": str(sandbox.tool_of(script))}
         if any(run.device == "cuda" for run in runs):
             return "the driver of a GPU needs more than a sandbox gives"
         sanitised = "-san" in self.programs.suffix

@@ -19,7 +19,7 @@ def number(value) -> str:
     """Of a result, with all digits that float and double can tell apart where they matter."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return text.visible(str(value), 40)
-    return str(value) if isinstance(value, int) else f"{value:.9g}"
+    return text.visible(str(value), 40) if isinstance(value, int) else f"{value:.9g}"
 
 
 def small(value) -> str:

@@ -1,26 +1,19 @@
 """formats.py: grade.json as JUnit, as GitHub annotations and as a GitHub summary.
 
-Everything here goes to readers that interpret what they read, so each form has its own escaping,
-and nothing that a student's program printed leaves it unescaped.
+Everything here goes to readers that interpret what they read, so each form has its own escaping
+(sinks.py), and nothing that a student's program printed leaves it unescaped.
 """
 
 import io
-import re
-import secrets
 import xml.etree.ElementTree as ElementTree
 
 import failure
 import render
 import text
 import words
+from sinks import annotation, markdown, xml
 
 ANNOTATIONS = 10  # GitHub shows that many of a kind per step
-# What XML 1.0 cannot hold, not even as a reference.
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def xml_text(value: str) -> str:
-    return NOT_XML.sub(lambda m: text.visible(m[0]), str(value))
 
 
 def plain(document: dict, result: dict) -> str:
@@ -62,22 +55,12 @@ def junit_case(document: dict, suite: ElementTree.Element, result: dict) -> None
         message = f"waiting for {', '.join(result['waits_for'])}"
         ElementTree.SubElement(case, tag, message=message)
         return
-    child = ElementTree.SubElement(case, tag, type=result["kind"],
-                                   message=xml_text(words.kind_title(result["kind"])))
-    child.text = xml_text(plain(document, result))
+    child = ElementTree.SubElement(case, tag, type=xml(result["kind"]),
+                                   message=xml(words.kind_title(result["kind"])))
+    child.text = xml(plain(document, result))
 
 
 # ---- GitHub Actions ----
-
-def annotation(level: str, message: str, **properties) -> str:
-    """::error file=…,line=…,title=…::message, escaped as the runner unescapes it."""
-    def escape(value):
-        return str(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-    listed = ",".join(f"{k}={escape(v).replace(':', '%3A').replace(',', '%2C')}"
-                      for k, v in properties.items() if v)
-    return f"::{level} {listed}::{escape(message)}"
-
 
 def first_failures(document: dict) -> list:
     """[(claim, how many more)]: the first failure of each side of a task, of what is written."""
@@ -116,18 +99,6 @@ def own_file(document: dict, result: dict, record: dict) -> tuple:
     return f"labs/lab{document['lab']}/{name}", line
 
 
-def fenced(lines: list) -> list:
-    """Lines between which the runner obeys nothing: student output stands there."""
-    token = secrets.token_hex(16)
-    return [f"::stop-commands::{token}", *lines, f"::{token}::"]
-
-
-def markdown(value: str) -> str:
-    """As text: nothing in it is markup, and it stays in its cell."""
-    shown = text.visible(value, 300).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*\[\]|~#>!]|\b_|_\b)", r"\\\1", shown)
-
-
 def summary(document: dict) -> str:
     """For $GITHUB_STEP_SUMMARY: points per task, then what is wrong, in one line each."""
     lines = [f"### {render.last_line(document)}", "", "| task | C | CUDA |", "|---|---|---|"]
@@ -140,5 +111,5 @@ def summary(document: dict) -> str:
         advice = result.get("advice") or result["hint"]
         more = f" ({others} more)" if others else ""
         lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
-                     f"{more}: {words.kind_title(result['kind'])}. {markdown(advice)}")
+                     f"{more}: {markdown(words.kind_title(result['kind']))}. {markdown(advice)}")
     return "\n".join(lines) + "\n"

@@ -12,13 +12,13 @@ import fnmatch
 import functools
 import itertools
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gate_calls as calls
 import gate_names as names
 import cuda_legality
+import elf
 import machine
 import skeletons
 import table
@@ -198,17 +198,16 @@ def as_written(symbol: str) -> str | None:
     return symbol
 
 
-def symbols_of(objects: list) -> dict:
-    """object -> [(name, type)] as nm has them: U undefined, capitals are visible to other files."""
-    found = {str(obj): [] for obj in objects}
-    if objects:  # (one call: a start of nm costs more than what it does)
-        said = subprocess.run(["nm", "-A", "-g", "-C", "-P", *objects], capture_output=True,
-                              text=True, check=True).stdout
-        for line in said.splitlines():
-            path, _, rest = line.partition(": ")
-            if match := re.match(r"(.+?) ([A-Za-z])( |$)", rest):
-                found[path].append((match[1], match[2]))
-    return found
+def symbols_of(obj: Path) -> list:
+    """[(name, kind)] of what other files see: U and w undefined, T and W defined."""
+    found = elf.read(obj, sanitised="-san/" in str(obj))
+    return [(unmangled(name), kind) for name, kind in found]
+
+
+def unmangled(symbol: str) -> str:
+    """The name of a plain function of C++; the gate asks for no others."""
+    match = re.match(r"_Z(\d+)(\w+)", symbol)
+    return match[2][:int(match[1])] if match else symbol
 
 
 def symbol_findings(symbols: list, found: list, rules: Rules, exported: set) -> list:
@@ -221,8 +220,7 @@ def symbol_findings(symbols: list, found: list, rules: Rules, exported: set) -> 
             if name and not rules.allows(rules.calls, name):
                 out.append((lines.get(name, 1), f"{name}: this task is to be written without it"))
             continue
-        name = re.sub(r"\(.*", "", symbol)
-        if kind.isupper() and name in lines and name in names.EVERYBODYS | contracts() - exported:
+        if (name := symbol) in lines and name in names.EVERYBODYS | contracts() - exported:
             out.append((lines[name], f"{name}: a function of this name is somebody else's; give "
                                      "yours another one, and make it static"))
     return out
@@ -265,10 +263,15 @@ def findings(lab: int, folder: str) -> list:
     """[(file, line, text)] of everything in the lab's files that is not allowed."""
     paths = [Path(folder, f"lab{lab}", name) for name in skeletons.own_files(ROOT, lab)]
     paths = [path for path in paths if path.exists()]
-    objects = {path: objects_of(lab, folder, path) for path in paths}
-    found = symbols_of([obj for path in paths for obj in objects[path]])
-    out = [(str(path), line, text) for path in paths
-           for line, text in file_findings(lab, path, [found[str(o)] for o in objects[path]])]
+    out = []
+    for path in paths:
+        symbols = []
+        for obj in objects_of(lab, folder, path):
+            try:
+                symbols.append(symbols_of(obj))
+            except elf.Odd as error:
+                out.append((str(path), 1, f"what a compiler made of it is refused: {error}"))
+        out += [(str(path), line, text) for line, text in file_findings(lab, path, symbols)]
     cuda, key = [path for path in paths if path.suffix == ".cu"], cuda_legality.key()
     with ThreadPoolExecutor(machine.cores()) as pool:
         for found in pool.map(lambda path: cuda_legality.findings(path, key), cuda):

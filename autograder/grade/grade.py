@@ -1,4 +1,5 @@
 """grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [DEVICES=…]
+         [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file] [REGRADE=1]]
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
@@ -24,16 +25,21 @@ import options
 import plan
 import render
 import execute
+import sandbox
+import seeds
 import skeletons
+import sinks
+import submission
 import table
 import text
 from options import OptionError
 from text import say
 
 OPTIONS = {
-    "LAB": "", "T": "", "SEED": "1", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
+    "LAB": "", "T": "", "SEED": "", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
     "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "",
+    "SUBMISSION": "", "SECRET": "", "REGRADE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
@@ -41,7 +47,7 @@ SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of other
 
 def parse(arguments: list) -> dict:
     given = options.parse(arguments, OPTIONS)
-    for name in ("LAB", "SEED", *(["MIN"] if given["MIN"] else [])):
+    for name in ("LAB", *(["MIN"] if given["MIN"] else [])):
         options.whole(given, name, high=2**64 - 1)
     return given
 
@@ -102,7 +108,7 @@ def show(result: dict, changes: list, given: dict, last: str) -> None:
         return
     lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]))
     if os.environ.get("GITHUB_ACTIONS"):
-        lines = formats.fenced(lines) + formats.annotations(result)
+        lines = sinks.fenced(lines) + formats.annotations(result)
     say([*lines, last])
 
 
@@ -123,6 +129,14 @@ def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
     return outcome, findings
 
 
+def identity(given: dict) -> dict | None:
+    """What is graded, in official grading: its name and the hashes of its files."""
+    if not given["SUBMISSION"]:
+        return None
+    name = text.visible(submission.name_of(Path(given["SUBMISSION"])), 100)
+    return {"name": name} | submission.identity(Path(given["LABS"]), int(given["LAB"]))
+
+
 def grade(given: dict) -> int:
     lab = table.load(int(given["LAB"]))
     tree.check(lab)
@@ -140,8 +154,9 @@ def grade(given: dict) -> int:
         raise OptionError(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
 
     begin = time.monotonic()
-    out = out_folder(given)
-    runner = execute.Runner(programs, int(given["SEED"]), machine.cpu_factor(out.parent))
+    out, graded = out_folder(given), identity(given)
+    seed, seed_from = seeds.choose(given, graded)
+    runner = execute.Runner(programs, seed, machine.cpu_factor(out.parent))
     try:
         open_because = runner.build_sandbox(runs)
         if open_because and others_wrote(given):
@@ -153,12 +168,15 @@ def grade(given: dict) -> int:
 
     findings = judge.of_whole_files(lab, runs, outcome.records, findings)
     results = judge.judge(lab, runs, outcome.records, findings, bool(given["TASKWISE"]))
+    if identity(given) != graded:
+        raise execute.CannotGrade("what was graded was changed meanwhile: grade it again")
     graders = {programs.grader_of(p) for p in runs}
     asked = " ".join(f"{name}={given[name]}" for name in ("T", "DEVICES") if given[name])
     result = document.build(
-        lab, results, devices=devices, seed=int(given["SEED"]), taskwise=bool(given["TASKWISE"]),
+        lab, results, devices=devices, seed=seed, seed_from=seed_from, submission=graded,
+        taskwise=bool(given["TASKWISE"]),
         filter="" if judge.totals(results)["max"] == lab.total else asked,
-        cpu_factor=runner.cpu_factor, sandbox="process" if open_because else "bwrap",
+        cpu_factor=runner.cpu_factor, sandbox="process" if open_because else sandbox.tier(),
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
         findings=findings)
     path = out / ("part.json" if result["filter"] else "grade.json")
@@ -179,10 +197,10 @@ def main(arguments: list) -> int:
         return grade(parse(arguments))
     except (OptionError, table.TableError, execute.CannotGrade, plan.Unplain,
             skeletons.Refused) as error:
-        print(f"grade: {error}", file=sys.stderr)
+        say(text.visible_lines(f"grade: {error}", 40, 1000), sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(f"grade: {said}", file=sys.stderr)
+        say([text.visible(f"grade: {said}", 1000)], sys.stderr)
     except KeyboardInterrupt:
         print("grade: interrupted, nothing was graded", file=sys.stderr)
     return 2

@@ -15,7 +15,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import grants
 import skeletons
+import table
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")  # what make takes as it stands
 HEAD = """# What make builds to grade lab {lab}. Written by autograder/grade/plan.py
@@ -35,7 +37,7 @@ class Order:
     lab: int
     runs: list  # of execute.py
     files: list  # lab2/im2col.c …: what students write, in all labs
-    reference: set  # those of them that solution/ has
+    grants: grants.Grants  # whose of them stand in which worker
     devices: list  # CUDA devices for which there is a compiler
     suffix: str  # of the modes of whatever has no build of its own
     mine: bool  # the other labs are the student's, too
@@ -47,8 +49,8 @@ class Text:
     def __init__(self):
         self.lists = {name: [] for name in (
             "LAB_SOURCES", "LAB_C_OBJECTS", "LAB_HOSTCUDA_OBJECTS", "LAB_CUDA_OBJECTS",
-            "LAB_IN_ORDER", "LAB_WORKERS", "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS",
-            "LAB_GRADERS")}
+            "LAB_IN_ORDER", "LAB_WORKERS", "LAB_BARE_WORKERS", "LAB_BARE_COPIES",
+            "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS", "LAB_ABSENT", "LAB_GRADERS")}
         self.rules = []
 
     def rule(self, kind: str, target: str, *needs: str) -> None:
@@ -76,18 +78,10 @@ def devices_of(order: Order, mode: str) -> list:
 
 
 def places_of(order: Order) -> list:
-    """(mode, variant) of each worker."""
-    return sorted({(r.mode if r.build else r.real + order.suffix, r.variant) for r in order.runs})
-
-
-def own_files(order: Order, variant: str) -> list:
-    """The student's files that are linked in this variant."""
-    def is_own(path: Path) -> bool:
-        if path.parent.name != f"lab{order.lab}":
-            return order.mine
-        return variant in ("all", f"only-{path.stem}")
-
-    return [f for f in order.files if is_own(Path(f))]
+    """(mode, variant, side) of each worker. No worker serves both sides: C that is judged on the
+    cpu has no CUDA code beside it, and CUDA no C."""
+    return sorted({(r.mode if r.build else r.real + order.suffix, r.variant,
+                    table.SIDE_OF[r.device]) for r in order.runs})
 
 
 def objects(mode: str, files: list, kind: str) -> list:
@@ -96,16 +90,13 @@ def objects(mode: str, files: list, kind: str) -> list:
 
 
 def references(mode: str, files: list, kind: str) -> list:
-    """The reference's: kind .o or .lab.o."""
-    return [f"build/{mode}/solution/{f.removesuffix('.c')}{kind}" for f in files]
+    """The reference's, and of what is given: kind .o, .lab.o or .pic.o."""
+    return [f"build/{mode}/{'' if f in grants.GIVEN else 'solution/'}{f.removesuffix('.c')}{kind}"
+            for f in files]
 
 
 def of_kind(suffix: str, files: list) -> list:
     return [f for f in files if f.endswith(suffix)]
-
-
-def without(files: list, others: list) -> list:
-    return [f for f in files if f not in others]
 
 
 def float_first(modes: set) -> list:
@@ -134,49 +125,69 @@ def add_objects(text: Text, order: Order, own: list, modes: list, hosts: list) -
                 text.lists["LAB_IN_ORDER"].append(made)
 
 
-def add_worker(text: Text, order: Order, folder: str, mode: str, own: list) -> None:
-    """Where a C file of the student's is broken, the .cu beside it is judged in worker-cuda, with
-    the reference's C; none can stand for a file that has no .cu beside it."""
-    mine, everything = of_kind(".c", own), of_kind(".c", order.files)
-    alone = [f for f in mine if f"{f}u" not in order.files]
-    instead, given = without(everything, alone), f"$(call lab_worker_given,{mode})"
-    text.rule("LAB_WORKERS", f"{folder}/worker", *objects(mode, mine, ".o"),
-              *references(mode, without(everything, mine), ".o"),
-              given, "|", *references(mode, [f for f in instead if f in order.reference], ".o"))
-    made = [*objects(mode, alone, ".o"), *references(mode, instead, ".o"), given]
-    text.rules.append(lines(f"{folder}/worker: private WORKER_CUDA :=", made))
+def add_absent(text: Text, mode: str, files: tuple) -> list:
+    """What stands for files that are not linked: the same for all submissions."""
+    made = [f"build/{mode}/absent/{f.removesuffix('.c')}.o" for f in files]
+    there = text.lists["LAB_ABSENT"]
+    there += [name for name in made if name not in there]
+    return made
 
 
-def add_plugin(text: Text, order: Order, folder: str, mode: str, own: list, device: str) -> None:
-    mine, everything = of_kind(".cu", own), of_kind(".cu", order.files)
+def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.World,
+               side: str) -> None:
+    """Where no host code is judged, the worker is the same for all: it is linked once."""
+    without = f"build/{mode}/autograder/worker/absent"
+    needs = [*references(mode, world.reference, ".o"), *add_absent(text, mode, world.absent),
+             f"{without}/plugin.o" if side == "c" else f"build/{mode}/tl/device_plugin.o",
+             *([] if ".c" in world.blas else [f"{without}/blas.o"]),
+             f"$(call lab_worker_given,{mode})"]
+    if world.own or world.reference:
+        text.rule("LAB_WORKERS", f"{folder}/worker", *objects(mode, world.own, ".o"), *needs)
+        return
+    bare = f"build/{mode}/bare/worker"
+    if bare not in text.lists["LAB_BARE_WORKERS"]:
+        text.rule("LAB_BARE_WORKERS", bare, *needs)
+    text.rule("LAB_BARE_COPIES", f"{folder}/worker", bare)
+
+
+def add_plugin(text: Text, folder: str, mode: str, world: grants.World, device: str) -> None:
+    kind = {"hostcuda": ".lab.o", "cuda": ".o"}[device]
+    blas = [f"$(call lab_{device}_blas,{mode})"] if ".cu" in world.blas else []
     text.rule(f"LAB_{device.upper()}_PLUGINS", f"{folder}/libtl_{device}.so",
-              *objects(mode, mine, f".{device}.o"),
-              *references(mode, without(everything, mine),
-                          {"hostcuda": ".lab.o", "cuda": ".o"}[device]),
-              f"$(call lab_{device}_given,{mode})")
+              *objects(mode, world.own, f".{device}.o"), *references(mode, world.reference, kind),
+              *add_absent(text, host_mode(mode), world.absent),
+              f"$(call lab_{device}_given,{mode})", *blas)
 
 
 def check_names(order: Order, places: list) -> None:
     words = {word for file in order.files for word in file.split("/")}
-    for name in sorted(words.union(*places)):
+    words |= {word for mode, variant, _ in places for word in (mode, variant)}
+    for name in sorted(words):
         if not NAME.fullmatch(name):
             raise Unplain(f"{name!r}: a task or a file of a lab has a name of A-Z a-z 0-9 _ . -")
+
+
+def folder_of(order: Order, mode: str, variant: str, side: str) -> str:
+    """That of a worker, with its plug-ins if it opens any (execute.py looks there)."""
+    lab = f"lab{order.lab}{'-mine' * order.mine}"
+    return f"build/{mode}/$(LAB_FROM){lab}/{variant}{'-cuda' * (side == 'cuda')}"
 
 
 def makefile(order: Order) -> str:
     """The text that make includes."""
     text, places = Text(), places_of(order)
     check_names(order, places)
-    used = {f for _, variant in places for f in own_files(order, variant)}
-    modes = float_first({mode for mode, _ in places})
+    worlds = {(variant, side): order.grants.world(variant, side, order.mine)
+              for _, variant, side in places}
+    used = {f for world in worlds.values() for f in world.own}
+    modes = float_first({mode for mode, _, _ in places})
     hosts = float_first({host_mode(mode) for mode in modes})
     add_objects(text, order, [f for f in order.files if f in used], modes, hosts)
-    for mode, variant in places:
-        folder = f"build/{mode}/$(LAB_FROM)lab{order.lab}{'-mine' * order.mine}/{variant}"
-        own = own_files(order, variant)
-        add_worker(text, order, folder, host_mode(mode), own)
-        for device in devices_of(order, mode):
-            add_plugin(text, order, folder, mode, own, device)
+    for mode, variant, side in places:
+        folder, world = folder_of(order, mode, variant, side), worlds[variant, side]
+        add_worker(text, order, folder, host_mode(mode), world.of_kind(".c"), side)
+        for device in devices_of(order, mode) if side == "cuda" else []:
+            add_plugin(text, folder, mode, world.of_kind(".cu"), device)
     text.lists["LAB_GRADERS"] = [f"build/{mode}/lab{order.lab}/grader" for mode in hosts]
     return HEAD.format(lab=order.lab) + str(text)
 
@@ -197,5 +208,4 @@ def write(order: Order, folder: Path) -> Path:
 def order_of(lab: int, runs, devices: list, suffix: str, mine: bool) -> Order:
     """The same with the files of the tree in which we are."""
     files = [name.removeprefix("labs/") for name in skeletons.read_manifest(Path())]
-    return Order(lab, list(runs), files, {f for f in files if Path("solution", f).exists()},
-                 devices, suffix, mine)
+    return Order(lab, list(runs), files, grants.of_tree(lab, files), devices, suffix, mine)

@@ -16,6 +16,9 @@ MOST_LINES = 400
 CONTEXT = re.compile(r"(\S.*|\s+from .*)[:,]")
 # a line that belongs to the message before it
 BEHIND = re.compile(r"\s|$|[^\s:]+:\d+:(\d+:)? +(note: |required )")
+# a line as compilers begin them, or one that is set in
+ITS_OWN = re.compile(r"\s|$|In file included from |[^\s:(]+[:(]\d+[^\s:]*:|"
+                     r"\S+: (fatal )?(error|warning|note|In|At)\b|\.\.\. \(")
 # how a type is spelled in this build: no reason to tell the same mistake twice
 ALSO_KNOWN_AS = re.compile(r" \{aka [^}]*\}| \(aka [^)]*\)")
 
@@ -23,7 +26,7 @@ ALSO_KNOWN_AS = re.compile(r" \{aka [^}]*\}| \(aka [^)]*\)")
 def messages(said: str) -> list:
     """[(lines that introduce it, lines of the message)]"""
     found, context, body = [], [], []
-    for line in said.splitlines():
+    for line in said.replace("\r\n", "\n").rstrip("\n").split("\n"):
         if body and not BEHIND.match(line):
             found.append((context, body))
             context, body = [], []
@@ -46,14 +49,21 @@ def once(texts: list) -> list:
     return lines
 
 
+def fenced(line: str) -> str:
+    """What a compiler repeats of its input (a static_assert has text of several lines) stands
+    behind a bar: it cannot pass for a line of ours."""
+    return line if ITS_OWN.match(line) else f"    | {line}"
+
+
 def main(arguments: list) -> int:
     texts = []
     for path in map(Path, arguments):
         if path.exists():
-            texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
+            texts.append(text.read(path).rstrip("\n"))
             path.unlink(missing_ok=True)
     if lines := once(texts):
-        text.say(text.visible_lines("\n".join(lines), MOST_LINES), sys.stderr)
+        lines = text.visible_lines("\n".join(lines), MOST_LINES)
+        text.say(list(map(fenced, lines)), sys.stderr)
     return 0
 
 

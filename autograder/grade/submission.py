@@ -1,107 +1,200 @@
-"""submission.py FOLDER LAB: copies a lab's own files out of a submission, and prints where to.
+"""submission.py FOLDER LAB [SECRET= SEED= REGRADE=]: takes a lab's own files out of a submission,
+into a snapshot that nobody changes any more, and prints where it is.
 
-A submission may be a whole repository, a folder with labs in it, or just the files. Of all that,
-only the files that a student writes in this lab are taken: changed headers, tests and makefiles,
-links and whatever else lies beside them stay behind. What is equal keeps its time, so that nothing
-is built again without reason. A file whose text holds what no task allows (gate.py) is not to be
-compiled: FILE.refused beside its copy says why, and workers.mk keeps to it.
+A submission may be a whole repository, a folder with labs in it, just the files, or a .zip of one
+of these (intake.py). Of all that, only the files that a student writes in this lab are taken:
+changed headers, tests and makefiles, links and whatever else lies beside them stay behind.
+
+The snapshot is build/submissions/<name>-<hash>/labN, called by its content: equal files find the
+folder that is there, whose times make knows, and nothing is built again. It is complete before it
+has its name, and read-only: what changes in the submission meanwhile changes nothing here.
+Snapshots, and what was built of them, stay until `make clean`.
+
+A file whose text holds what no task allows (gate.py) is not to be compiled: FILE.refused beside it
+says why, and workers.mk keeps to it.
 """
 
 import hashlib
 import os
 import re
+import shutil
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 import gate
+import intake
+import options
 import sandbox
+import seeds
 import skeletons
 import text
 from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST = 1 << 18  # bytes of one file, 25 times what the longest of the solution has
-KINDS = {"a folder": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK,
-         "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode)}
+SNAPSHOTS = Path("build/submissions")
+NOTE = ".refused"
 
 
-def find(folder: Path, lab: int, names: list) -> Path:
-    """Where in the submission the lab's files lie."""
-    places = [folder / "labs" / f"lab{lab}", folder / f"lab{lab}", folder]
-    for place in places:
-        if any((place / name).is_file() for name in names):
-            return place
-    tried = ", ".join(str(p) for p in places)
-    raise Refused(f"{folder}: no file of lab {lab} ({', '.join(names[:3])} …) in {tried}")
+def places(lab: int) -> list:
+    """Where in a submission the lab's files may lie."""
+    return [("labs", f"lab{lab}"), (f"lab{lab}",), ()]
 
 
-def unfit(source: Path, straight: Path) -> str:
-    """Why this is no file to take, or an empty string. A link, also of a folder above, could lead
-    to the solution; whatever is no file could keep who reads it waiting for ever."""
-    if source.is_symlink() or source.resolve() != straight:
-        return "a link"
-    mode = source.stat().st_mode
-    for kind, is_kind in KINDS.items():
-        if is_kind(mode):
-            return kind
-    return "" if source.stat().st_size <= LARGEST else f"larger than {LARGEST >> 10} KiB"
-
-
-def refuse(lab: int, copy: Path) -> None:
-    """Notes beside a copy why it is not to be compiled, if it is not."""
-    note = copy.with_name(f"{copy.name}.refused")
-    found = gate.file_findings(lab, copy, []) if copy.exists() else []
-    note.unlink(missing_ok=True)
-    if found:
-        line, said = found[0]
-        note.write_text(f"{os.path.relpath(copy, ROOT)}:{line}: not compiled: "
-                        f"{text.visible(said)}\n", encoding="utf-8")
-
-
-def take(folder: Path, lab: int, to: Path) -> list:
-    """Copies, and returns lines about what was left behind on purpose."""
+def collect(path: Path, lab: int) -> tuple:
+    """({name: content} of the lab's files, lines about what was left behind on purpose)"""
     names = skeletons.own_files(ROOT, lab)
     if not names:
         raise Refused(f"LAB={lab}: there is no such lab")
-    if not folder.is_dir():
-        raise Refused(f"SUBMISSION={folder}: there is no such folder")
-    place, said = find(folder, lab, names), []
-    (to / f"lab{lab}").mkdir(parents=True, exist_ok=True)
-    for name in names:
-        source, copy = place / name, to / f"lab{lab}" / name
-        there = os.path.lexists(source)
-        why = unfit(source, folder.resolve() / source.relative_to(folder)) if there else ""
-        if why:
-            said.append(f"{source}: {why}, not taken")
-        if why or not there:
-            copy.unlink(missing_ok=True)
-        elif not copy.exists() or copy.read_bytes() != source.read_bytes():
-            skeletons.replace(copy, source.read_bytes())
-        refuse(lab, copy)
-    return said
+    source = intake.opened(path)
+    linked = []
+    try:
+        for place in places(lab):
+            try:
+                found = source.read(place, names)
+            except intake.Unfit as why:
+                linked.append(f"{'/'.join(place)}: {why}, not followed")
+                continue
+            if found:
+                break
+        else:
+            tried = ", ".join(str(path.joinpath(*place)) for place in places(lab))
+            raise Refused("; ".join([f"{path}: no file of lab {lab} ({', '.join(names[:3])} …) in "
+                                     f"{tried}", *linked]))
+    finally:
+        source.close()
+    said = [f"{path.joinpath(*place, name)}: {why}, not taken" for name, why in found.items()
+            if isinstance(why, intake.Unfit)]
+    return {name: data for name, data in found.items() if isinstance(data, bytes)}, said
 
 
-def copy_of(folder: Path) -> Path:
-    """Where its files go, from the root: a name that neither make nor a shell takes for more."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name)[:40]
-    path = str(folder.resolve()).encode("utf-8", "surrogateescape")
-    return Path("build/submissions", f"{name}-{hashlib.sha256(path).hexdigest()[:8]}")
+def receipt(files: dict, lab: int) -> str:
+    """One line a file, as sha256sum writes them and `make submit` shows them."""
+    return "".join(f"{skeletons.digest(data)}  lab{lab}/{name}\n"
+                   for name, data in sorted(files.items()))
+
+
+def digest(files: dict, lab: int) -> str:
+    """Of all files, names and contents: that of the receipt."""
+    return hashlib.sha256(receipt(files, lab).encode()).hexdigest()
+
+
+def name_of(path: Path) -> str:
+    """What people call a submission: its folder's name, or the archive's."""
+    name = path.resolve().name
+    return name[:-4] if name.lower().endswith(".zip") else name
+
+
+def folder_of(path: Path, files: dict, lab: int) -> Path:
+    """Of the snapshot: a name that neither make nor a shell takes for more."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name_of(path))[:40]
+    return SNAPSHOTS / f"{plain}-{digest(files, lab)[:16]}"
+
+
+def note_on(lab: int, copy: Path, shown: Path) -> str:
+    """Why it is not to be compiled, or an empty string."""
+    for line, said in gate.file_findings(lab, copy, [])[:1]:
+        return f"{shown}:{line}: not compiled: {text.visible(said)}\n"
+    return ""
+
+
+def holds(folder: Path, lab: int, data: dict) -> bool:
+    """Whether a snapshot has just this in it, as write() leaves it."""
+    inside = folder / f"lab{lab}"
+    try:
+        if os.listdir(folder) != [inside.name] or set(os.listdir(inside)) != set(data):
+            return False
+        return all(intake.read_file(inside / name, 2 * intake.LARGEST) == content
+                   and stat.S_IMODE((inside / name).stat().st_mode) == 0o444
+                   for name, content in data.items())
+    except (OSError, intake.Unfit):
+        return False
+
+
+def remove(folder: Path) -> None:
+    """What is read-only, too."""
+    for path in [folder, *(p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink())]:
+        path.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+def build(made: Path, to: Path, files: dict, lab: int) -> dict:
+    """Writes a snapshot's content, with the gate's notes; returns all of it."""
+    inside = made / f"lab{lab}"
+    inside.mkdir()
+    shown = Path(os.path.relpath(to, ROOT), inside.name)
+    data = dict(files)
+    for name, content in files.items():
+        (inside / name).write_bytes(content)
+        if note := note_on(lab, inside / name, shown / name):
+            data[f"{name}{NOTE}"] = note.encode()
+            (inside / f"{name}{NOTE}").write_bytes(note.encode())
+    for name in data:
+        (inside / name).chmod(0o444)
+    inside.chmod(0o555)
+    made.chmod(0o555)
+    return data
+
+
+def keep(files: dict, lab: int, to: Path) -> None:
+    """Makes the snapshot `to`, unless it is there. Where the gate has learned something since, or
+    somebody has changed what is there, a new one takes its place, with new times: make has to look
+    at those files again. (Names change within one folder: a read-only folder may not leave it.)"""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=".new-", dir=to.parent))
+    before = None
+    try:
+        data = build(made, to, files, lab)
+        if holds(to, lab, data):
+            return
+        if to.exists():
+            before = Path(tempfile.mkdtemp(prefix=".old-", dir=to.parent))
+            os.rename(to, before)
+        try:
+            os.rename(made, to)
+        except OSError:  # somebody beside us was quicker
+            if not holds(to, lab, data):
+                raise
+    finally:
+        for folder in filter(None, [made, before]):
+            if folder.exists():
+                remove(folder)
+
+
+def identity(folder: Path, lab: int) -> dict:
+    """What was graded: hashes of a snapshot's files; Refused if it is none or was changed."""
+    source = intake.Folder(folder)
+    try:
+        found = source.read((f"lab{lab}",), skeletons.own_files(ROOT, lab))
+    finally:
+        source.close()
+    files = {name: data for name, data in found.items() if isinstance(data, bytes)}
+    whole = digest(files, lab)
+    if len(files) != len(found) or not folder.name.endswith(f"-{whole[:16]}"):
+        raise Refused(f"{folder}: this snapshot of a submission was changed: remove it, and grade "
+                      "the submission again")
+    return {"sha256": whole,
+            "files": {name: skeletons.digest(data) for name, data in sorted(files.items())}}
 
 
 def main(arguments: list) -> int:
     try:
         if not arguments[0]:
             raise Refused("SUBMISSION= names no folder")
+        given = options.parse(arguments[2:], dict.fromkeys(("SECRET", "SEED", "REGRADE"), ""))
         if reason := sandbox.lacking():
             raise Refused("SUBMISSION= is graded in a sandbox alone, for others wrote it: "
                           f"{reason}")
-        folder, lab = Path(arguments[0]), int(arguments[1])
-        to = copy_of(folder)
-        for line in take(folder, lab, ROOT / to):
+        seeds.check(given)
+        path, lab = Path(arguments[0]), int(arguments[1])
+        files, said = collect(path, lab)
+        to = folder_of(path, files, lab)
+        keep(files, lab, ROOT / to)
+        for line in said:
             print(text.visible(line), file=sys.stderr)
-    except (Refused, OSError) as error:
-        print(f"grade: {text.visible(str(error))}", file=sys.stderr)
+    except (Refused, options.OptionError, OSError) as error:
+        print(f"grade: {text.visible(str(error), 1000)}", file=sys.stderr)
         return 2
     print(to)
     return 0

@@ -11,10 +11,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import intake
 import options
 import skeletons
+import text
 from skeletons import Refused
-from submission import unfit
+from submission import digest
 from unlinked import gone
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # a time that every archive can hold: that of a file is no part of it
@@ -38,15 +40,22 @@ def collected(root: Path, lab: str) -> dict:
     if not names:
         labs = sorted({f"LAB={skeletons.lab_of(Path(n))}" for n in skeletons.read_manifest(root)})
         raise Refused(f"LAB={lab}: say which lab: {', '.join(labs)}")
-    found, wrong = {}, []
+    found, wrong, place = {}, [], ("labs", f"lab{lab}")
+    source = intake.Folder(root)
+    try:
+        there = source.read(place, names)
+    except intake.Unfit as why:
+        raise Refused(f"{'/'.join(place)} is {why}, which nobody grades") from None
+    finally:
+        source.close()
     for name in names:
-        path = Path("labs", f"lab{lab}", name)
-        if not (root / path).is_file():
+        path, data = Path(*place, name), there.get(name)
+        if data is None:
             wrong.append(gone(path))
-        elif why := unfit(root / path, root.resolve() / path):
-            wrong.append(f"{path} is {why}, which nobody grades")
+        elif isinstance(data, intake.Unfit):
+            wrong.append(f"{path} is {data}, which nobody grades")
         else:
-            found[f"lab{lab}/{name}"] = (root / path).read_bytes()
+            found[f"lab{lab}/{name}"] = data
     if wrong:
         raise Refused("nothing was packed:\n  " + "\n  ".join(wrong))
     return found
@@ -65,8 +74,10 @@ def submit(root: Path, lab: str, out: str) -> int:
     for name in sorted(files):
         print(f"{skeletons.digest(files[name])}  {name}"
               + "  (as it was handed out)" * (name in untouched))
+    whole = digest({Path(name).name: content for name, content in files.items()}, int(lab))
     shown = path.relative_to(root) if path.is_relative_to(root) else path
-    print(f"\n{shown}: {len(files)} files, {len(data)} bytes: hand this in, and keep its receipt:\n"
+    print(f"\nof these lines: SHA-256 {whole}, as grade.json names what was graded")
+    print(f"{shown}: {len(files)} files, {len(data)} bytes: hand this in, and keep its receipt:\n"
           f"SHA-256 {hashlib.sha256(data).hexdigest()}")
     return 0
 
@@ -76,7 +87,7 @@ def main(arguments: list) -> int:
         given = options.parse(arguments, {"LAB": "", "OUT": ""})
         return submit(Path.cwd(), given["LAB"], given["OUT"])
     except (Refused, options.OptionError, OSError) as error:
-        print(f"submit: {error}", file=sys.stderr)
+        text.say(text.visible_lines(f"submit: {error}", 40, 1000), sys.stderr)
         return 2
 
 

@@ -70,6 +70,7 @@ class Task:
     needs: tuple
     claims: list
     allow: dict  # side -> what its file may use beside what every file may (gate.py)
+    beside: tuple = ()  # tasks, of this lab or earlier ones, that its claims call (grants.py)
 
     def file(self, side: str) -> str:
         """What the student fixes. A C file may be judged on the device, too; the whole lab has none
@@ -152,7 +153,7 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
 
 def _task(where: str, lab: int, entry: dict) -> Task:
     _known(where, entry, name=str, sides=list, needs=list, diagnosis=dict, allow=dict,
-           claim=list)
+           beside=list, claim=list)
     _need(where, entry, "name", "sides", "claim")
     where = f"{where} {entry['name']}"
     if not entry["sides"] or any(h not in SIDES for h in entry["sides"]):
@@ -162,7 +163,8 @@ def _task(where: str, lab: int, entry: dict) -> Task:
     _known(f"{where}, allow", allow, **dict.fromkeys(entry["sides"], dict))
     for side, lists in allow.items():
         _known(f"{where}, allow.{side}", lists, calls=list, members=list, headers=list)
-    return Task(entry["name"], tuple(entry["sides"]), tuple(entry.get("needs", ())), claims, allow)
+    return Task(entry["name"], tuple(entry["sides"]), tuple(entry.get("needs", ())), claims, allow,
+                tuple(entry.get("beside", ())))
 
 
 def _check_patterns(lab: Lab) -> None:

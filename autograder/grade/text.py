@@ -5,20 +5,34 @@ character; here it becomes visible text that cannot move the cursor, clear a lin
 """
 
 import os
+import re
 import shutil
 import sys
 import unicodedata
+from pathlib import Path
 
 LONGEST_LINE = 400
 # Unicode categories that print nothing or change the order of what is printed.
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols by name, and nothing to be seen
+MOST_MARKS = 4  # on one letter: more of them cover the lines above
+# What a runner of GitHub or Azure obeys wherever it reads a log: `##[…]` anywhere in a line, and
+# `::word …::` where a line begins. The second character of each becomes an escape.
+COMMAND = re.compile(r"#(?=#(?:\[|vso\[))|(?<!\S):(?=:[A-Za-z].*?::)", re.IGNORECASE | re.DOTALL)
+
+
+def hidden(c: str) -> bool:
+    return unicodedata.category(c) in HIDDEN or c in BLANK
 
 
 def visible(text: str, longest: int = LONGEST_LINE) -> str:
-    """One line: control characters as escapes, cut to a length (which counts the escapes)."""
-    shown, length = [], 0
+    """One line: control characters as escapes, cut to a length (which counts the escapes). No
+    runner takes it for a command."""
+    shown, length, marks = [], 0, 0
+    commands = {m.start() + 1 for m in COMMAND.finditer(text[:longest + 1])}
     for at, c in enumerate(text):
-        c = _escape(c) if unicodedata.category(c) in HIDDEN else c
+        marks = marks + 1 if unicodedata.combining(c) else 0
+        c = _escape(c) if hidden(c) or at in commands or marks > MOST_MARKS else c
         length += len(c)
         if length > longest:
             return "".join(shown) + f" ... ({len(text) - at} more characters)"
@@ -43,6 +57,32 @@ def visible_lines(text: str, most: int, longest: int = LONGEST_LINE) -> list:
         left = len(lines) - most
         lines = [*lines[:head], f"... ({left} more lines)", *lines[len(lines) - most // 2:]]
     return [visible(line, longest) for line in lines]
+
+
+def cut(value, longest: int, most: int):
+    """A value as JSON has it, its texts and lists not longer than this."""
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]} ... ({len(value) - longest} more characters)"
+    if isinstance(value, list):
+        return [cut(v, longest, most) for v in value[:most]]
+    if isinstance(value, dict):
+        return {cut(k, longest, most): cut(v, longest, most)
+                for k, v in list(value.items())[:most]}
+    return value
+
+
+def read(path: Path, most: int = 1 << 18) -> str:
+    """A compiler's or a linker's messages, which can be a gigabyte: of more than `most` bytes the
+    first and the last ones."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= most:
+            data = file.read(most)
+        else:
+            data = file.read(most - most // 4)
+            file.seek(size - most // 4)
+            data += f"\n... ({size - most} more bytes)\n".encode() + file.read(most // 4)
+    return data.decode("utf-8", "surrogateescape")
 
 
 def columns(text: str) -> int:
@@ -70,11 +110,8 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
         if not empty and columns(line) + 1 + columns(word) > width:
             lines.append(line)
             line, empty = rest, True
-        while columns(word) > max(width - columns(rest), 8):
-            if not empty:
-                lines.append(line)
-                line, empty = rest, True
-            at = split_at(word, max(width - columns(rest), 8))
+        while empty and columns(word) > (room := max(width - columns(line), 8)):
+            at = split_at(word, room)
             lines.append(line + word[:at])
             line, word = rest, word[at:]
         if word:

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import skeletons
+import text
 from said import ALSO_KNOWN_AS
 
 ROOT = Path(__file__).resolve().parents[2]
+LONGEST, MOST_LINES = 1000, 100
 
 
 def source_of(obj: Path, labs: Path) -> Path:
@@ -71,7 +73,8 @@ def not_compiled(objects: list, labs: Path) -> list:
         if obj.exists():
             continue
         source = source_of(obj, labs)
-        said = Path(f"{obj}.err").read_text(errors="replace").splitlines()
+        said = text.read(Path(f"{obj}.err")).rstrip("\n").split("\n")
+        said = [line for line in said if line]
         blame_the_machine(line for line in said if ": error: " not in line)  # (nor an #error)
         errors = [line for line in said if re.search(r"\b(error|Error)\b", line)]
         first = (errors or said or ["the compiler does not say why"])[0]
@@ -101,14 +104,15 @@ def blame_the_machine(lines) -> None:
 
 def is_given(obj: Path) -> bool:
     """Whether an object is made of a given file; a student's lie in labs/labN/."""
-    return not re.fullmatch(r"lab\d", obj.parent.name) or obj.parent.parent.name == "solution"
+    return (not re.fullmatch(r"lab\d", obj.parent.name)
+            or obj.parent.parent.name in ("solution", "absent"))
 
 
-def missing(text: str, objects: list, labs: Path) -> list:
+def missing(said: str, objects: list, labs: Path) -> list:
     """One line per function that somebody calls and nobody defines."""
     kind = ".cu" if any(".cu." in o.name for o in objects) else ".c"
     callers, given, function, obj = {}, {}, "", ""
-    for line in text.splitlines():
+    for line in said.split("\n"):
         if match := re.search(r"(?:^|ld: )(\S+\.o):(?: in function `([^']+)':)?", line):
             obj, function = match[1], match[2] or ""
         if match := re.search(r"undefined reference to `(.+)'", line):
@@ -127,14 +131,15 @@ def missing(text: str, objects: list, labs: Path) -> list:
             raise skeletons.Refused(f"{name}, which {given[name]} needs, is defined nowhere: a "
                                     "given file is missing or changed; get a clean copy")
         else:
-            lines.append(f"{name}{f' is called by {caller}' * bool(caller)}, and defined nowhere")
+            said = re.sub("^hc_blas_", "cublas", name)  # as the source has it
+            lines.append(f"{said}{f' is called by {caller}' * bool(caller)}, and defined nowhere")
     return lines
 
 
-def twice(text: str, objects: list, labs: Path) -> list:
+def twice(said: str, objects: list, labs: Path) -> list:
     """One line per function that two files define."""
     lines, second, own = [], "", {str(o): source_of(o, labs) for o in objects}
-    for line in text.splitlines():
+    for line in said.split("\n"):
         if match := re.match(r"(?:\S+: )?(\S+\.o)[:(]", line):  # behind the linker's own name
             second = match[1]
         if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
@@ -146,22 +151,23 @@ def twice(text: str, objects: list, labs: Path) -> list:
 
 def main(arguments: list) -> int:
     if arguments[0] == "gone":
-        print(gone(Path(arguments[1])))
+        text.say([text.visible(gone(Path(arguments[1])), LONGEST)])
         return 0
     errors, labs = Path(arguments[0]), Path(arguments[1])
     objects = [Path(o) for o in arguments[2:]]
-    text = errors.read_text(errors="replace")
+    said = text.read(errors)
     try:
-        blame_the_machine(text.splitlines())
+        blame_the_machine(said.split("\n"))
         lines = not_compiled(objects, labs)
         if not lines:
-            lines = missing(text, objects, labs) + twice(text, objects, labs)
+            lines = missing(said, objects, labs) + twice(said, objects, labs)
     except skeletons.Refused as error:
-        print(f"grade: {error}", file=sys.stderr)
+        text.say([text.visible(f"grade: {error}", LONGEST)], sys.stderr)
         return 2
     if not lines:  # nothing that a student's file is known to cause: the linker's own words
-        lines = [line for line in text.splitlines() if line.strip()][:5]
-    print("\n".join(dict.fromkeys(lines)) or "the linker failed without a word")
+        lines = [line for line in said.split("\n") if line.strip()][:5]
+    lines = lines or ["the linker failed without a word"]
+    text.say([text.visible(line, LONGEST) for line in dict.fromkeys(lines[:MOST_LINES])])
     return 0
 
 

@@ -4,6 +4,8 @@ A kind says what happened; a pattern says where the wrong elements lie. What the
 claim stands with the claim, in labN.toml; here stands what is true of all of them.
 """
 
+import text
+
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
 KINDS = {
     "mismatch": ("wrong values", ""),
@@ -174,7 +176,7 @@ AXES = {
 
 
 def kind_title(kind: str) -> str:
-    return KINDS.get(kind, (kind.replace("_", " "), ""))[0]
+    return KINDS[kind][0] if kind in KINDS else text.visible(kind.replace("_", " "), 40)
 
 
 def kind_advice(kind: str) -> str:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static hc_check_site *sites;
@@ -42,6 +43,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused) {
     } else {
         ssize_t n = readlink("/proc/self/exe", module_path, sizeof module_path - 1);
         module_path[n > 0 ? n : 0] = '\0';
+        if (n <= 0)
+            snprintf(module_path, sizeof module_path, "%s", (const char *)getauxval(AT_EXECFN));
     }
     return 1;
 }

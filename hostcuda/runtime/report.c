@@ -71,7 +71,10 @@ static void put_line(int file, const char *text, size_t bytes) {
 /* The log gets the first line alone: it is for programs, stderr for people. */
 static void put_log(const hc_text *t) {
     if (!hc_options_get()->log) return;
-    int file = open(hc_options_get()->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    const char *log = hc_options_get()->log;
+    int file = strncmp(log, "fd:", 3) == 0
+                   ? fcntl(atoi(log + 3), F_DUPFD_CLOEXEC, 0)
+                   : open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
     if (file < 0) return;
     const char *end = memchr(t->text, '\n', t->used);
     char line[1000];

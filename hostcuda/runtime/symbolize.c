@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -78,6 +79,7 @@ bool hc_source_of(void *const *pcs, int count, hc_source *source) {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
+    if (length <= 0) snprintf(path, sizeof path, "%s", (const char *)getauxval(AT_EXECFN));
     bool is_library = strstr(own.dli_fname, ".so") != NULL;
     int n = 0;
     arguments[n++] = (char *)"addr2line";

@@ -2,7 +2,7 @@
 
     GRADLAB_WAYS             of python and cpp, with commas; default: both
     GRADLAB_BRIDGE_DEVICES   of cpu and cuda, with commas; default: cpu
-    GRADLAB_BRIDGE_ALL=1     also what takes longer than make test has time for
+    GRADLAB_TEST_ALL=1       also what takes longer than make test has time for
     GRADLAB_TL               the library; default: build/lib, made by `make lib`
     GRADLAB_EXTENSION        the way cpp; default: build/bridge/gradlab/_C.so, made by `make bridge`
 
@@ -34,7 +34,7 @@ import torch  # noqa: E402 (the lines above come first)
 import gradlab  # noqa: E402
 
 DEVICES = os.environ.get("GRADLAB_BRIDGE_DEVICES", "cpu").split(",")
-ALL = os.environ.get("GRADLAB_BRIDGE_ALL") == "1"
+ALL = os.environ.get("GRADLAB_TEST_ALL") == "1"
 # At least two, so that contexts with threads of their own are what is judged; and no TF32, which
 # would make PyTorch the one that is off.
 torch.set_num_threads(2)
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: runs with GRADLAB_BRIDGE_ALL=1")
+    config.addinivalue_line("markers", "slow: runs with GRADLAB_TEST_ALL=1")
 
 
 @pytest.fixture(autouse=True)

@@ -275,7 +275,7 @@ def symbols(tmp_path, text: str, name: str = "lab1/matmul.c") -> list:
     path.parent.mkdir(parents=True)
     path.write_text(text)
     obj = compiled(path, tmp_path / "x.o")
-    found = gate.symbols_of([obj])[str(obj)]
+    found = gate.symbols_of(obj)
     return [said for _, said in gate.file_findings(int(name[3]), path, [found])]
 
 

@@ -80,17 +80,8 @@ def test_grader_and_worker_lie_where_make_has_built_them(tmp_path, monkeypatch, 
                                                          grader, worker):
     monkeypatch.chdir(tmp_path)  # whatever lies in build/ after somebody's last grade
     programs = execute.Programs("build/{mode}/grader", "build/{mode}/lab2/{variant}/worker", suffix)
-    run = execute.Run("only-im2col", "hostcuda", "float", build)
-    assert str(programs.grader_of(run)) == f"build/{grader}/grader"
-    assert str(programs.worker_of(run)) == f"build/{worker}/lab2/only-im2col/worker"
-
-
-def test_cuda_is_judged_without_the_c_that_cannot_be_linked(tmp_path):
-    programs = execute.Programs("grader", str(tmp_path / "{mode}" / "worker"))
-    runs = {device: execute.Run("all", device, "float") for device in ("cpu", "hostcuda", "cuda")}
-    (tmp_path / "float").mkdir()
-    (tmp_path / "float/worker-cuda").touch()
-    assert {device: programs.worker_of(run).name for device, run in runs.items()} == {
-        "cpu": "worker", "hostcuda": "worker-cuda", "cuda": "worker-cuda"}
-    (tmp_path / "float/worker").touch()
-    assert {programs.worker_of(run).name for run in runs.values()} == {"worker"}
+    for device, folder in (("cpu", "only-im2col"), ("hostcuda", "only-im2col-cuda"),
+                           ("cuda", "only-im2col-cuda")):
+        run = execute.Run("only-im2col", device, "float", build)
+        assert str(programs.grader_of(run)) == f"build/{grader}/grader"
+        assert str(programs.worker_of(run)) == f"build/{worker}/lab2/{folder}/worker"

@@ -1,7 +1,9 @@
 """From the grader's lines to points, exit codes and the last line."""
 
 import json
+from pathlib import Path
 
+import document
 import pytest
 from conftest import fail
 
@@ -15,7 +17,41 @@ def last(capsys) -> str:
 def test_everything_right_is_a_hundred(stage, capsys):
     assert stage.grade() == 0
     assert last(capsys) == ALL + ", extra 5/5"
-    assert stage.result()["schema"] == "gradlab-grade/2"
+    assert stage.result()["schema"] == "gradlab-grade/3"
+
+
+def test_a_grade_says_what_judged_it(stage):
+    """Official grading adds what was judged (test_seeds.py)."""
+    stage.grade()
+    result = stage.result()
+    assert set(result["grader"]) == {"version", "rules", "programs"} and "sandbox" in result
+    assert result["grader"]["version"] == "a version" and result["submission"] is None
+    assert (result["seed"], result["seed_from"]) == (1, "default")
+
+
+def test_the_rules_hash_is_that_of_the_graders_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "ROOT", tmp_path)
+    hashes = [document.rules_hash()]
+    for name, content in [("autograder/lab1/lab.toml", "a"), ("tl/include/tl/x.h", "a"),
+                          ("mk/labs.mk", "a"), ("mk/labs.mk", "b"), ("autograder/grade/x.py", "b"),
+                          ("autograder/grade/tests/x.py", "b")]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+        hashes.append(document.rules_hash())
+    (tmp_path / "mk/labs.mk").rename(tmp_path / "mk/mine.mk")
+    hashes.append(document.rules_hash())
+    assert len(set(hashes)) == len(hashes)
+    for name in ("autograder/grade/x.pyc", "tl/x.c", "autograder/notes.txt"):
+        (tmp_path / name).write_text("c")
+    assert document.rules_hash() == hashes[-1]
+
+
+def test_what_a_submission_said_is_cut(stage):
+    stage.says["lab9_one/second"] = fail("crash", text="x" * 10_000, backtrace=["y" * 10_000] * 999)
+    stage.grade()
+    failure, = next(c for c in stage.result()["claims"] if c["claim"] == "one/second")["failures"]
+    assert len(failure["text"]) < 4200 and failure["text"].endswith("... (5904 more characters)")
+    assert len(failure["backtrace"]) == 200 and len(failure["backtrace"][0]) < 4200
 
 
 def test_points_are_those_of_the_claims_that_hold_everywhere(stage, capsys):
@@ -86,7 +122,8 @@ def test_taskwise_uses_a_worker_for_each_task_and_nothing_waits(stage):
     for line in stage.runs():
         worker, claims = line.split()[0], line.split()[3:]
         variant = "all" if claims == ["lab9_whole/together"] else f"only-{claims[0][5:8]}"
-        assert worker.endswith(f"lab9/{variant}/worker")
+        side = "-cuda" if line.split()[1] == "hostcuda" else ""
+        assert worker.endswith(f"lab9/{variant}{side}/worker")
 
 
 def test_a_missing_claim_is_a_fault_of_the_grader(stage, capsys):
@@ -205,20 +242,20 @@ def test_a_gate_finding_costs_this_half_of_the_task(stage, capsys):
     assert stage.result()["score"]["points"] == 50  # two and the whole
 
 
-def test_a_worker_that_does_not_link_is_named_once(stage, capsys):
+def test_c_that_does_not_link_is_named_once_and_costs_no_cuda(stage, capsys):
     for real in ("float", "double"):
         (stage.folder / f"build/{real}/lab9/all/worker").unlink()
         stage.write(f"build/{real}/lab9/all/why", "labs/lab9/one.c lacks tl_one\n")
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("labs/lab9/one.c lacks tl_one") == 1
-    assert out.rstrip().endswith("lab9: 0/100")
+    assert out.rstrip().endswith("lab9: 20/100")
 
 
 def test_a_plugin_that_does_not_link_costs_its_lane(stage, capsys):
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/all/libtl_hostcuda.so").unlink()
-        stage.write(f"build/{real}/lab9/all/why-hostcuda", "one.cu lacks tl_one\n")
+        (stage.folder / f"build/{real}/lab9/all-cuda/libtl_hostcuda.so").unlink()
+        stage.write(f"build/{real}/lab9/all-cuda/why-hostcuda", "one.cu lacks tl_one\n")
     assert stage.grade() == 0
     assert "lab9: 80/100" in capsys.readouterr().out
 
@@ -272,13 +309,13 @@ def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
 
 def unbuilt(stage, why: str, text: str, program: str) -> None:
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/all/{program}").unlink()
-        stage.write(f"build/{real}/lab9/all/{why}", f"{text}\n")
+        (stage.folder / f"build/{real}/lab9/{program}").unlink()
+        stage.write(str(Path(f"build/{real}/lab9", program).with_name(why)), f"{text}\n")
 
 
 def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, capsys):
     unbuilt(stage, "why-hostcuda", "labs/lab9/one.cu does not compile: line 3: no `}`",
-            "libtl_hostcuda.so")
+            "all-cuda/libtl_hostcuda.so")
     stage.findings = [("labs/lab9/one.cu", 3, "this is not legal CUDA: expected }")]
     assert stage.grade() == 0
     out = capsys.readouterr().out
@@ -289,8 +326,8 @@ def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, caps
 
 
 def test_of_what_compiles_somewhere_every_finding_counts(stage):
-    (stage.folder / "build/double/lab9/all/libtl_hostcuda.so").unlink()
-    stage.write("build/double/lab9/all/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
+    (stage.folder / "build/double/lab9/all-cuda/libtl_hostcuda.so").unlink()
+    stage.write("build/double/lab9/all-cuda/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
     stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
     assert stage.grade() == 0
     kinds = {(c["claim"], c["side"]): c.get("kind") for c in stage.result()["claims"]}
@@ -298,7 +335,8 @@ def test_of_what_compiles_somewhere_every_finding_counts(stage):
 
 
 def test_a_missing_file_is_no_failure_of_the_linker(stage, capsys):
-    unbuilt(stage, "why", "labs/lab9/one.c is missing: make restore LAB=9 T=one puts …", "worker")
+    unbuilt(stage, "why", "labs/lab9/one.c is missing: make restore LAB=9 T=one puts …",
+            "all/worker")
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("is missing") == 1 and "does not link" not in out

@@ -136,7 +136,7 @@ def test_github_obeys_nothing_that_was_printed(stage, capsys, monkeypatch, said)
 
 def test_an_annotation_is_escaped():
     line = formats.annotation("error", "a%b\r\nc::d", file="a,b:c", title="")
-    assert line == "::error file=a%2Cb%3Ac::a%25b%0D%0Ac::d"
+    assert line == "::error file=a%2Cb%3Ac::a%25b%0Ac::d"
 
 
 class Terminal(io.StringIO):

@@ -5,23 +5,36 @@ import re
 from pathlib import Path
 
 import execute
+import grants
 import make
 import plan
 import pytest
+import table
 from submission import ROOT
 
 FILES = ["lab1/gemm.c", "lab2/im2col.c", "lab2/im2col.cu", "lab2/shape.c"]
+# im2col may use gemm; shape has no CUDA side, so that its C is judged on the device, too
+TASKS = {(1, "gemm"): ("c", {}), (2, "shape"): ("c", {}),
+         (2, "im2col"): ("c cuda", {"c": {"calls": ["tl_gemm"]}})}
+
+
+def granted(files: list) -> grants.Grants:
+    exported = {name: frozenset({f"tl_{Path(name).stem}"}) for name in (*files, *grants.GIVEN)}
+    found = grants.Grants(2, {}, exported)
+    found.tasks = {key: table.Task(key[1], tuple(sides.split()), (), [], allow)
+                   for key, (sides, allow) in TASKS.items()}
+    return found
 
 
 def order(*places: str, mine: bool = False, devices: tuple = ("hostcuda",), suffix: str = "",
           files: tuple = FILES) -> plan.Order:
-    """`float all`, `float-check only-im2col` …"""
+    """`float all`, `float only-shape cuda`, `float-check only-im2col cuda` …"""
     runs = []
     for place in places:
-        mode, variant = place.split()
+        mode, variant, side = (place + " c").split()[:3]
         real, _, build = mode.partition("-")
-        runs.append(execute.Run(variant, "hostcuda" if build else "cpu", real, build))
-    return plan.Order(2, runs, list(files), set(files), list(devices), suffix, mine)
+        runs.append(execute.Run(variant, {"c": "cpu", "cuda": "hostcuda"}[side], real, build))
+    return plan.Order(2, runs, list(files), granted(files), list(devices), suffix, mine)
 
 
 def read(text: str) -> dict:
@@ -29,67 +42,87 @@ def read(text: str) -> dict:
     found = {}
     for line in text.replace(" \\\n", " ").splitlines():
         if match := re.match(r"(\S+?)(:| :=)(?: |$)(.*)", line):
-            assert match[1] not in found or "private" in line
-            found[match[1] + (" worker-cuda" * ("private" in line))] = match[3].split()
+            assert match[1] not in found
+            found[match[1]] = match[3].split()
     return found
 
 
-def test_a_worker_has_the_students_files_of_its_lab_and_ours_of_the_others():
+CPU = ["build/float/autograder/worker/absent/plugin.o"]
+NO_BLAS = ["build/float/autograder/worker/absent/blas.o"]
+GIVEN = ["$(call", "lab_worker_given,float)"]
+
+
+def absent(*names: str) -> list:
+    return [f"build/float/absent/{name}.o" for name in names]
+
+
+def test_a_worker_has_the_students_files_and_of_ours_what_they_are_granted():
     made = read(plan.makefile(order("float all")))
     assert made["build/float/$(LAB_FROM)lab2/all/worker"] == [
         "build/float/$(LAB_FROM)labs/lab2/im2col.o", "build/float/$(LAB_FROM)labs/lab2/shape.o",
-        "build/float/solution/lab1/gemm.o", "$(call", "lab_worker_given,float)", "|",
-        "build/float/solution/lab1/gemm.o", "build/float/solution/lab2/im2col.o"]
-    assert made["build/float/$(LAB_FROM)lab2/all/libtl_hostcuda.so"] == [
-        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o",
-        "$(call", "lab_hostcuda_given,float)"]
+        "build/float/solution/lab1/gemm.o", *absent("tl/metrics"), *CPU, *NO_BLAS, *GIVEN]
+    assert not made["LAB_HOSTCUDA_PLUGINS"] and not made["LAB_HOSTCUDA_OBJECTS"]
     assert made["LAB_GRADERS"] == ["build/float/lab2/grader"]
 
 
 def test_of_one_task_it_has_the_students_file_alone():
     made = read(plan.makefile(order("float only-shape")))
     assert made["LAB_SOURCES"] == ["$(LABS)/lab2/shape.c"]
-    assert made["build/float/$(LAB_FROM)lab2/only-shape/worker"][:3] == [
-        "build/float/$(LAB_FROM)labs/lab2/shape.o", "build/float/solution/lab1/gemm.o",
-        "build/float/solution/lab2/im2col.o"]
-    assert made["build/float/$(LAB_FROM)lab2/only-shape/libtl_hostcuda.so"][0] == (
-        "build/float/solution/lab2/im2col.cu.lab.o")
+    assert made["build/float/$(LAB_FROM)lab2/only-shape/worker"] == [
+        "build/float/$(LAB_FROM)labs/lab2/shape.o",
+        *absent("lab1/gemm", "lab2/im2col", "tl/metrics"), *CPU, *NO_BLAS, *GIVEN]
 
 
-def test_where_c_is_broken_cuda_has_ours_but_for_a_file_without_cuda():
-    made = read(plan.makefile(order("float all")))
-    assert made["build/float/$(LAB_FROM)lab2/all/worker worker-cuda"][3:6] == [
-        "build/float/$(LAB_FROM)labs/lab2/shape.o", "build/float/solution/lab1/gemm.o",
-        "build/float/solution/lab2/im2col.o"]
+def test_on_a_device_host_code_is_linked_that_is_judged_there_and_no_other_c():
+    made = read(plan.makefile(order("float all cuda")))
+    folder = "build/float/$(LAB_FROM)lab2/all-cuda"
+    assert made[f"{folder}/worker"][:3] == ["build/float/$(LAB_FROM)labs/lab2/shape.o",
+                                            *absent("lab1/gemm", "lab2/im2col")]
+    assert "build/float/tl/device_plugin.o" in made[f"{folder}/worker"]
+    assert made[f"{folder}/libtl_hostcuda.so"] == [
+        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o", *absent("tl/cuda/metrics.cu"),
+        "$(call", "lab_hostcuda_given,float)"]
+
+
+def test_where_no_host_code_is_judged_all_have_one_worker():
+    made = read(plan.makefile(order("float only-im2col cuda", "float-check only-im2col cuda")))
+    bare = "build/float/bare/worker"
+    assert made[bare] == [*absent("lab1/gemm", "lab2/im2col", "lab2/shape", "tl/metrics"),
+                          "build/float/tl/device_plugin.o", *NO_BLAS, *GIVEN]
+    assert made["LAB_BARE_WORKERS"] == [bare] and not made["LAB_WORKERS"]
+    assert len(made["LAB_BARE_COPIES"]) == 2
+    assert {tuple(made[copy]) for copy in made["LAB_BARE_COPIES"]} == {(bare,)}
 
 
 def test_checkers_look_at_cuda_alone():
-    made = read(plan.makefile(order("float-check all", devices=("hostcuda", "cuda"))))
-    worker = made["build/float-check/$(LAB_FROM)lab2/all/worker"]
-    assert worker[0] == "build/float/$(LAB_FROM)labs/lab2/im2col.o"
+    made = read(plan.makefile(order("float-check all cuda", devices=("hostcuda", "cuda"))))
+    worker = made["build/float-check/$(LAB_FROM)lab2/all-cuda/worker"]
+    assert worker[0] == "build/float/$(LAB_FROM)labs/lab2/shape.o"
     assert not [word for word in worker if "-check" in word]
-    assert made["build/float-check/$(LAB_FROM)lab2/all/libtl_hostcuda.so"][0] == (
+    assert made["build/float-check/$(LAB_FROM)lab2/all-cuda/libtl_hostcuda.so"][0] == (
         "build/float-check/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o")
     assert not made["LAB_CUDA_PLUGINS"] and not made["LAB_CUDA_OBJECTS"]
     assert made["LAB_GRADERS"] == ["build/float/lab2/grader"]
 
 
 def test_a_gpu_has_a_plugin_of_its_own():
-    made = read(plan.makefile(order("float all", devices=("hostcuda", "cuda"))))
-    assert made["build/float/$(LAB_FROM)lab2/all/libtl_cuda.so"] == [
-        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.cuda.o", "$(call", "lab_cuda_given,float)"]
+    made = read(plan.makefile(order("float all cuda", devices=("hostcuda", "cuda"))))
+    assert made["build/float/$(LAB_FROM)lab2/all-cuda/libtl_cuda.so"] == [
+        "build/float/$(LAB_FROM)labs/lab2/im2col.cu.cuda.o", *absent("tl/cuda/metrics.cu"),
+        "$(call", "lab_cuda_given,float)"]
 
 
 def test_mine_takes_the_other_labs_from_the_student_too():
-    made = read(plan.makefile(order("float all", mine=True)))
-    assert made["build/float/$(LAB_FROM)lab2-mine/all/worker"][0] == (
-        "build/float/$(LAB_FROM)labs/lab1/gemm.o")
+    made = read(plan.makefile(order("float only-im2col", mine=True)))
+    assert made["build/float/$(LAB_FROM)lab2-mine/only-im2col/worker"][:3] == [
+        "build/float/$(LAB_FROM)labs/lab1/gemm.o", "build/float/$(LAB_FROM)labs/lab2/im2col.o",
+        *absent("lab2/shape")]
 
 
 def test_a_sanitised_build_leaves_the_checkers_theirs():
-    made = read(plan.makefile(order("double all", "float-check all", suffix="-san")))
+    made = read(plan.makefile(order("double all", "float-check all cuda", suffix="-san")))
     assert made["LAB_WORKERS"] == ["build/double-san/$(LAB_FROM)lab2/all/worker",
-                                   "build/float-check/$(LAB_FROM)lab2/all/worker"]
+                                   "build/float-check/$(LAB_FROM)lab2/all-cuda/worker"]
 
 
 @pytest.mark.parametrize("name", ["lab2/$(shell touch hit).c", "lab2/a b.c", "lab2/a:.c",
@@ -99,7 +132,7 @@ def test_a_name_that_make_would_not_take_as_it_stands_is_refused(name):
         plan.makefile(order("float all", files=(*FILES, name)))
     with pytest.raises(plan.Unplain, match="has a name of A-Z"):
         run = execute.Run(f"only-{name[5:-2]}:", "cpu", "float")  # a task's name
-        plan.makefile(plan.Order(2, [run], FILES, set(), ["hostcuda"], "", False))
+        plan.makefile(plan.Order(2, [run], FILES, granted(FILES), ["hostcuda"], "", False))
 
 
 def test_what_is_planned_is_written_once_and_told(stage, capsys):
@@ -113,6 +146,8 @@ def test_what_is_planned_is_written_once_and_told(stage, capsys):
     assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_WORKERS"]] == [
         "build/double/lab9/only-one/worker", "build/float/lab9/all/worker",
         "build/float/lab9/only-one/worker", "build/float/lab9/only-two/worker"]
+    assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_BARE_COPIES"]] == [
+        "build/double/lab9/only-one-cuda/worker", "build/float/lab9/only-one-cuda/worker"]
     assert "touch" not in path.read_text()
     before = path.stat()
     assert stage.grade(*asked) == 0

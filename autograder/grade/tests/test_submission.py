@@ -1,11 +1,21 @@
-"""Only a lab's own files leave a submission."""
+"""Only a lab's own files leave a submission, and what left it nobody changes any more."""
 
+import hashlib
 import os
+import shutil
 import socket
+import stat
+import subprocess
+import threading
+import time
+import warnings
+import zipfile
 
+import intake
 import pytest
 import skeletons
 import submission
+import submit
 
 NAMES = skeletons.own_files(submission.ROOT, 2)
 
@@ -18,70 +28,210 @@ def given(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["labs/lab2", "lab2", "."])
-def test_files_are_found_in_any_of_the_usual_places(tmp_path, given, place):
+def test_files_are_found_in_any_of_the_usual_places(given, place):
     (given / place).mkdir(parents=True, exist_ok=True)
     for name in NAMES:
         (given / place / name).write_text(f"/* {name} */\n")
-    assert submission.take(given, 2, tmp_path / "to") == []
-    taken = {p.name: p.read_text() for p in (tmp_path / "to/lab2").iterdir()}
-    assert taken == {name: f"/* {name} */\n" for name in NAMES}
+    files, said = submission.collect(given, 2)
+    assert said == [] and files == {name: f"/* {name} */\n".encode() for name in NAMES}
 
 
-def test_junk_stays_behind(tmp_path, given):
+def test_junk_stays_behind(given):
     (given / "labs/lab2").mkdir(parents=True)
     (given / "tl/include/tl").mkdir(parents=True)
     for name in ("labs/lab2/im2col.c", "labs/lab2/helper.h", "labs/lab2/Makefile", "Makefile",
-                 "tl/include/tl/conv2d.h", "labs/lab2/im2col.c~"):
+                 "tl/include/tl/conv2d.h", "labs/lab2/im2col.c~", "labs/lab2/im2col.c.refused",
+                 "labs/lab2/\x1b[2J\n.c", "labs/lab2/im2col.c\u202e"):
         (given / name).write_text("x\n")
-    submission.take(given, 2, tmp_path / "to")
-    assert [p.name for p in (tmp_path / "to").rglob("*") if p.is_file()] == ["im2col.c"]
+    (given / os.fsdecode(b"labs/lab2/\xff\xfe.c")).write_text("x\n")
+    assert submission.collect(given, 2) == ({"im2col.c": b"x\n"}, [])
 
 
-def test_links_and_huge_files_are_not_taken(tmp_path, given):
-    (given / "im2col.c").write_text("x\n")
-    (given / "im2col.cu").symlink_to("/etc/passwd")
-    (given / "col2im.c").write_bytes(b" " * (submission.LARGEST + 1))
-    said = submission.take(given, 2, tmp_path / "to")
-    assert [p.name for p in (tmp_path / "to/lab2").iterdir()] == ["im2col.c"]
-    assert any("im2col.cu: a link" in s for s in said) and any("larger than" in s for s in said)
-
-
-def test_what_is_no_file_is_called_what_it_is(tmp_path, given, monkeypatch):
+def test_what_is_no_file_of_its_own_is_called_what_it_is(given, monkeypatch):
     (given / "im2col.c").write_text("x\n")
     os.mkfifo(given / "im2col.cu")
     (given / "col2im.c").mkdir()
-    (given / "col2im.cu").symlink_to("nowhere")
+    (given / "col2im.cu").symlink_to("/etc/passwd")
     (given / "conv2d_fwd.c").symlink_to("conv2d_fwd.c")
+    (given / "conv2d_bwd.c").write_bytes(b" " * (intake.LARGEST + 1))
+    os.link(given / "im2col.c", given / "conv2d_bwd.cu")
     with socket.socket(socket.AF_UNIX) as end:
         monkeypatch.chdir(given)  # a socket's path is short
         end.bind("conv2d_fwd.cu")
-        said = submission.take(given, 2, tmp_path / "to")
-    assert [p.name for p in (tmp_path / "to/lab2").iterdir()] == ["im2col.c"]
-    assert [s.removeprefix(f"{given}/") for s in said] == [
+        files, said = submission.collect(given, 2)
+    assert files == {}
+    assert sorted(s.removeprefix(f"{given}/") for s in said) == [
         "col2im.c: a folder, not taken", "col2im.cu: a link, not taken",
+        "conv2d_bwd.c: larger than 256 KiB, not taken",
+        "conv2d_bwd.cu: a hard link, not taken",
         "conv2d_fwd.c: a link, not taken", "conv2d_fwd.cu: a socket, not taken",
-        "im2col.cu: a named pipe, not taken"]
+        "im2col.c: a hard link, not taken", "im2col.cu: a named pipe, not taken"]
 
 
-def test_a_folder_that_is_a_link_gives_nothing(tmp_path, given):
+@pytest.mark.parametrize("linked", ["labs", "labs/lab2", "lab2"])
+def test_a_folder_that_is_a_link_gives_nothing(tmp_path, given, linked):
+    (tmp_path / "secret/lab2").mkdir(parents=True)
+    for name in ("secret/im2col.c", "secret/lab2/im2col.c"):
+        (tmp_path / name).write_text("the solution\n")
+    (given / linked).parent.mkdir(exist_ok=True)
+    (given / linked).symlink_to(tmp_path / "secret")
+    with pytest.raises(submission.Refused, match="no file of lab 2.*: a link, not followed"):
+        submission.collect(given, 2)
+    (given / linked).unlink()
+    (given / linked).parent.joinpath("a file").write_text("x")
+    os.rename((given / linked).parent / "a file", given / linked)
+    with pytest.raises(submission.Refused, match="no file of lab 2.*: no folder, not followed"):
+        submission.collect(given, 2)
+
+
+def test_nor_does_a_submission_that_is_one(tmp_path, given):
+    (given / "im2col.c").write_text("x\n")
+    (tmp_path / "ada").symlink_to(given)
+    with pytest.raises(submission.Refused, match="a link: name the folder itself"):
+        submission.collect(tmp_path / "ada", 2)
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_to_the_limit(given, monkeypatch):
+    """It is small when it is looked at, and gives without end."""
+    (given / "im2col.c").write_text("x\n")
+    reads = []
+
+    def endless(fd: int, n: int) -> bytes:
+        reads.append(n)
+        return b"x" * min(n, 4096)
+
+    monkeypatch.setattr(intake.os, "read", endless)
+    files, said = submission.collect(given, 2)
+    assert files == {} and said[0].endswith("im2col.c: larger than 256 KiB, not taken")
+    assert sum(min(n, 4096) for n in reads) == intake.LARGEST + 1
+
+
+def test_a_link_put_in_place_of_the_file_meanwhile_is_not_followed(given, tmp_path, monkeypatch):
+    (tmp_path / "secret").write_text("the solution\n")
+    (given / "im2col.c").write_text("x\n")
+    look = os.stat
+
+    def swap(*words, **more):
+        found = look(*words, **more)
+        (given / "im2col.c").unlink()
+        (given / "im2col.c").symlink_to(tmp_path / "secret")
+        return found
+
+    monkeypatch.setattr(intake.os, "stat", swap)
+    with pytest.raises(intake.Unfit, match="a link"):
+        intake.read_file(given / "im2col.c")
+
+
+def test_nothing_read_tells_of_a_place_outside_while_folders_change(given, tmp_path):
+    """A real race: somebody exchanges folder and link all the time."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/im2col.c").write_text("the solution\n")
-    (given / "labs").mkdir()
-    (given / "labs/lab2").symlink_to(tmp_path / "secret")
-    submission.take(given, 2, tmp_path / "to")
-    assert list((tmp_path / "to/lab2").iterdir()) == []
+    (given / "lab2").mkdir()
+    (given / "lab2/im2col.c").write_text("x\n")
+    (given / "link").symlink_to(tmp_path / "secret")
+    done = threading.Event()
+
+    def exchange():
+        while not done.is_set():
+            for before, after in [("lab2", "kept"), ("link", "lab2"), ("lab2", "link"),
+                                  ("kept", "lab2")]:
+                os.rename(given / before, given / after)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    outcomes, end = set(), time.monotonic() + 1
+    while time.monotonic() < end:
+        try:
+            outcomes.add(submission.collect(given, 2)[0].get("im2col.c"))
+        except submission.Refused:
+            outcomes.add("refused")
+    done.set()
+    thread.join()
+    assert outcomes <= {b"x\n", "refused"} and outcomes
 
 
-def test_what_is_equal_keeps_its_time_and_what_is_gone_goes(tmp_path, given):
-    (given / "im2col.c").write_text("x\n")
-    (given / "col2im.c").write_text("y\n")
-    submission.take(given, 2, tmp_path / "to")
-    kept = tmp_path / "to/lab2/im2col.c"
-    before = kept.stat().st_mtime_ns
-    (given / "col2im.c").unlink()
-    submission.take(given, 2, tmp_path / "to")
-    assert kept.stat().st_mtime_ns == before
-    assert [p.name for p in kept.parent.iterdir()] == ["im2col.c"]
+# ---- the snapshot --------------------------------------------------------------------------------
+
+def kept(files: dict, tmp_path, name: str = "ada"):
+    to = tmp_path / submission.folder_of(tmp_path / name, files, 2)
+    submission.keep(files, 2, to)
+    return to
+
+
+def test_a_snapshot_is_called_by_its_content_and_read_only(tmp_path):
+    files = {"im2col.c": b"int x;\r\n", "col2im.c": b""}
+    to = kept(files, tmp_path)
+    lines = "".join(f"{hashlib.sha256(data).hexdigest()}  lab2/{name}\n"
+                    for name, data in sorted(files.items()))
+    whole = hashlib.sha256(lines.encode()).hexdigest()
+    assert to == tmp_path / "build/submissions" / f"ada-{whole[:16]}"
+    assert {p.name: p.read_bytes() for p in (to / "lab2").iterdir()} == files
+    assert {stat.S_IMODE(p.stat().st_mode) for p in (to / "lab2").iterdir()} == {0o444}
+    assert {stat.S_IMODE(p.stat().st_mode) for p in (to, to / "lab2")} == {0o555}
+    assert submission.identity(to, 2)["sha256"] == whole
+    assert [p.name for p in to.parent.iterdir()] == [to.name]
+    assert kept(files | {"im2col.c": b"int y;\n"}, tmp_path) != to
+
+
+def test_equal_files_find_the_folder_that_is_there(tmp_path):
+    to = kept({"im2col.c": b"x\n"}, tmp_path)
+    before = (to.stat().st_ino, (to / "lab2/im2col.c").stat().st_mtime_ns)
+    assert kept({"im2col.c": b"x\n"}, tmp_path) == to
+    assert (to.stat().st_ino, (to / "lab2/im2col.c").stat().st_mtime_ns) == before
+
+
+@pytest.mark.parametrize("harm", ["changed", "removed", "added", "linked"])
+def test_a_snapshot_that_somebody_changed_is_no_grade(tmp_path, harm):
+    to = kept({"im2col.c": b"x\n"}, tmp_path)
+    path = to / "lab2/im2col.c"
+    (to / "lab2").chmod(0o755)
+    if harm == "changed":
+        path.chmod(0o644)
+        path.write_bytes(b"y\n")
+    elif harm == "added":
+        (to / "lab2/col2im.c").write_bytes(b"y\n")
+    else:
+        path.unlink()
+        if harm == "linked":
+            (tmp_path / "x").write_bytes(b"x\n")
+            path.symlink_to(tmp_path / "x")
+    with pytest.raises(submission.Refused, match="was changed"):
+        submission.identity(to, 2)
+    kept({"im2col.c": b"x\n"}, tmp_path)
+    assert path.read_bytes() == b"x\n" and not path.is_symlink()
+    assert submission.identity(to, 2) and [p.name for p in to.parent.iterdir()] == [to.name]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+def test_it_goes_without_being_root(tmp_path):
+    """Who may not write into a read-only folder makes, replaces and removes snapshots, too."""
+    tmp_path.chmod(0o777)
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.setuid(65534)
+            to = kept({"im2col.c": b"x\n"}, tmp_path)
+            (to / "lab2/im2col.c").chmod(0o644)
+            (to / "lab2/im2col.c").write_bytes(b"y\n")
+            assert kept({"im2col.c": b"x\n"}, tmp_path) == to and submission.identity(to, 2)
+            submission.remove(to)
+            assert list(to.parent.iterdir()) == []
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_make_clean_takes_snapshots_away(tmp_path):
+    kept({"im2col.c": b"x\n"}, tmp_path)
+    shutil.copy(submission.ROOT / "Makefile", tmp_path)
+    recipe = (tmp_path / "Makefile").read_text().split("\nclean:")[1].split("\nendif")[0]
+    (tmp_path / "Makefile").write_text(f"clean:{recipe}\n")
+    subprocess.run(["make", "-C", tmp_path, "clean"], check=True, capture_output=True)
+    assert not (tmp_path / "build").exists()
 
 
 @pytest.mark.parametrize("text, why", [
@@ -94,23 +244,150 @@ def test_what_is_equal_keeps_its_time_and_what_is_gone_goes(tmp_path, given):
     ('#include "\x1b[2J\u202e"\n', '1: not compiled: #include "\\x1b[2J\\u202e"'),
     ('__asm__(".incbin \\"/etc/passwd\\"");\n', "1: not compiled: __asm__"),
 ])  # fmt: skip
-def test_what_no_task_allows_is_not_shown_to_a_compiler(tmp_path, given, text, why):
-    (given / "im2col.c").write_bytes(text if isinstance(text, bytes) else text.encode())
-    submission.take(given, 2, tmp_path / "to")
-    note = tmp_path / "to/lab2/im2col.c.refused"
-    assert f"im2col.c:{why}" in note.read_text()
-    (given / "im2col.c").write_text('#include "tl/status.h"\n')
-    submission.take(given, 2, tmp_path / "to")
-    assert not note.exists()
+def test_what_no_task_allows_is_not_shown_to_a_compiler(tmp_path, text, why):
+    data = text if isinstance(text, bytes) else text.encode()
+    note = kept({"im2col.c": data}, tmp_path) / "lab2/im2col.c.refused"
+    assert f"im2col.c:{why}" in note.read_text() and note.read_text().count("\n") == 1
+    fine = kept({"im2col.c": b'#include "tl/status.h"\n'}, tmp_path)
+    assert [p.name for p in (fine / "lab2").iterdir()] == ["im2col.c"]
 
+
+def test_a_gate_that_has_learned_something_judges_a_kept_snapshot_anew(tmp_path, monkeypatch):
+    """With new times: objects made before are older than what make sees now."""
+    to = kept({"im2col.c": b"int x;\n"}, tmp_path)
+    before = (to / "lab2/im2col.c").stat().st_mtime_ns
+    monkeypatch.setattr(submission.gate, "file_findings", lambda *words: [(1, "int: no more")])
+    assert kept({"im2col.c": b"int x;\n"}, tmp_path) == to
+    assert "int: no more" in (to / "lab2/im2col.c.refused").read_text()
+    assert (to / "lab2/im2col.c").stat().st_mtime_ns > before
+
+
+# ---- archives ------------------------------------------------------------------------------------
+
+def zipped(tmp_path, *entries, data=None):
+    """ada.zip of (name or ZipInfo, content)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that come twice
+        with zipfile.ZipFile(tmp_path / "ada.zip", "w") as archive:
+            for entry, content in entries:
+                archive.writestr(entry, content)
+    if data:
+        (tmp_path / "ada.zip").write_bytes(data((tmp_path / "ada.zip").read_bytes()))
+    return tmp_path / "ada.zip"
+
+
+def entry(name: str, mode: int = 0o100644, method: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr, info.compress_type = mode << 16, method
+    return info
+
+
+def test_an_archive_of_make_submit_is_taken_as_the_folder_would_be(tmp_path, given):
+    files = {name: f"/* {name} */\n".encode() for name in NAMES}
+    (tmp_path / "ada.ZIP").write_bytes(submit.packed({f"lab2/{n}": d for n, d in files.items()}))
+    assert submission.collect(tmp_path / "ada.ZIP", 2) == (files, [])
+    for name, data in files.items():
+        (given / name).write_bytes(data)
+    assert submission.folder_of(tmp_path / "ada.ZIP", files, 2) == \
+        submission.folder_of(tmp_path / "ada", submission.collect(given, 2)[0], 2)
+
+
+@pytest.mark.parametrize("place", ["labs/lab2/", "lab2/", ""])
+def test_its_files_may_lie_in_the_usual_places_and_be_compressed(tmp_path, place):
+    path = zipped(tmp_path, (entry(f"{place}im2col.c", method=zipfile.ZIP_DEFLATED), "x" * 5000),
+                  ("notes/", ""), ("notes/a b.txt", "y"))
+    assert submission.collect(path, 2) == ({"im2col.c": b"x" * 5000}, [])
+
+
+@pytest.mark.parametrize("name", ["/im2col.c", "../im2col.c", "a/../im2col.c", "./im2col.c",
+                                  "lab2\\im2col.c", "C:im2col.c", "lab2//x", "a\x1b[2J", "a\u202e"])
+def test_a_name_that_leads_elsewhere_refuses_all_of_it(tmp_path, name):
+    with pytest.raises(submission.Refused, match="has an entry called"):
+        submission.collect(zipped(tmp_path, ("im2col.c", "x"), (name, "y")), 2)
+
+
+def test_a_name_that_ends_early_refuses_all_of_it(tmp_path):
+    """zipfile reads up to the null byte, others read on."""
+    path = zipped(tmp_path, ("im2col.c_and", "x"), data=lambda d: d.replace(b"c_and", b"c\0and"))
+    with pytest.raises(submission.Refused, match="has an entry called"):
+        submission.collect(path, 2)
+
+
+def test_names_that_come_twice_and_entries_without_end_refuse_all_of_it(tmp_path, monkeypatch):
+    with pytest.raises(submission.Refused, match="two entries called im2col.c"):
+        submission.collect(zipped(tmp_path, ("im2col.c", "x"), ("im2col.c", "y")), 2)
+    many = [(f"{n}.c", "") for n in range(intake.MOST_ENTRIES + 1)]
+    with pytest.raises(submission.Refused, match="more than 1000 entries"):
+        submission.collect(zipped(tmp_path, *many), 2)
+    monkeypatch.setattr(intake, "LARGEST_ARCHIVE", 1000)
+    with pytest.raises(submission.Refused, match="larger than"):
+        submission.collect(zipped(tmp_path, ("im2col.c", "x" * 1000)), 2)
+
+
+@pytest.mark.parametrize("info, content, why", [
+    (entry("im2col.c", 0o120777), "/etc/passwd", "a link"),
+    (entry("im2col.c", 0o010644), "", "a named pipe"),
+    (entry("im2col.c", method=zipfile.ZIP_LZMA), "x", "packed in an unusual way"),
+    (entry("im2col.c", method=zipfile.ZIP_DEFLATED), b"\0" * (1 << 26), "larger than 256 KiB")],
+    ids=["link", "pipe", "lzma", "bomb"])
+def test_what_is_no_plain_file_in_it_is_not_taken(tmp_path, info, content, why):
+    path = zipped(tmp_path, (info, content), ("col2im.c", "y"))
+    files, said = submission.collect(path, 2)
+    assert files == {"col2im.c": b"y"} and why in said[0], said
+
+
+def test_a_size_that_lies_gives_a_damaged_file_or_none(tmp_path):
+    """The header says 2 bytes; 300 KiB are packed."""
+    def lie(data: bytes) -> bytes:
+        size = (300 << 10).to_bytes(4, "little")
+        return data.replace(size, (2).to_bytes(4, "little"))
+
+    path = zipped(tmp_path, (entry("im2col.c", method=zipfile.ZIP_DEFLATED), b"z" * (300 << 10)),
+                  data=lie)
+    files, said = submission.collect(path, 2)
+    assert files == {} and "im2col.c: damaged, not taken" in said[0]
+
+
+def test_damage_anywhere_is_said_and_never_raised(tmp_path):
+    whole = submit.packed({"lab2/im2col.c": b"int x;\n" * 9, "lab2/col2im.c": b"y\n"})
+    path, outcomes = tmp_path / "ada.zip", set()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+        try:
+            files, said = submission.collect(path, 2)
+            outcomes |= {"taken", *(s.split(": ")[1] for s in said)}
+            assert set(files.values()) <= {b"int x;\n" * 9, b"y\n"}
+        except submission.Refused as error:
+            outcomes.add(str(error).split(": ")[1].split(" ")[0])
+    assert {"taken", "damaged, not taken", "this"} <= outcomes
+
+
+def test_what_is_called_zip_and_is_none(tmp_path):
+    (tmp_path / "ada.zip").write_bytes(b"PK\3\4 no")
+    with pytest.raises(submission.Refused, match="no .zip, or a damaged one"):
+        submission.collect(tmp_path / "ada.zip", 2)
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(submission.Refused, match="a named pipe"):
+        submission.collect(tmp_path / "pipe.zip", 2)
+    with pytest.raises(submission.Refused, match="no such file"):
+        submission.collect(tmp_path / "none.zip", 2)
+    (tmp_path / "folder.zip").mkdir()
+    (tmp_path / "folder.zip/im2col.c").write_text("x\n")
+    assert submission.collect(tmp_path / "folder.zip", 2)[0] == {"im2col.c": b"x\n"}
+
+
+# ---- nothing to grade ----------------------------------------------------------------------------
 
 @pytest.mark.parametrize("lab, words", [(2, "no file of lab 2"), (9, "no such lab")])
-def test_nothing_to_grade_is_an_error(tmp_path, given, lab, words):
+def test_nothing_to_grade_is_an_error(given, lab, words):
     (given / "notes.txt").write_text("x\n")
     with pytest.raises(submission.Refused, match=words):
-        submission.take(given, lab, tmp_path / "to")
+        submission.collect(given, lab)
 
 
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(submission.Refused, match="no such folder"):
-        submission.take(tmp_path / "none", 2, tmp_path / "to")
+        submission.collect(tmp_path / "none", 2)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(submission.Refused, match="neither a folder nor a .zip"):
+        submission.collect(tmp_path / "file", 2)

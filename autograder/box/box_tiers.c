@@ -1,0 +1,229 @@
+/* box_tiers.c: the three ways into a box (box.h). */
+#define _GNU_SOURCE
+#include "box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *const box_tier_names[BOX_TIERS] = {
+    [BOX_A] = "A bubblewrap as root",
+    [BOX_B] = "B bubblewrap by user namespace",
+    [BOX_C] = "C root in a container",
+};
+
+/* ---- a user of its own ---------------------------------------------------------------------------
+ */
+
+/* Nobody's: above what distributions give to people and services, below 65534. */
+enum { FIRST_USER = 61200, USERS = 1000 };
+#define SLOTS "/run/gradlab-box"
+
+uid_t box_take_user(void) {
+    struct stat info;
+    if (mkdir(SLOTS, 0700) != 0 && errno != EEXIST)
+        box_fail(SLOTS " cannot be made: %s", strerror(errno));
+    if (lstat(SLOTS, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != 0 ||
+        (info.st_mode & 077))
+        box_fail(SLOTS " is not a folder of root's alone: remove it");
+    for (int i = 0; i < USERS; i++) {
+        char path[64];
+        snprintf(path, sizeof path, SLOTS "/%d", FIRST_USER + i);
+        int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file < 0) box_fail("%s cannot be opened: %s", path, strerror(errno));
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+            fcntl(file, F_SETFD, 0); /* held as long as the box stands */
+            return (uid_t)(FIRST_USER + i);
+        }
+        close(file);
+    }
+    box_fail("%d boxes stand already", USERS);
+}
+
+/* ---- bubblewrap ----------------------------------------------------------------------------------
+ */
+
+static const char *const system_paths[] = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"};
+enum { SYSTEM = sizeof system_paths / sizeof *system_paths, WORDS = 3 * (BOX_SEES + SYSTEM) + 200 };
+
+#define BUILD_BYTES "536870912" /* of a folder that a build writes to */
+
+typedef struct words {
+    const char *word[WORDS];
+    int count;
+} words;
+
+static void say(words *w, const char *const *more) {
+    for (; *more; more++) {
+        if (w->count + 1 >= WORDS) box_fail("too many words for bubblewrap");
+        w->word[w->count++] = *more;
+    }
+}
+#define SAY(w, ...) say(w, (const char *const[]){__VA_ARGS__, NULL})
+
+/* /bin is a link to usr/bin on most systems, and a folder on others. */
+static void say_system(words *w) {
+    static char target[SYSTEM][256];
+    SAY(w, "--dir", "/etc");
+    for (int i = 0; i < SYSTEM; i++) {
+        ssize_t length = readlink(system_paths[i], target[i], sizeof target[i] - 1);
+        if (length > 0)
+            SAY(w, "--symlink", target[i], system_paths[i]);
+        else if (access(system_paths[i], F_OK) == 0)
+            SAY(w, "--ro-bind", system_paths[i], system_paths[i]);
+    }
+}
+
+static const char *own_path(void) {
+    static char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0) box_fail("/proc is not mounted");
+    return path;
+}
+
+/* A path below job->folder as an absolute one. */
+static const char *at_its_place(const box_job *job, const char *path) {
+    char *whole;
+    if (*path == '/') return path;
+    if (!job->folder || asprintf(&whole, "%s/%s", job->folder, path) < 0)
+        box_fail("see=%s: below which folder? in= says it", path);
+    return whole;
+}
+
+/* (bubblewrap makes it for a mount, but so that root alone may pass) */
+static const char *folder_of(const char *path) {
+    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (!slash) box_fail("see=%s: not a path", path);
+    *(slash == folder ? slash + 1 : slash) = '\0';
+    return folder;
+}
+
+/* The box's user is somebody else (a clone made under umask 077 is root's alone). */
+static void need_readable(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0) box_fail("%s: %s", path, strerror(errno));
+    mode_t needed = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+    if ((info.st_mode & needed) != needed)
+        box_fail("%s cannot be read by others: chmod -R go+rX the clone", path);
+}
+
+void box_by_bubblewrap(const box_job *job, uid_t user) {
+    static char number[16];
+    static words w;
+    snprintf(number, sizeof number, "%u", (unsigned)user);
+    SAY(&w, "bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+        "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL");
+    if (user)
+        SAY(&w, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID");
+    else
+        SAY(&w, "--unshare-user", "--uid", "65534", "--gid", "65534");
+    say_system(&w);
+    SAY(&w, "--proc", "/proc", "--dev", "/dev");
+    if (job->profile == BOX_BUILD)
+        SAY(&w, "--perms", "1777", "--size", BUILD_BYTES, "--tmpfs", "/tmp");
+    else
+        SAY(&w, "--dir", "/tmp");
+    for (int i = 0; i < job->sees; i++) {
+        const char *path = at_its_place(job, job->see[i]);
+        if (user) need_readable(path);
+        SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
+    }
+    if (job->make) {
+        const char *path = at_its_place(job, job->make);
+        SAY(&w, "--dir", folder_of(path), "--perms", "0777", "--size", BUILD_BYTES, "--tmpfs",
+            path);
+    }
+    SAY(&w, "--ro-bind", own_path(), "/box", "--remount-ro", "/", "--chdir",
+        job->folder ? job->folder : "/tmp", "--", "/box", "inner",
+        job->profile == BOX_WORKER ? "worker" : "build", number);
+    for (char *const *c = job->command; *c; c++) SAY(&w, *c);
+    execvp("bwrap", (char *const *)(uintptr_t)w.word);
+    box_fail(errno == ENOENT ? "bubblewrap is not installed (apt-get install bubblewrap)"
+                             : "bubblewrap cannot be started: %s",
+             strerror(errno));
+}
+
+/* ---- root in a container -------------------------------------------------------------------------
+ */
+
+/* Runs a program of the system's as this user, 0: root; true if it ended well. */
+static bool run_tool(uid_t user, const char *folder, const char *const *command) {
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        if (folder && chdir(folder) != 0) _exit(1);
+        if (user && (setgroups(0, NULL) != 0 || setresgid(user, user, user) != 0 ||
+                     setresuid(user, user, user) != 0))
+            _exit(1);
+        if (!command) _exit(kill(-1, SIGKILL) == 0 ? 0 : 1);
+        execvp(command[0], (char *const *)(uintptr_t)command);
+        _exit(1);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status == 0;
+}
+#define RUN(user, folder, ...) run_tool(user, folder, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Ends all of a user's processes; nobody else is of this user. */
+static void end_all(uid_t user) { run_tool(user, NULL, NULL); }
+
+/* A build's own folder, /tmp and working folder in one, is named by its user: nobody else has it.
+ * What it may see below `in` is copied there, for the tree that it lies in is root's alone. */
+static const char *make_scratch(const box_job *job, uid_t user) {
+    static char path[64];
+    const char *word[BOX_SEES + 8] = {"cp", "-r", "--parents", "--"};
+    int words = 4;
+    snprintf(path, sizeof path, "/tmp/gradlab-box-%u", (unsigned)user);
+    RUN(user, "/", "rm", "-rf", "--", path);
+    if (mkdir(path, 0700) != 0) box_fail("%s cannot be made: %s", path, strerror(errno));
+    for (int i = 0; i < job->sees; i++)
+        if (job->see[i][0] != '/') word[words++] = job->see[i];
+    word[words] = path;
+    if (words > 4 && !run_tool(0, job->folder, word)) box_fail("cannot fill %s", path);
+    if (job->make && !RUN(0, path, "mkdir", "-p", "--", job->make))
+        box_fail("cannot fill %s", path);
+    char owner[32];
+    snprintf(owner, sizeof owner, "%u:%u", (unsigned)user, (unsigned)user);
+    if (!RUN(0, "/", "chown", "-R", owner, path)) box_fail("cannot give %s away", path);
+    return path;
+}
+
+int box_by_user(const box_job *job, uid_t user) {
+    box_job own = *job;
+    int status = 0;
+    end_all(user); /* left by a box that was killed itself */
+    const char *scratch = job->profile == BOX_BUILD ? make_scratch(job, user) : NULL;
+    const char *folder = scratch ? scratch : "/";
+    pid_t parent = getpid(), child = fork();
+    if (child < 0) box_fail("no process: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(BOX_FAILED);
+        if (job->tree && chroot(job->tree) != 0)
+            box_fail("%s cannot be the root: %s", job->tree, strerror(errno));
+        if (chdir(folder) != 0) box_fail("%s: %s", folder, strerror(errno));
+        own.folder = scratch;
+        box_enter(&(box_inner){.profile = job->profile,
+                               .user = user,
+                               .bare = !job->tree,
+                               .job = &own,
+                               .command = job->command});
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    end_all(user);
+    if (scratch) RUN(user, "/", "rm", "-rf", "--", scratch);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,150 @@
+"""The walls of a box, in every tier that this machine has. What is refused there succeeds outside:
+else a wall would prove nothing."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import sandbox
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = sandbox.ROOT
+LIMIT_S = 60
+
+
+def tier_of(letter: str) -> bool:
+    return subprocess.run([sandbox.BOX, "tier", sandbox.SECRET], capture_output=True,
+                          env=os.environ | {"GRADLAB_TIER": letter}).returncode == 0
+
+
+assert sandbox.lacking() == "", sandbox.lacking()
+TIERS = [letter for letter in "ABC" if tier_of(letter)]
+
+
+def boxed(tier: str, profile: str, command: list, *options: str, before: tuple = ()):
+    return subprocess.run([*before, sandbox.BOX, "run", profile, *options, "--", *command],
+                          capture_output=True, text=True, errors="replace", timeout=LIMIT_S,
+                          env=os.environ | {"GRADLAB_TIER": tier})
+
+
+@pytest.fixture(scope="session")
+def no_namespaces(tmp_path_factory) -> Path:
+    program = tmp_path_factory.mktemp("box") / "no_namespaces"
+    subprocess.run(["cc", "-o", program, FOLDER / "no_namespaces.c"], check=True)
+    return program
+
+
+def test_as_root_all_tiers_hold():
+    assert TIERS == (["A", "B", "C"] if os.geteuid() == 0 else ["B"])
+
+
+def test_the_self_test_sees_a_missing_wall(tmp_path):
+    """Outside of a box there is none."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    done = subprocess.run([sandbox.BOX, "walls", "worker", secret], capture_output=True, text=True)
+    holes = {line.split(": ")[2] for line in done.stderr.splitlines()}
+    assert done.returncode == 125 and {"it opens files of the grader's", "it has a network",
+                                       "it has sockets", "it writes to /tmp"} <= holes
+
+
+def test_where_no_namespaces_can_be_made_root_has_tier_c(no_namespaces):
+    done = subprocess.run([no_namespaces, sandbox.BOX, "tier", sandbox.SECRET], text=True,
+                          capture_output=True, env=os.environ | {"GRADLAB_TIER": ""})
+    wanted = "C root in a container" if os.geteuid() == 0 else "A: tier A bubblewrap as root needs"
+    assert done.stdout.startswith(wanted), done.stdout
+    assert boxed("B", "worker", ["/bin/true"], before=(no_namespaces,)).returncode != 0
+    if os.geteuid() == 0:
+        assert boxed("C", "worker", ["/bin/true"], before=(no_namespaces,)).returncode == 0
+
+
+def test_a_launcher_that_runs_nothing_is_no_tier(tmp_path):
+    (tmp_path / "bwrap").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    done = subprocess.run([sandbox.BOX, "tier", sandbox.SECRET], capture_output=True, text=True,
+                          env={"PATH": f"{tmp_path}:/usr/bin:/bin", "GRADLAB_TIER": "B"})
+    assert done.returncode == 1 and "the self-test did not run" in done.stdout
+
+
+@pytest.mark.parametrize("tier", TIERS)
+class TestTier:
+    def test_its_status_is_the_programs(self, tier):
+        for profile in ("worker", "build"):
+            assert boxed(tier, profile, ["/bin/sh", "-c", "exit 7"]).returncode == 7
+            done = boxed(tier, profile, ["/usr/bin/env", "python3", "-c",
+                                         "import resource; resource.setrlimit(resource.RLIMIT_CPU, "
+                                         "(1, 1))\nwhile 1: pass"])
+            assert done.returncode in (128 + 9, 128 + 24)
+        assert boxed(tier, "worker", ["/nonexistent"]).returncode == 125
+
+    def test_a_build_sees_what_it_is_shown_and_leaves_nothing(self, tier):
+        script = ("cat tl/include/tl/status.h >/dev/null && echo seen; cat Makefile; "
+                  "echo x >build/box/made && cat build/box/made; echo $PATH; ls solution")
+        done = boxed(tier, "build", ["/bin/sh", "-c", script], f"in={ROOT}", "see=tl/include",
+                     "make=build/box")
+        assert done.stdout.split() == ["seen", "x", "/usr/local/bin:/usr/bin:/bin"], done.stdout
+        assert done.stderr.count("No such file") == 2, done.stderr
+        assert not (ROOT / "build/box/made").exists()
+
+    def test_what_it_is_shown_is_not_written_to(self, tier):
+        before = (ROOT / "tl/include/tl/status.h").read_bytes()
+        boxed(tier, "build", ["/bin/sh", "-c", "echo x >>tl/include/tl/status.h"], f"in={ROOT}",
+              "see=tl/include")
+        assert (ROOT / "tl/include/tl/status.h").read_bytes() == before
+
+    def test_a_file_has_an_end(self, tier):
+        done = boxed(tier, "build", ["/bin/sh", "-c", "head -c 300000000 /dev/zero >$TMPDIR/x"])
+        assert done.returncode != 0
+
+    def test_a_flood_of_processes_is_bounded_and_ends(self, tier):
+        """Each sleeps, so that all would be there at once; what was started ends with the box."""
+        mark = f"3{os.getpid()}"
+        begin = time.monotonic()
+        script = f"for i in $(seq 400); do sleep {mark} & done 2>/dev/null; jobs | wc -l"
+        done = boxed(tier, "build", ["/bin/sh", "-c", script])
+        assert time.monotonic() - begin < LIMIT_S
+        assert "fork" in done.stderr or int(done.stdout or 0) < 100, done
+        assert mark not in subprocess.run(["ps", "-eo", "args"], capture_output=True,
+                                          text=True).stdout
+
+    def test_nobody_else_can_be_named(self, tier):
+        neighbour = subprocess.Popen(["/bin/sleep", "30"])
+        try:
+            for signal in (0, 9):
+                done = boxed(tier, "worker", ["/usr/bin/env", "python3", "-c",
+                                              f"import os; os.kill({neighbour.pid}, {signal})"])
+                assert done.returncode == 1 and ("PermissionError" in done.stderr
+                                                 or "ProcessLookupError" in done.stderr)
+            assert neighbour.poll() is None
+        finally:
+            neighbour.kill()
+
+    @pytest.mark.parametrize("call", [
+        "socket.socket()", "socket.socket(socket.AF_UNIX)", "os.setuid(0)",
+        "libc.msgctl(libc.msgget(0, 0o1600), 0, None) == 0 or exit(1)",
+        "libc.unshare(0x10000000) == 0 or exit(1)",
+        "libc.personality(0x40000) >= 0 or exit(1)"],
+        ids=["inet", "unix", "root", "message-queue", "namespace", "personality"])
+    def test_calls_that_no_lab_needs_are_refused(self, tier, call):
+        python = ["/usr/bin/env", "python3", "-c",
+                  f"import ctypes, os, socket; libc = ctypes.CDLL(None); {call}"]
+        assert boxed(tier, "worker", python).returncode == 1
+        if "setuid" not in call or os.geteuid() == 0:
+            assert subprocess.run(python).returncode == 0
+
+
+def test_boxes_side_by_side_are_different_users():
+    if os.geteuid() != 0:
+        return  # (by user namespace all are nobody, and none sees another)
+    held = subprocess.Popen([sandbox.BOX, "run", "worker", "--", "/bin/sleep", "5"],
+                            env=os.environ | {"GRADLAB_TIER": "C"})
+    try:
+        time.sleep(0.5)
+        one = boxed("C", "worker", ["/usr/bin/id", "-u"]).stdout
+        two = subprocess.run(["ps", "-eo", "uid,args"], capture_output=True, text=True).stdout
+        assert one.strip() and f"{one.strip()} /bin/sleep 5" not in two
+    finally:
+        held.kill()
+        held.wait()
