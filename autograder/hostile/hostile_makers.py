@@ -5,9 +5,12 @@ links, pipes, long files, addresses of what was built; and what happens while it
 folder, World), start something, and return how to end it.
 """
 
+import atexit
 import ctypes
+import functools
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +22,25 @@ import hostile_world as world
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "solution"
 EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+@functools.cache
+def secret() -> Path:
+    """The course's, for official grading; one for each run of the harness."""
+    folder = Path(tempfile.mkdtemp(prefix="hostile-secret-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "secret"
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_hex(32))
+    return path
+
+
+def built_of(folder: Path) -> list:
+    """The snapshots of a submission, what was built of them, and their grades: by its name, which
+    no other one has."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name)[:40]
+    return [p for where in ("build/submissions", "build/*/from/build/submissions", "build/grade")
+            for p in ROOT.glob(f"{where}/*{plain}-*")]
 
 
 def lab_of(folder: Path) -> str:
@@ -74,19 +96,18 @@ def a_quarter_megabyte_of_parentheses(folder: Path, _world) -> None:
     path.write_text(f'#include "tl/vector.h"\nint deep = {body}1;\n')
 
 
-def build_once(folder: Path, numbers: dict) -> Path:
+def build_once(folder: Path, numbers: dict) -> list:
     """Has this submission graded with some numbers for those that are not known yet, as a student
-    can at home; returns where its programs then lie."""
-    from submission import copy_of
-
+    can at home; returns all programs that there are then."""
     source = folder / "vector_add.cu"
     text = source.read_text()
     fill(source, text, numbers)
     command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
-               "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
+               f"SECRET={secret()}", "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
     world.keep(command, 300, {}, folder.parents[1])
     source.write_text(text)
-    return ROOT / f"build/float/from/{copy_of(folder.parent)}/lab0"
+    return [p for place in built_of(folder.parent) if "float" in place.parts
+            for p in place.glob("lab0/*/*")]
 
 
 def fill(source: Path, text: str, numbers: dict) -> None:
@@ -105,8 +126,8 @@ def find_the_counter(folder: Path, _world) -> None:
     """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
     becomes. Where nothing is built that tells it, it is some number."""
     numbers = {"LAUNCHES_AWAY": 64}
-    for built in build_once(folder, numbers).glob("*/libtl_hostcuda.so"):
-        at = symbols(built, "total|hostile_anchor")
+    for built in build_once(folder, numbers):
+        at = symbols(built, "total|hostile_anchor") if built.suffix == ".so" else {}
         if len(at) == 2:
             numbers = {"LAUNCHES_AWAY": at["total"] - at["hostile_anchor"]}
     source = folder / "vector_add.cu"
@@ -117,13 +138,15 @@ def find_the_reference(folder: Path, _world) -> None:
     """Where, in a worker, calls of operations return to, and where the reference's function is,
     which is linked because the C file beside is broken."""
     numbers = {"RETURNS": 1, "REFERENCE": 0}
-    for built in build_once(folder, numbers).glob("*/worker-cuda"):
-        at = symbols(built, "call_execute|tl_vector_add")
+    for built in build_once(folder, numbers):
+        at = symbols(built, "call_execute|tl_vector_add") if "worker" in built.name else {}
+        if len(at) < 2:
+            continue
         said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", built], capture_output=True,
                               text=True, check=True).stdout
         body = said.split("<call_execute>:\n")[1].split("\n\n")[0]
         back = re.findall(r"call +\*.*\n +(\w+):", body)
-        if back and len(at) == 2:
+        if back:
             numbers = {"RETURNS": ", ".join(f"0x{b}" for b in back),
                        "REFERENCE": at["tl_vector_add"]}
     source = folder / "vector_add.cu"
