@@ -45,14 +45,15 @@ tests               -> tl/include tl kernels kernels/* programs solution/* labs/
 PYTHON_ARROWS = """
 autograder/grade    -> tools
 autograder/maintain -> autograder/grade tools
+autograder/hostile  -> autograder/grade tools
 autograder/claim    ->
 baseline            -> tools
 bridge/gradlab      ->
 report              -> tools
 hostcuda            ->
 tools               ->
-tests               -> autograder/grade autograder/maintain baseline bridge bridge/gradlab report
-                       data hostcuda tools
+tests               -> autograder/grade autograder/maintain autograder/hostile baseline bridge
+                       bridge/gradlab report data hostcuda tools
 """
 # Arrows of single files, each with its reason: file -> room.
 EXCEPTIONS = {

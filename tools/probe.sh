@@ -134,7 +134,7 @@ needs_of() {
     lib) echo $build openblas_archive cxx binutils ;;
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
-    grade | grade-cost | grader-soak | mutants | taskwise | labs-check)
+    grade | grade-cost | grader-soak | hostile | mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
     restore | skeletons | submit) echo grading ;;

@@ -5,9 +5,12 @@ links, pipes, long files, addresses of what was built; and what happens while it
 folder, World), start something, and return how to end it.
 """
 
+import atexit
 import ctypes
+import functools
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -15,11 +18,29 @@ import threading
 from pathlib import Path
 
 import hostile_world as world
-import submission
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "solution"
 EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+@functools.cache
+def secret() -> Path:
+    """The course's, for official grading; one for each run of the harness."""
+    folder = Path(tempfile.mkdtemp(prefix="hostile-secret-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "secret"
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_hex(32))
+    return path
+
+
+def built_of(folder: Path) -> list:
+    """The snapshots of a submission, what was built of them, and their grades: by its name, which
+    no other one has."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name)[:40]
+    return [p for where in ("build/submissions", "build/*/from/build/submissions", "build/grade")
+            for p in ROOT.glob(f"{where}/*{plain}-*")]
 
 
 def lab_of(folder: Path) -> str:
@@ -75,31 +96,61 @@ def a_quarter_megabyte_of_parentheses(folder: Path, _world) -> None:
     path.write_text(f'#include "tl/vector.h"\nint deep = {body}1;\n')
 
 
-def copies_of(folder: Path) -> list:
-    """Snapshots of a submission, from the root; one that changes meanwhile leaves several."""
-    plain = submission.folder_of(folder, {}, 0).name.rpartition("-")[0]
-    return [str(path.relative_to(ROOT)) for path in (ROOT / submission.SNAPSHOTS).glob(f"{plain}-*")]
+def build_once(folder: Path, numbers: dict) -> list:
+    """Has this submission graded with some numbers for those that are not known yet, as a student
+    can at home; returns all programs that there are then."""
+    source = folder / "vector_add.cu"
+    text = source.read_text()
+    fill(source, text, numbers)
+    command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
+               f"SECRET={secret()}", "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
+    world.keep(command, 300, {}, folder.parents[1])
+    source.write_text(text)
+    return [p for place in built_of(folder.parent) if "float" in place.parts
+            for p in place.glob("lab0/*/*")]
+
+
+def fill(source: Path, text: str, numbers: dict) -> None:
+    for name, value in numbers.items():
+        text = text.replace(f"@{name}@", str(value))
+    source.write_text(text)
+
+
+def symbols(program: Path, names: str) -> dict:
+    said = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return {name: int(value, 16) for value, name in
+            re.findall(rf"^(\w+) \w ({names})$", said, re.MULTILINE)}
 
 
 def find_the_counter(folder: Path, _world) -> None:
     """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
-    becomes: a student finds that out at home, by a build and nm. What no build tells (there may be
-    none) is some number."""
-    source, away = folder / "vector_add.cu", 64
-    text = source.read_text()
-    source.write_text(text.replace("@LAUNCHES_AWAY@", "8"))
-    command = ["make", "-C", str(ROOT), "grade", "LAB=0", f"SUBMISSION={folder.parent}",
-               "T=vector_add/every_element_is_added", "DEVICES=hostcuda"]
-    world.keep(command, 300, {}, folder.parents[1])
-    for copy in copies_of(folder.parent):
-        built = ROOT / f"build/float/from/{copy}/lab0/all/libtl_hostcuda.so"
-        if not built.exists():
+    becomes. Where nothing is built that tells it, it is some number."""
+    numbers = {"LAUNCHES_AWAY": 64}
+    for built in build_once(folder, numbers):
+        at = symbols(built, "total|hostile_anchor") if built.suffix == ".so" else {}
+        if len(at) == 2:
+            numbers = {"LAUNCHES_AWAY": at["total"] - at["hostile_anchor"]}
+    source = folder / "vector_add.cu"
+    fill(source, source.read_text(), numbers)
+
+
+def find_the_reference(folder: Path, _world) -> None:
+    """Where, in a worker, calls of operations return to, and where the reference's function is,
+    which is linked because the C file beside is broken."""
+    numbers = {"RETURNS": 1, "REFERENCE": 0}
+    for built in build_once(folder, numbers):
+        at = symbols(built, "call_execute|tl_vector_add") if "worker" in built.name else {}
+        if len(at) < 2:
             continue
-        said = subprocess.run(["nm", built], capture_output=True, text=True, check=True).stdout
-        at = {name: int(value, 16) for value, _, name in
-              re.findall(r"^(\w+) (\w) (total|hostile_anchor)$", said, re.MULTILINE)}
-        away = at["total"] - at["hostile_anchor"]
-    source.write_text(text.replace("@LAUNCHES_AWAY@", str(away)))
+        said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", built], capture_output=True,
+                              text=True, check=True).stdout
+        body = said.split("<call_execute>:\n")[1].split("\n\n")[0]
+        back = re.findall(r"call +\*.*\n +(\w+):", body)
+        if back:
+            numbers = {"RETURNS": ", ".join(f"0x{b}" for b in back),
+                       "REFERENCE": at["tl_vector_add"]}
+    source = folder / "vector_add.cu"
+    fill(source, source.read_text(), numbers)
 
 
 def swap(folder: Path, _world):

@@ -15,6 +15,7 @@ import functools
 import json
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ import options  # noqa: E402
 import sandbox  # noqa: E402, F401 (the tests ask it)
 import skeletons  # noqa: E402
 import words  # noqa: E402
-import submission  # noqa: E402
+from submission import remove  # noqa: E402
 from table import tomllib  # noqa: E402
 
 OPTIONS = {"TIER": "", "CASE": "", "JOBS": "1", "QUICK": "", "V": ""}
@@ -106,7 +107,7 @@ def source_of(base: str, lab: int) -> Path:
 
 def lay_out(case: Case, scratch: Path, sentinels: world.World) -> Path:
     """The submission in a folder of its own: the base, over it the case's files, filled in."""
-    folder = scratch / (case.folder or case.name)
+    folder = scratch / f"{secrets.token_hex(4)}{case.folder or case.name}"
     inside = folder / f"lab{case.lab}"
     inside.mkdir(parents=True)
     for name in skeletons.own_files(ROOT, case.lab):
@@ -123,36 +124,24 @@ def lay_out(case: Case, scratch: Path, sentinels: world.World) -> Path:
 def command(case: Case, folder: Path) -> list:
     """All that make is told; there is no other place."""
     return ["make", "--no-print-directory", "-C", str(ROOT), "grade", f"LAB={case.lab}",
-            f"SUBMISSION={folder}", "JSON=1", *case.options]
+            f"SUBMISSION={folder}", f"SECRET={makers.secret()}", "JSON=1", *case.options]
 
 
 def written(case: Case, folder: Path, out: str) -> dict | None:
     """grade.json: what was printed, or, where that is text for people, the file."""
     if "JSON=" in case.options:
-        found = [path for copy in makers.copies_of(folder) for path in
-                 (ROOT / "build/grade" / copy.replace("/", "-") / f"lab{case.lab}").glob("*.json")]
-        path = max(found, key=lambda p: p.stat().st_mtime, default=None)
-        out = path.read_text(encoding="utf-8") if path else ""
+        found = [p for place in makers.built_of(folder) for p in place.glob("lab*/*.json")]
+        out = found[0].read_text(encoding="utf-8") if found else ""
     try:
         return json.loads(out)
     except ValueError:
         return None
 
 
-def secret_in(scratch: Path) -> Path:
-    """The course's, of which seeds are made."""
-    path = scratch / "secret"
-    if not path.exists():
-        path.write_text(os.urandom(32).hex())
-        path.chmod(0o600)
-    return path
-
-
 def grade(case: Case, folder: Path, scratch: Path, tier: str) -> Graded:
-    own = scratch / f"tmp-{folder.name[:20].encode('ascii', 'replace').hex()}"
+    own = scratch / f"tmp-{folder.name[:8]}"
     own.mkdir()
-    env = {"TMPDIR": str(own), "GRADLAB_SECRET": str(secret_in(scratch)),
-           **({"GRADLAB_TIER": tier} if tier else {}), **case.environment}
+    env = {"TMPDIR": str(own), **({"GRADLAB_TIER": tier} if tier else {}), **case.environment}
     status, out, err, alone = world.keep(command(case, folder), case.wall_s, env, scratch)
     document = written(case, folder, out)
     alone["left_files"] = sorted(p.name for p in own.iterdir())
@@ -162,12 +151,9 @@ def grade(case: Case, folder: Path, scratch: Path, tier: str) -> Graded:
 def forget(folder: Path) -> int:
     """Removes what was built of a submission; returns how many MB that was."""
     size = 0
-    for copy in makers.copies_of(folder):
-        for path in [*ROOT.glob(f"build/*/from/{copy}"),
-                     ROOT / "build/grade" / copy.replace("/", "-")]:
-            size += sum(p.lstat().st_size for p in path.rglob("*") if p.is_file())
-            shutil.rmtree(path, ignore_errors=True)
-        submission.remove(ROOT / copy)
+    for path in makers.built_of(folder):
+        size += sum(p.lstat().st_size for p in path.rglob("*") if p.is_file())
+        remove(path)
     return size >> 20
 
 
@@ -177,7 +163,8 @@ def taken_of_solution(case: Case, folder: Path) -> list:
     program = ROOT / "autograder/grade/submission.py"
     env = {**os.environ, "PYTHONPATH": f"{ROOT}/autograder/grade:{ROOT}/tools"}
     for turn in range(TURNS):
-        done = subprocess.run([sys.executable, program, folder, str(case.lab)], cwd=ROOT, env=env,
+        done = subprocess.run([sys.executable, program, folder, str(case.lab),
+                               f"SECRET={makers.secret()}"], cwd=ROOT, env=env,
                               capture_output=True, text=True, errors="replace")
         copy = ROOT / (done.stdout.strip() or "nothing") / f"lab{case.lab}"
         if done.returncode == 0 and not copy.is_dir():
@@ -225,13 +212,18 @@ def stopped_by(graded: Graded) -> set:
     return seen | ({"oracle"} if kinds - known else set())
 
 
+def reason(graded: Graded) -> str:
+    """Why nothing was graded, in the grader's words."""
+    said = [line for line in graded.err.splitlines()
+            if re.match(r"grade: |lab\d: not graded: ", line)]
+    return said[0] if said else ""
+
+
 def judge_points(case: Case, graded: Graded) -> list:
     if graded.status not in (0, 2):
         return [f"make ended with {graded.status}"]
     if graded.document is None or graded.status == 2:
-        said = [line for line in graded.err.splitlines() if line.startswith(("grade:", "lab"))
-                or "***" in line]
-        return [] if said else [f"no grade, and no reason: {graded.err[-300:]!r}"]
+        return [] if reason(graded) else [f"no grade, and no reason: {graded.err[-300:]!r}"]
     got, bad = points(graded.document), []
     if got > case.most:
         bad.append(f"{got} points, {case.most} are earned")
@@ -294,7 +286,7 @@ def hand_in(case: Case, tier: str = "") -> tuple:
         with ThreadPoolExecutor(1) as pool:
             honest = None
             if case.neighbour:
-                other = scratch / "neighbour"
+                other = scratch / f"{secrets.token_hex(4)}neighbour"
                 shutil.copytree(source_of("solution", case.lab), other / f"lab{case.lab}",
                                 ignore=shutil.ignore_patterns("*.md", "*.py"))
                 honest = pool.submit(grade, case, other, scratch, tier)
@@ -331,7 +323,7 @@ def lacking(run: list, tier: str = "") -> str:
 
 def told(case: Case, bad: list, graded: Graded, seconds: float) -> str:
     got = f"{points(graded.document)} of {case.most} earned" if graded.document else "refused"
-    layer = ", ".join(sorted(stopped_by(graded))) if graded.document else "refused"
+    layer = ", ".join(sorted(stopped_by(graded))) if graded.document else reason(graded)[:200]
     head = f"{case.name:34} {got:15} {seconds:5.1f} s  {layer}"
     if case.open and bad:
         return f"open    {head}\n        open: {case.open}\n        " + "\n        ".join(bad)
