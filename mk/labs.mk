@@ -54,6 +54,9 @@ override LABS := $(shell $(LAB_PYTHON) autograder/grade/submission.py \
 ifneq ($(.SHELLSTATUS),0)
 $(error nothing was graded)
 endif
+# each task beside the reference's, so that one bug costs one task, and one's own gemm is no matmul
+override TASKWISE := 1
+override GIVEN += TASKWISE
 # which box compiles, links and runs it: A, B or C
 export GRADLAB_TIER := $(firstword $(shell $(LAB_PYTHON) autograder/grade/sandbox.py))
 endif
