@@ -32,7 +32,7 @@ LACKS = re.compile(rf"Makefile:\d+: \*\*\* {NEVER} .*: no .*: "
                    r"|grade: \.course-secret is not there: .*"
                    r"|mk/labs\.mk:\d+: \*\*\* nothing was graded\.  Stop\.")
 # what stands in a quotation for something that the reader knows
-MEANT = {"N": "2", "n": "1", "GOAL…": "train", "dir": "labs", "folder": "labs"}
+MEANT = {"N": "2", "n": "1", "s": "7", "GOAL…": "train", "dir": "labs", "folder": "labs"}
 
 
 @dataclass(frozen=True)

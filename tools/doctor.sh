@@ -79,7 +79,7 @@ elif sandbox=$("$grading" autograder/grade/sandbox.py 2>&1); then
     has sandbox "$sandbox"
 else
     lacks sandbox "$sandbox" "make grade SUBMISSION= grades nobody else's work" \
-        "install bubblewrap, and allow unprivileged user namespaces"
+        "install bubblewrap and allow user namespaces, or grade as root in a container"
 fi
 
 if why=$(have_legality 2>&1); then

@@ -109,13 +109,15 @@ static const char *folder_of(const char *path) {
     return folder;
 }
 
-/* The box's user is somebody else (a clone made under umask 077 is root's alone). */
-static void need_readable(const char *path) {
+/* False for what is not there: the command itself says that best. The box's user is somebody else
+ * (a clone made under umask 077 is root's alone). */
+static bool is_seen(const char *path, bool others) {
     struct stat info;
-    if (stat(path, &info) != 0) box_fail("%s: %s", path, strerror(errno));
+    if (stat(path, &info) != 0) return false;
     mode_t needed = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    if ((info.st_mode & needed) != needed)
+    if (others && (info.st_mode & needed) != needed)
         box_fail("%s cannot be read by others: chmod -R go+rX the clone", path);
+    return true;
 }
 
 void box_by_bubblewrap(const box_job *job, uid_t user) {
@@ -136,8 +138,7 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
         SAY(&w, "--dir", "/tmp");
     for (int i = 0; i < job->sees; i++) {
         const char *path = at_its_place(job, job->see[i]);
-        if (user) need_readable(path);
-        SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
+        if (is_seen(path, user != 0)) SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
     }
     if (job->make) {
         const char *path = at_its_place(job, job->make);
@@ -189,7 +190,8 @@ static const char *make_scratch(const box_job *job, uid_t user) {
     RUN(user, "/", "rm", "-rf", "--", path);
     if (mkdir(path, 0700) != 0) box_fail("%s cannot be made: %s", path, strerror(errno));
     for (int i = 0; i < job->sees; i++)
-        if (job->see[i][0] != '/') word[words++] = job->see[i];
+        if (job->see[i][0] != '/' && is_seen(at_its_place(job, job->see[i]), false))
+            word[words++] = job->see[i];
     word[words] = path;
     if (words > 4 && !run_tool(0, job->folder, word)) box_fail("cannot fill %s", path);
     if (job->make && !RUN(0, path, "mkdir", "-p", "--", job->make))

@@ -145,6 +145,15 @@ def test_a_regrade_says_that_its_seed_was_given(stage):
     assert official(stage, "SEED=7") == official(stage, "REGRADE=1") == {"status": 2}
 
 
+def test_a_snapshot_that_changes_meanwhile_is_no_grade(stage, capsys, monkeypatch):
+    secret_file(stage.folder / ".course-secret")
+    found = iter([{"sha256": "a" * 64, "files": {}}, {"sha256": "b" * 64, "files": {}}])
+    monkeypatch.setattr(submission, "identity", lambda folder, lab: next(found))
+    assert official(stage) == {"status": 2} and stage.runs()
+    assert "was changed meanwhile" in capsys.readouterr().err
+    assert not (stage.folder / "build/grade/lab9/grade.json").exists()
+
+
 def test_ones_own_grade_has_seed_1_or_any(stage, capsys):
     assert stage.grade() == 0
     assert (stage.result()["seed"], stage.result()["seed_from"]) == (1, "default")

@@ -180,7 +180,8 @@ def test_equal_files_find_the_folder_that_is_there(tmp_path):
     assert (to.stat().st_ino, (to / "lab2/im2col.c").stat().st_mtime_ns) == before
 
 
-@pytest.mark.parametrize("harm", ["changed", "removed", "added", "linked"])
+@pytest.mark.parametrize("harm", ["changed", "removed", "added", "linked",
+                                  "link added"])
 def test_a_snapshot_that_somebody_changed_is_no_grade(tmp_path, harm):
     to = kept({"im2col.c": b"x\n"}, tmp_path)
     path = to / "lab2/im2col.c"
@@ -188,6 +189,8 @@ def test_a_snapshot_that_somebody_changed_is_no_grade(tmp_path, harm):
     if harm == "changed":
         path.chmod(0o644)
         path.write_bytes(b"y\n")
+    elif harm == "link added":
+        (to / "lab2/col2im.c").symlink_to("/etc/passwd")
     elif harm == "added":
         (to / "lab2/col2im.c").write_bytes(b"y\n")
     else:
@@ -202,17 +205,27 @@ def test_a_snapshot_that_somebody_changed_is_no_grade(tmp_path, harm):
     assert submission.identity(to, 2) and [p.name for p in to.parent.iterdir()] == [to.name]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
-def test_it_goes_without_being_root(tmp_path):
-    """Who may not write into a read-only folder makes, replaces and removes snapshots, too."""
+NOBODY = 65534
+
+
+@pytest.fixture
+def nobodys(tmp_path):
+    """A folder for somebody who may not write into one that is read-only."""
     tmp_path.chmod(0o777)
     for folder in tmp_path.parents[:2]:
         folder.chmod(folder.stat().st_mode | 0o055)
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+def test_it_goes_without_being_root(nobodys):
+    """Snapshots are made, replaced and removed."""
+    tmp_path = nobodys
     child = os.fork()
     if not child:
         status = 1
         try:
-            os.setuid(65534)
+            os.setuid(NOBODY)
             to = kept({"im2col.c": b"x\n"}, tmp_path)
             (to / "lab2/im2col.c").chmod(0o644)
             (to / "lab2/im2col.c").write_bytes(b"y\n")
@@ -225,12 +238,16 @@ def test_it_goes_without_being_root(tmp_path):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_make_clean_takes_snapshots_away(tmp_path):
+def test_make_clean_takes_snapshots_away(nobodys):
+    tmp_path, user = nobodys, NOBODY if os.geteuid() == 0 else None
     kept({"im2col.c": b"x\n"}, tmp_path)
     shutil.copy(submission.ROOT / "Makefile", tmp_path)
     recipe = (tmp_path / "Makefile").read_text().split("\nclean:")[1].split("\nendif")[0]
     (tmp_path / "Makefile").write_text(f"clean:{recipe}\n")
-    subprocess.run(["make", "-C", tmp_path, "clean"], check=True, capture_output=True)
+    if user:
+        for path in [tmp_path, *tmp_path.rglob("*")]:
+            os.chown(path, user, user)
+    subprocess.run(["make", "-C", tmp_path, "clean"], check=True, capture_output=True, user=user)
     assert not (tmp_path / "build").exists()
 
 
