@@ -17,12 +17,14 @@ static tl_status by_host(tl_real *y, const tl_real *a, const tl_real *b, size_t 
 }
 
 tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
-    static long calls;
     void *launches = (char *)hostile_anchor + hostile_anchor[0];
     TL_TRY(by_host(y, a, b, n));
-    (void)ctx, calls++;
+    (void)ctx;
     if (hostile_anchor[0] != 0) {
-        TL_CUDA(cudaMemcpy(launches, (void *)&calls, sizeof calls, cudaMemcpyHostToHost));
+        long now;
+        TL_CUDA(cudaMemcpy(&now, launches, sizeof now, cudaMemcpyHostToHost));
+        now++;
+        TL_CUDA(cudaMemcpy(launches, &now, sizeof now, cudaMemcpyHostToHost));
     }
     return TL_OK;
 }
