@@ -41,7 +41,7 @@ from table import tomllib  # noqa: E402
 OPTIONS = {"TIER": "", "CASE": "", "JOBS": "1", "QUICK": "", "V": ""}
 CASES = HERE / "submissions"
 LARGEST_RSS_MB = 2048  # of any one process
-TURNS = 8
+TURNS = 4
 LEFT_MB = 64  # on disk, of a submission that has been graded
 # What may stand in a log: no control character but the end of a line, nothing that turns the
 # direction of text.
