@@ -10,11 +10,13 @@
 #include "box.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +48,20 @@ static int run(const box_job *job) {
     bool root = geteuid() == 0;
     if (!root && job->tier != BOX_B) box_fail("tier %s needs root", box_tier_names[job->tier]);
     if (job->tier == BOX_C) return box_by_user(job, box_take_user());
-    box_by_bubblewrap(job, job->tier == BOX_A ? box_take_user() : 0);
+    if (job->tier == BOX_B) box_by_bubblewrap(job, 0);
+    /* bubblewrap closes the file that keeps others from taking this user: it stays open here */
+    uid_t user = box_take_user();
+    int status;
+    pid_t parent = getpid(), child = fork();
+    if (child < 0) box_fail("no process: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(BOX_FAILED);
+        box_by_bubblewrap(job, user);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* ---- which tier ----------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ uid_t box_take_user(void) {
         int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (file < 0) box_fail("%s cannot be opened: %s", path, strerror(errno));
         if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-            fcntl(file, F_SETFD, 0); /* held as long as the box stands */
             return (uid_t)(FIRST_USER + i);
         }
         close(file);
