@@ -35,6 +35,7 @@ autograder/call     -> tl/include tl hostcuda/include
 autograder/oracle   -> tl/include
 autograder/claim    -> tl/include autograder/oracle autograder/call
 autograder/lab*     -> tl/include autograder/oracle autograder/call autograder/claim
+autograder/box      ->
 autograder/worker   -> tl/include autograder/call
 autograder/hostile  -> tl/include autograder/call
 tests               -> tl/include tl kernels kernels/* programs solution/* labs/* hostcuda

@@ -137,7 +137,7 @@ needs_of() {
     grade | grade-cost | grader-soak | hostile | mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    restore | skeletons | submit) echo grading ;;
+    restore | secret | skeletons | submit) echo grading ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
             echo $build

@@ -9,8 +9,8 @@ import subprocess
 import time
 
 import gate
+import intake
 import pytest
-import submission
 import tokens
 
 # What begins, ends, splices or hides tokens, alone and in whole pieces.
@@ -148,4 +148,4 @@ def test_time_grows_with_the_length_alone(tmp_path, what):
 
 @pytest.mark.parametrize("what", ["escaped quotes", "directives", "names"])
 def test_the_largest_file_is_read_within_seconds(tmp_path, what):
-    assert cpu_seconds(tmp_path, what, submission.LARGEST) < 5
+    assert cpu_seconds(tmp_path, what, intake.LARGEST) < 5
