@@ -3,10 +3,10 @@
  *
  * Three tiers, whichever works first on this machine, or the one that GRADLAB_TIER names:
  *
- *   A  bubblewrap as root             namespaces without a user namespace; a user of its own per box
+ *   A  bubblewrap as root             namespaces; a user of its own for each box
  *   B  bubblewrap by user namespace   for who is not root
- *   C  root in an ordinary container  no namespaces: a user of its own per box, another root folder
- *                                     for workers, Landlock where the kernel has it
+ *   C  root in an ordinary container  no namespaces: a user of its own for each box, another root
+ *                                     folder for workers, Landlock where the kernel has it
  *
  * All of them end in the same inner stage (box_inner.c): limits, no new privileges, a filter of
  * system calls (box_filter.c), and the program. Two profiles say how much it may do: a worker
@@ -50,7 +50,7 @@ _Noreturn void box_by_bubblewrap(const box_job *job, uid_t user);
  * of its user is alive then. */
 int box_by_user(const box_job *job, uid_t user);
 
-/* A user that no other box has as long as this process holds the file that is left open; as root. */
+/* A user that no other box has as long as this process lives, which keeps a file open; as root. */
 uid_t box_take_user(void);
 
 /* What stands between a box and its program: the user (0: stays who it is), limits, descriptors,

@@ -389,8 +389,6 @@ def test_who_cannot_judge_grades_nothing(tmp_path, monkeypatch, says, status, wo
     script.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {status}\n")
     script.chmod(0o755)
     monkeypatch.setattr(cuda_legality, "LEGALITY", script)
-    cuda_legality.judge_headers.cache_clear()
     with pytest.raises(cuda_legality.CannotGrade, match=words):
         legal(tmp_path, monkeypatch, "int x;\n")
     assert not list((tmp_path / "cache").glob("*.txt"))
-    cuda_legality.judge_headers.cache_clear()
