@@ -38,7 +38,7 @@ test-distros: ## README's commands and the labs on bare Debians, gcc and clang: 
 
 C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c) \
-	$(BRIDGE_SRC) $(BRIDGE_HEADERS)
+	$(BRIDGE_SRC) $(BRIDGE_HEADERS) $(BOX_C) $(wildcard autograder/box/tests/*.c)
 format-check: ## C as clang-format 14 would write it, Python as ruff would
 	@PYTHON=$(call quote,$(PYTHON)) tools/format_check.sh $(sort $(filter-out %.def,$(C_FILES)))
 

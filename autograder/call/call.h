@@ -124,7 +124,7 @@ void call_run(const call_target *target, const call_request *request, call_repor
 const char *call_op_name(call_op op);
 
 /* An operation of the table of which a call came to its end in this process, on a device that
- * counts launches, and had launched nothing: what it returned was not computed there. NULL: none. */
+ * counts launches, and had launched nothing: its result was not computed there. NULL: none. */
 const char *call_idle_op(void);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says
