@@ -5,7 +5,7 @@
  *                                            -- PROGRAM [ARGUMENT]…
  *
  * PROFILE is worker or build. GRADLAB_TIER=A, B or C asks for one tier; else it is the first that
- * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there was no box. */
+ * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box. */
 #define _GNU_SOURCE
 #include "box.h"
 
@@ -64,8 +64,7 @@ static int run(const box_job *job) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- which tier ----------------------------------------------------------------------------------
- */
+/* ---- which tier ------------------------------------------------------------------------------ */
 
 /* Why a tier does not hold, on one line; empty if it does. The program of the test is this one. */
 static void try_tier(box_tier tier, box_profile profile, const char *secret, char why[500]) {
@@ -128,8 +127,7 @@ static int say_tier(const char *secret) {
     return tier < BOX_TIERS ? 0 : 1;
 }
 
-/* ---- the command line ----------------------------------------------------------------------------
- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static int run_command(char **word) {
     box_job job = {.tier = BOX_TIERS};

@@ -1,4 +1,4 @@
-/* box_inner.c: the last stage in every tier, and the only one a program sees: who it is, what it may
+/* box_inner.c: the last stage in every tier, and all that a program sees: who it is, what it may
  * use up, which files it may open, which system calls there are. */
 #define _GNU_SOURCE
 #include "box.h"
@@ -70,8 +70,7 @@ void box_enter(const box_inner *inner) {
     box_fail("%s cannot be started: %s", inner->command[0], strerror(errno));
 }
 
-/* ---- Landlock ------------------------------------------------------------------------------------
- */
+/* ---- Landlock -------------------------------------------------------------------------------- */
 
 static const char *const system_folders[] = {"/usr",
                                              "/bin",
@@ -121,8 +120,7 @@ bool box_landlock(const box_job *job) {
     return good;
 }
 
-/* ---- the self-test -------------------------------------------------------------------------------
- */
+/* ---- the self-test --------------------------------------------------------------------------- */
 
 static int hole(bool there, const char *what) {
     if (there) fprintf(stderr, "box: no wall: %s\n", what);

@@ -22,8 +22,7 @@ const char *const box_tier_names[BOX_TIERS] = {
     [BOX_C] = "C root in a container",
 };
 
-/* ---- a user of its own ---------------------------------------------------------------------------
- */
+/* ---- a user of its own ----------------------------------------------------------------------- */
 
 /* Nobody's: above what distributions give to people and services, below 65534. */
 enum { FIRST_USER = 61200, USERS = 1000 };
@@ -49,8 +48,7 @@ uid_t box_take_user(void) {
     box_fail("%d boxes stand already", USERS);
 }
 
-/* ---- bubblewrap ----------------------------------------------------------------------------------
- */
+/* ---- bubblewrap ------------------------------------------------------------------------------ */
 
 static const char *const system_paths[] = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"};
@@ -154,8 +152,7 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
              strerror(errno));
 }
 
-/* ---- root in a container -------------------------------------------------------------------------
- */
+/* ---- root in a container --------------------------------------------------------------------- */
 
 /* Runs a program of the system's as this user, 0: root; true if it ended well. */
 static bool run_tool(uid_t user, const char *folder, const char *const *command) {

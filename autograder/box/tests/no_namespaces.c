@@ -1,5 +1,5 @@
-/* no_namespaces.c: runs a command where no namespaces can be made, as an ordinary container's filter
- * has it; for test_box.py.
+/* no_namespaces.c: runs a command where no namespaces can be made, as in an ordinary container; for
+ * test_box.py.
  *
  *   no_namespaces COMMAND [ARGUMENT]… */
 #define _GNU_SOURCE
