@@ -94,7 +94,7 @@ BOX_FAILED := 125
 # but what the command needs, and of what it writes $@ alone comes out, over a pipe.
 # $(1) a command, $(2) the files and folders that it sees
 lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
-	see=,$(sort $2)) -- /bin/bash -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
+	see=,$(sort $2)) -- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
 	chmod +x $@.part && mv -f $@.part $@; },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)

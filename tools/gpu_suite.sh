@@ -122,7 +122,7 @@ make_bridge() {
     make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so build/float/{bench_ops,train}
 }
 
-# The judges of tests/bridge on the GPU; then every sample, and the gradients of the quicker kernels,
+# The judges of tests/bridge on the GPU; then every sample, and the gradients of quicker kernels,
 # under memcheck: of our kernels alone, and without PyTorch's allocator, in whose blocks an access
 # beyond an array would go unseen.
 bridge() {

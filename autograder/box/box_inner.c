@@ -37,7 +37,8 @@ static const unsigned first_closed[BOX_PROFILES] = {6, 3};
 static void set_limits(box_profile profile) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct rlimit now, wanted = {limits[i].most[profile], limits[i].most[profile]};
-        if (getrlimit((__rlimit_resource_t)limits[i].what, &now) != 0) continue;
+        if (getrlimit((__rlimit_resource_t)limits[i].what, &now) != 0)
+            box_fail("limit %d cannot be read: %s", limits[i].what, strerror(errno));
         if (wanted.rlim_max > now.rlim_max) wanted.rlim_max = wanted.rlim_cur = now.rlim_max;
         if (setrlimit((__rlimit_resource_t)limits[i].what, &wanted) != 0)
             box_fail("limit %d cannot be set: %s", limits[i].what, strerror(errno));

@@ -38,11 +38,17 @@ def test_a_tool_sees_what_workers_became(tmp_path):
     assert (done.stdout, done.returncode) == ("text", 0), done.stderr
 
 
-def test_programs_of_a_students_are_not_shown_to_ldd():
+def test_programs_of_a_students_are_not_shown_to_ldd(tmp_path, monkeypatch):
     """It starts their loader."""
+    worker, asked = tmp_path / "w/worker", []
+    worker.parent.mkdir()
+    worker.write_text("text")
+    monkeypatch.setattr(sandbox.subprocess, "run", lambda command, **options: (
+        asked.append([str(word) for word in command]), original(command, **options))[1])
+    assert sandbox.write(tmp_path / "sandbox", [worker]) == ""
+    told = [command for command in asked if command[0] == "ldd"]
+    assert told and not [command for command in told if str(worker) in command]
     assert any("libopenblas" in path for path in sandbox.libraries([sandbox.LIBRARIES]))
-    text = (FOLDER / "sandbox.py").read_text()
-    assert text.count("ldd") and "libraries(programs)" not in text
 
 
 def test_a_machine_without_a_tier_is_told_what_would_mend_it(monkeypatch):

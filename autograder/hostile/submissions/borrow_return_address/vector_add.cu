@@ -1,4 +1,4 @@
-/* Finds where it was called from, and from there the reference, which a kernel of one thread calls. */
+/* Finds where it was called from, and from there the reference; a kernel of one thread calls it. */
 #include "tl/cuda.h"
 #include "tl/vector.h"
 

@@ -1,4 +1,4 @@
-/* The host computes; threads of a kernel carry the results, which are its argument, to their places.
+/* The host computes; threads of a kernel carry the results, its argument, to their places.
  */
 #include "tl/cuda.h"
 #include "tl/vector.h"
