@@ -22,9 +22,10 @@ CUDA_ARCH := $(if $(CUDA),$(shell nvidia-smi --query-gpu=compute_cap --format=cs
 	2>/dev/null | tr -d . | grep -x '[0-9]*' | sort -nu))
 CUDA_ARCH := $(or $(CUDA_ARCH),75 90)
 endif
-# ... and for every GPU: no line of ours depends on __CUDA_ARCH__, so the front end runs twice, for
-# the oldest and the newest, instead of once each; ptxas makes machine code for each.
-EVERY_GPU := 75 80 86 89 90 100 120
+# ... and for every GPU, or those that were named: no line of ours depends on __CUDA_ARCH__, so the
+# front end runs twice, for the oldest and the newest, instead of once each; ptxas makes machine
+# code for each.
+EVERY_GPU := $(if $(filter CUDA_ARCH,$(GIVEN)),$(CUDA_ARCH),75 80 86 89 90 100 120)
 space := $(subst ,, )
 EVERY_GPU_CODE := -gencode arch=compute_$(firstword $(EVERY_GPU)),code=[$(subst $(space),$(comma),$\
 	$(EVERY_GPU:%=sm_%))] -gencode $\
