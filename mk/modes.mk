@@ -44,7 +44,7 @@ PROGRAMS := $(patsubst programs/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
 PLUGIN_CU := $(wildcard solution/lab*/*.cu tl/cuda/*.cu kernels/*/*.cu)
-PLUGIN_C := $(wildcard tl/cuda/*.c) programs/rungs_cuda.c \
+PLUGIN_C := $(wildcard tl/cuda/*.c) programs/rungs_cuda.c $(wildcard kernels/net/*.c) \
 	$(addprefix tl/,geometry.c shape.c \
 	dropout_threshold.c rungs_apply.c)
 # Part of what a program runs, so of its `sources`. hostcuda is not: like a driver it stands for the

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "whole.h"
 
 /* Tables: a block of layers to the line. */
 /* clang-format off */
@@ -182,8 +183,10 @@ tl_status tl_net_build(tl_module **net, tl_ctx *ctx, const tl_net_spec *spec, ui
     if (status != TL_OK) {
         tl_module_free(*net);
         *net = NULL;
+        return status;
     }
-    return status;
+    tl_module_whole(*net);
+    return TL_OK;
 }
 
 size_t tl_net_dropout_size(const tl_net_spec *spec, uint32_t layer, double *p) {

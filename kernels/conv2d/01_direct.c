@@ -23,11 +23,67 @@ static int wanted(const tl_ctx *ctx, const tl_conv2d_geom *g) {
     return tl_conv2d_y_size(g) * tl_conv2d_col_rows(g) < PARALLEL_FROM ? 1 : ctx->threads;
 }
 
-static size_t work_reals(const tl_ctx *ctx, const tl_conv2d_geom *g) {
-    return tl_conv2d_work_bytes(g, ctx->ops->column_bytes) / sizeof(tl_real);
+static tl_direct_sum forward_sum(const tl_conv2d_geom *g, const tl_real *w, const tl_real *b) {
+    ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
+    return (tl_direct_sum){.n = g->n,
+                           .in = g->c,
+                           .out = g->k,
+                           .h = g->h,
+                           .w = g->w,
+                           .pad_h = g->pad_h,
+                           .pad_w = g->pad_w,
+                           .r = g->r,
+                           .s = g->s,
+                           .p = g->p,
+                           .q = g->q,
+                           .weights = w,
+                           .b = b,
+                           .w_out = g->c * taps,
+                           .w_in = taps,
+                           .w_tap = 1};
+}
+
+/* dx[n,c,h,w] += sum over k,r,s of w[k,c,r,s] * dy[n,k, h + pad_h - r, w + pad_w - s]: with r' =
+ * R-1-r a convolution of dy, padded by R-1 - pad_h, with the filter turned by 180 degrees. */
+static tl_direct_sum input_sum(const tl_conv2d_geom *g, const tl_real *w) {
+    ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
+    return (tl_direct_sum){.n = g->n,
+                           .in = g->k,
+                           .out = g->c,
+                           .h = g->p,
+                           .w = g->q,
+                           .pad_h = g->r - 1 - g->pad_h,
+                           .pad_w = g->s - 1 - g->pad_w,
+                           .r = g->r,
+                           .s = g->s,
+                           .p = g->h,
+                           .q = g->w,
+                           .weights = w ? w + taps - 1 : NULL,
+                           .w_out = taps,
+                           .w_in = g->c * taps,
+                           .w_tap = -1,
+                           .accumulate = 1};
 }
 
 static int least(int a, int b) { return a < b ? a : b; }
+static size_t most(size_t a, size_t b) { return a > b ? a : b; }
+
+/* What the three passes need with all threads, as far as there is so much; the plain path, which
+ * takes what is not supported, needs all that there is. */
+static size_t work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g) {
+    size_t all = tl_conv2d_work_bytes(g, ctx->ops->column_bytes);
+    if (!supported(g)) return all;
+    size_t threads = (size_t)wanted(ctx, g), images = (size_t)least((int)threads, g->n);
+    tl_direct_sum fwd = forward_sum(g, NULL, NULL), bwd = input_sum(g, NULL);
+    size_t sums = most(tl_direct_sum_scratch(&fwd), tl_direct_sum_scratch(&bwd));
+    size_t weight = tl_direct_weight_partials(g) + threads * tl_direct_weight_scratch(g);
+    size_t bytes = most(images * sums, weight) * sizeof(tl_real);
+    return bytes < all ? bytes : all;
+}
+
+static size_t work_reals(const tl_ctx *ctx, const tl_conv2d_geom *g) {
+    return work_bytes(ctx, g) / sizeof(tl_real);
+}
 
 /* Runs `sum` with as many threads as have room in `work`; 0 if there is no room for one. */
 static int run_sum(tl_ctx *ctx, const tl_direct_sum *sum, tl_real *y, const tl_real *x,
@@ -42,50 +98,16 @@ static tl_status direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
                             const tl_real *b, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
             "conv2d rung 1, fwd: ctx, y, x, w, the geometry or work is NULL");
-    ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
-    tl_direct_sum sum = {.n = g->n,
-                         .in = g->c,
-                         .out = g->k,
-                         .h = g->h,
-                         .w = g->w,
-                         .pad_h = g->pad_h,
-                         .pad_w = g->pad_w,
-                         .r = g->r,
-                         .s = g->s,
-                         .p = g->p,
-                         .q = g->q,
-                         .weights = w,
-                         .b = b,
-                         .w_out = g->c * taps,
-                         .w_in = taps,
-                         .w_tap = 1};
+    tl_direct_sum sum = forward_sum(g, w, b);
     if (supported(g) && run_sum(ctx, &sum, y, x, g, work) > 0) return TL_OK;
     return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
 }
 
-/* dx[n,c,h,w] += sum over k,r,s of w[k,c,r,s] * dy[n,k, h + pad_h - r, w + pad_w - s]: with r' =
- * R-1-r a convolution of dy, padded by R-1 - pad_h, with the filter turned by 180 degrees. */
 static tl_status direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                   const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "conv2d rung 1, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
-    ptrdiff_t taps = (ptrdiff_t)g->r * g->s;
-    tl_direct_sum sum = {.n = g->n,
-                         .in = g->k,
-                         .out = g->c,
-                         .h = g->p,
-                         .w = g->q,
-                         .pad_h = g->r - 1 - g->pad_h,
-                         .pad_w = g->s - 1 - g->pad_w,
-                         .r = g->r,
-                         .s = g->s,
-                         .p = g->h,
-                         .q = g->w,
-                         .weights = w + taps - 1,
-                         .w_out = taps,
-                         .w_in = g->c * taps,
-                         .w_tap = -1,
-                         .accumulate = 1};
+    tl_direct_sum sum = input_sum(g, w);
     if (supported(g) && run_sum(ctx, &sum, dx, dy, g, work) > 0) return TL_OK;
     return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
 }
@@ -143,4 +165,5 @@ void tl_rung_conv2d_direct(tl_backend *ops) {
     ops->conv2d_bwd_input = direct_bwd_input;
     ops->conv2d_bwd_weight = direct_bwd_weight;
     ops->conv2d_bwd_bias = direct_bwd_bias;
+    ops->conv2d_work_bytes = work_bytes;
 }

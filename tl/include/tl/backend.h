@@ -16,6 +16,7 @@
 #include "tl/layers.h"
 #include "tl/matmul.h"
 #include "tl/metrics.h"
+#include "tl/net.h"
 #include "tl/ops_row.h"
 #include "tl/optim.h"
 #include "tl/reduce.h"
@@ -63,8 +64,15 @@ typedef struct tl_backend {
 #define OP_FUSED                        TL_ENTRY
 #include "tl/ops.def"
 #undef TL_ENTRY
+    /* Scratch that this device's conv2d_* make do with, at most tl_conv2d_work_bytes; NULL: that. */
+    size_t (*conv2d_work_bytes)(const tl_ctx *, const tl_conv2d_geom *);
     /* whether the kernels of conv2d_block_* take this geometry */
     bool (*conv2d_block_fits)(const tl_conv2d_block *);
+
+    /* whole nets (tl/net.h); all three NULL where nets are composed module by module */
+    tl_net_plan_fn *net_plan;
+    tl_net_fwd_fn *net_fwd;
+    tl_net_bwd_fn *net_bwd;
 } tl_backend;
 
 /* Sets every operation that is still NULL to one that fails with TL_ENOTIMPL, naming it. */

@@ -1,0 +1,301 @@
+/* 01_planned.c: rung 1 of nets: a fixed list of calls over a fixed piece of memory (tl/net.h).
+ *
+ * The calls are those that the tape would make, so the bits are the tape's. What is saved is memory:
+ * a result lives until the last call that reads it, a gradient from the first that writes it to the
+ * last that reads it; ReLU works in place, and behind the pool, whose largest element it leaves the
+ * largest; evaluation keeps nothing. And the time in which a tape is written and walked. */
+#include "kernels/net/01_planned.h"
+
+enum { NONE = -1 };
+
+/* ---- calls: run(ctx, layer, operands in the order of the operation's contract) ------------------ */
+
+static tl_status zero_dx(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->zero(ctx, at[0], l->x_size * sizeof(tl_real));
+}
+
+static tl_status conv2d_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_fwd(ctx, at[0], at[1], l->w, l->b, &l->of.conv2d, at[2]);
+}
+static tl_status conv2d_bwd_bias(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_bwd_bias(ctx, l->db, at[0], &l->of.conv2d);
+}
+static tl_status conv2d_bwd_weight(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_bwd_weight(ctx, l->dw, at[0], at[1], &l->of.conv2d, at[2]);
+}
+static tl_status conv2d_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_bwd_input(ctx, at[0], at[1], l->w, &l->of.conv2d, at[2]);
+}
+
+static tl_status relu_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->relu_fwd(ctx, at[0], at[1], l->x_size);
+}
+static tl_status relu_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->relu_bwd(ctx, at[0], at[1], at[2], l->x_size);
+}
+
+static tl_status maxpool2d_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->maxpool2d_fwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+}
+static tl_status maxpool2d_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->maxpool2d_bwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+}
+
+static tl_status dropout_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->dropout_fwd(ctx, at[0], at[1], ctx->step, &l->of.dropout);
+}
+static tl_status dropout_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->dropout_bwd(ctx, at[0], at[1], ctx->step, &l->of.dropout);
+}
+
+static tl_status linear_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_fwd(ctx, at[0], at[1], l->w, l->b, &l->of.linear);
+}
+static tl_status linear_bwd_bias(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_bwd_bias(ctx, l->db, at[0], &l->of.linear);
+}
+static tl_status linear_bwd_weight(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_bwd_weight(ctx, l->dw, at[0], at[1], &l->of.linear);
+}
+static tl_status linear_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_bwd_input(ctx, at[0], at[1], l->w, &l->of.linear);
+}
+
+static tl_status conv2d_block_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_block_fwd(ctx, at[0], at[1], at[2], l->w, l->b, &l->of.conv2d_block);
+}
+static tl_status conv2d_block_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_block_bwd(ctx, at[0], l->dw, l->db, at[1], at[2], at[3], l->w,
+                                      &l->of.conv2d_block, l->fresh, at[4]);
+}
+
+static tl_status linear_block_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_block_fwd(ctx, at[0], at[1], l->w, l->b, &l->of.linear_block.linear,
+                                      l->of.linear_block.relu, at[2]);
+}
+static tl_status linear_block_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->linear_block_bwd(ctx, at[0], l->dw, l->db, at[1],
+                                      l->of.linear_block.relu ? at[2] : NULL, at[3], l->w,
+                                      &l->of.linear_block.linear, l->fresh);
+}
+
+/* ---- layers: what is fused, what changes places ------------------------------------------------- */
+
+static bool is(const tl_net_plan *plan, int layer, tl_net_kind kind) {
+    return layer < plan->layers && plan->layer[layer].kind == kind;
+}
+
+static bool halves(const tl_pool2d_geom *g) {
+    return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
+}
+
+/* How many layers from i on are one fused operation of this device, which *to becomes; else 0. */
+static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_layer *to) {
+    const tl_net_layer *l = &plan->layer[i];
+    bool relu = is(plan, i + 1, TL_NET_RELU);
+    *to = *l;
+    if (l->kind == TL_NET_CONV2D && relu && l->b && ops->conv2d_block_fwd) {
+        tl_conv2d_block g = {.conv = l->of.conv2d};
+        g.pool = is(plan, i + 2, TL_NET_MAXPOOL2D) && halves(&plan->layer[i + 2].of.maxpool2d);
+        if (!ops->conv2d_block_fits(&g)) return 0;
+        to->kind = TL_NET_CONV2D_BLOCK;
+        to->of.conv2d_block = g;
+        to->y_size = tl_conv2d_block_y_size(&g);
+        return g.pool ? 3 : 2;
+    }
+    if (l->kind == TL_NET_LINEAR && l->b && ops->linear_block_fwd) {
+        tl_linear_geom g = l->of.linear;
+        to->kind = TL_NET_LINEAR_BLOCK;
+        to->of.linear_block.linear = g;
+        to->of.linear_block.relu = relu;
+        return 1 + relu;
+    }
+    return 0;
+}
+
+/* Leaves out dropout where nothing is dropped, puts ReLU behind the pool and fuses what there is an
+ * operation for. ReLU and pool change places without changing a bit: the largest of a window stays
+ * the largest, and where it is not positive no gradient comes back either way. */
+static void rearrange(const tl_backend *ops, tl_net_plan *plan) {
+    int kept = 0;
+    for (int i = 0; i < plan->layers; i++) /* first, so that neighbours are neighbours */
+        if (plan->training || !is(plan, i, TL_NET_DROPOUT)) plan->layer[kept++] = plan->layer[i];
+    plan->layers = kept;
+    kept = 0;
+    for (int i = 0, taken; i < plan->layers; i += taken) {
+        tl_net_layer fused;
+        taken = fuse(ops, plan, i, &fused);
+        if (taken > 0) {
+            plan->layer[kept++] = fused;
+        } else if (is(plan, i, TL_NET_RELU) && is(plan, i + 1, TL_NET_MAXPOOL2D)) {
+            tl_net_layer relu = plan->layer[i], pool = plan->layer[i + 1];
+            relu.x_size = relu.y_size = pool.y_size;
+            plan->layer[kept++] = pool;
+            plan->layer[kept++] = relu;
+            taken = 2;
+        } else {
+            plan->layer[kept++] = plan->layer[i];
+            taken = 1;
+        }
+    }
+    plan->layers = kept;
+}
+
+/* ---- steps and buffers -------------------------------------------------------------------------- */
+
+typedef struct builder {
+    const tl_ctx *ctx;
+    tl_net_plan *plan;
+    short x, dy;             /* what goes into the layer at hand; the gradient that comes back */
+    short in[TL_NET_LAYERS]; /* of each layer: its input, its output, */
+    short out[TL_NET_LAYERS];
+    short winner[TL_NET_LAYERS]; /* and which elements won in its pool */
+} builder;
+
+static short buffer(builder *b, size_t bytes) {
+    tl_net_plan *plan = b->plan;
+    plan->buffer[plan->buffers] = (tl_net_buffer){.bytes = bytes, .first = NONE};
+    return (short)(TL_NET_GIVEN + plan->buffers++);
+}
+
+static short reals(builder *b, size_t count) { return buffer(b, count * sizeof(tl_real)); }
+
+/* Appends a call for a layer; its operands end with NONE or with the array. */
+static void call(builder *b, int layer,
+                 tl_status (*run)(tl_ctx *, const tl_net_layer *, void *const[]),
+                 const short operand[TL_NET_OPERANDS]) {
+    tl_net_plan *plan = b->plan;
+    short now = (short)plan->steps++;
+    tl_net_step *s = &plan->step[now];
+    *s = (tl_net_step){.run = run, .layer = (short)layer};
+    for (int i = 0; i < TL_NET_OPERANDS; i++) {
+        s->operand[i] = operand[i];
+        if (operand[i] < TL_NET_GIVEN) continue;
+        tl_net_buffer *used = &plan->buffer[operand[i] - TL_NET_GIVEN];
+        if (used->first == NONE) used->first = now;
+        used->last = now;
+    }
+}
+#define CALL(b, layer, run, ...) call(b, layer, run, (short[TL_NET_OPERANDS]){__VA_ARGS__})
+
+static short columns(builder *b, const tl_conv2d_geom *g) {
+    const tl_backend *ops = b->ctx->ops;
+    return buffer(b, ops->conv2d_work_bytes ? ops->conv2d_work_bytes(b->ctx, g)
+                                            : tl_conv2d_work_bytes(g, ops->column_bytes));
+}
+
+static void forward(builder *b, int i) {
+    tl_net_plan *plan = b->plan;
+    const tl_net_layer *l = &plan->layer[i];
+    bool last = i == plan->layers - 1;
+    bool in_place = l->kind == TL_NET_RELU && !last && b->x >= TL_NET_GIVEN;
+    short x = b->x, y = last ? (short)TL_NET_Y : in_place ? x : reals(b, l->y_size), winner = NONE;
+    switch (l->kind) {
+    case TL_NET_CONV2D:
+        CALL(b, i, conv2d_fwd, y, x, columns(b, &l->of.conv2d), NONE, NONE);
+        break;
+    case TL_NET_RELU:
+        CALL(b, i, relu_fwd, y, x, NONE, NONE, NONE);
+        break;
+    case TL_NET_MAXPOOL2D:
+        winner = buffer(b, l->y_size * sizeof(int32_t));
+        CALL(b, i, maxpool2d_fwd, y, winner, x, NONE, NONE);
+        break;
+    case TL_NET_DROPOUT:
+        CALL(b, i, dropout_fwd, y, x, NONE, NONE, NONE);
+        break;
+    case TL_NET_LINEAR:
+        CALL(b, i, linear_fwd, y, x, NONE, NONE, NONE);
+        break;
+    case TL_NET_CONV2D_BLOCK:
+        winner = plan->backward ? buffer(b, l->y_size) : (short)NONE;
+        CALL(b, i, conv2d_block_fwd, y, winner, x, NONE, NONE);
+        break;
+    case TL_NET_LINEAR_BLOCK:
+        CALL(b, i, linear_block_fwd, y, x,
+             buffer(b, tl_linear_block_work_bytes(&l->of.linear_block.linear)), NONE, NONE);
+        break;
+    }
+    b->in[i] = x, b->out[i] = b->x = y, b->winner[i] = winner;
+}
+
+/* The gradients of the parameters first: then what they were made of need not outlive dx. */
+static void backward(builder *b, int i) {
+    tl_net_plan *plan = b->plan;
+    tl_net_layer *l = &plan->layer[i];
+    const short x = b->in[i], y = b->out[i], winner = b->winner[i], dy = b->dy;
+    bool wanted = i > 0 || plan->wants_dx;
+    short dx = i > 0 ? reals(b, l->x_size) : wanted ? (short)TL_NET_DX : (short)NONE;
+    l->fresh = i > 0;
+    bool fused = l->kind == TL_NET_CONV2D_BLOCK || l->kind == TL_NET_LINEAR_BLOCK;
+    if (l->kind == TL_NET_CONV2D) {
+        if (l->b) CALL(b, i, conv2d_bwd_bias, dy, NONE, NONE, NONE, NONE);
+        CALL(b, i, conv2d_bwd_weight, dy, x, columns(b, &l->of.conv2d), NONE, NONE);
+    } else if (l->kind == TL_NET_LINEAR) {
+        if (l->b) CALL(b, i, linear_bwd_bias, dy, NONE, NONE, NONE, NONE);
+        CALL(b, i, linear_bwd_weight, dy, x, NONE, NONE, NONE);
+    }
+    if (wanted && l->fresh && !fused) CALL(b, i, zero_dx, dx, NONE, NONE, NONE, NONE);
+    if (wanted && l->kind == TL_NET_CONV2D)
+        CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
+    if (wanted && l->kind == TL_NET_LINEAR) CALL(b, i, linear_bwd_input, dx, dy, NONE, NONE, NONE);
+    if (wanted && l->kind == TL_NET_RELU) CALL(b, i, relu_bwd, dx, dy, y, NONE, NONE);
+    if (wanted && l->kind == TL_NET_MAXPOOL2D)
+        CALL(b, i, maxpool2d_bwd, dx, dy, winner, NONE, NONE);
+    if (wanted && l->kind == TL_NET_DROPOUT) CALL(b, i, dropout_bwd, dx, dy, NONE, NONE, NONE);
+    if (l->kind == TL_NET_CONV2D_BLOCK)
+        CALL(b, i, conv2d_block_bwd, dx, dy, winner, x,
+             buffer(b, tl_conv2d_block_work_bytes(&l->of.conv2d_block)));
+    if (l->kind == TL_NET_LINEAR_BLOCK) CALL(b, i, linear_block_bwd, dx, dy, y, x, NONE);
+    b->dy = dx;
+}
+
+static bool plan_net(const tl_ctx *ctx, tl_net_plan *plan) {
+    rearrange(ctx->ops, plan);
+    if (plan->layers == 0) return false;
+    builder b = {.ctx = ctx, .plan = plan, .x = TL_NET_X, .dy = TL_NET_DY};
+    plan->buffers = plan->steps = 0;
+    for (int i = 0; i < plan->layers; i++) forward(&b, i);
+    plan->forward_steps = plan->steps;
+    for (int i = plan->layers - 1; plan->backward && i >= 0; i--) backward(&b, i);
+    tl_rung_net_place(plan);
+    return true;
+}
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+static tl_status run(tl_ctx *ctx, const tl_net_plan *plan, int from, int to, void *const given[],
+                     void *memory) {
+    for (int i = from; i < to; i++) {
+        const tl_net_step *s = &plan->step[i];
+        void *at[TL_NET_OPERANDS];
+        for (int o = 0; o < TL_NET_OPERANDS; o++) {
+            short id = s->operand[o];
+            at[o] = id == NONE          ? NULL
+                    : id < TL_NET_GIVEN ? given[id]
+                                        : (char *)memory + plan->buffer[id - TL_NET_GIVEN].offset;
+        }
+        TL_TRY(s->run(ctx, &plan->layer[s->layer], at));
+    }
+    return TL_OK;
+}
+
+/* (no step writes to x, y or dy where they are read) */
+static tl_status run_fwd(tl_ctx *ctx, const tl_net_plan *plan, tl_real *y, const tl_real *x,
+                         void *memory) {
+    void *given[TL_NET_GIVEN] = {[TL_NET_X] = (void *)x, [TL_NET_Y] = y};
+    return run(ctx, plan, 0, plan->forward_steps, given, memory);
+}
+
+static tl_status run_bwd(tl_ctx *ctx, const tl_net_plan *plan, tl_real *dx, const tl_real *dy,
+                         const tl_real *x, const tl_real *y, void *memory) {
+    void *given[TL_NET_GIVEN] = {
+        [TL_NET_X] = (void *)x, [TL_NET_Y] = (void *)y, [TL_NET_DY] = (void *)dy, [TL_NET_DX] = dx};
+    return run(ctx, plan, plan->forward_steps, plan->steps, given, memory);
+}
+
+void tl_rung_net_planned(tl_backend *ops) {
+    ops->net_plan = plan_net;
+    ops->net_fwd = run_fwd;
+    ops->net_bwd = run_bwd;
+}
