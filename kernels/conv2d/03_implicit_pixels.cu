@@ -1,77 +1,8 @@
 /* 03_implicit_pixels.cu: forward and input gradient of rung 3, one launch each.
  *
- * Both sum over channels and taps, and differ in what an output reads. Output p of forward begins
- * at pixel p * stride and reads tap r at p * stride - pad + r * dilation. Pixel h of dx was read by
- * the outputs p with p * stride - pad + r * dilation = h: for a stride above 1 only by some taps,
- * which are the same for all pixels of equal h % stride. So the pixels of one remainder are a class
- * with a list of taps of its own, and a convolution of dy of stride 1: no tap is tried in vain. */
+ * Both sum over channels and taps; 03_implicit_view.h says over which. */
 #include "kernels/conv2d/03_implicit_tile.h"
-
-/* One axis of a class: output i reads tap first + t * step, t in 0 .. taps-1, at i * stride +
- * origin(tap), and lies at put + i * put_step. */
-typedef struct axis {
-    int outputs, from; /* how many there are, and pixels of what is read */
-    int stride, first, step, taps;
-    int dilation, pad, put, put_step;
-} axis;
-
-typedef struct view {
-    axis h, w;
-    int taps, depth; /* of a channel, of all channels: terms of an output */
-    int count;       /* outputs of all images */
-} view;
-
-template <bool INPUT>
-static __device__ axis axis_of(int outputs, int pixels, int taps, int stride, int pad, int dilation,
-                               int step, int which) {
-    if (!INPUT) return {outputs, pixels, stride, 0, 1, taps, dilation, pad, 0, 1};
-    int first = 0;
-    while (first < step && (which + pad - first * dilation) % stride != 0) first++;
-    int there = first < step && first < taps ? (taps - 1 - first) / step + 1 : 0;
-    return {(pixels - which + stride - 1) / stride,
-            outputs,
-            1,
-            first,
-            step,
-            there,
-            dilation,
-            pad,
-            which,
-            stride};
-}
-
-/* The pixel of tap r for output 0 of the axis. */
-template <bool INPUT> static __device__ int origin(const axis &a, int r) {
-    return INPUT ? (a.put + a.pad - r * a.dilation) / a.put_step : r * a.dilation - a.pad;
-}
-
-/* What the kernel is told: steps[] is how far taps of one class are apart. */
-typedef struct plan {
-    tl_conv2d_geom g;
-    int step_h, step_w;
-    int across; /* tiles of output channels */
-    bool fours; /* four outputs side by side may be written in one go */
-} plan;
-
-template <bool INPUT> static __device__ view view_of(const plan &a, int which) {
-    const tl_conv2d_geom &g = a.g;
-    view v;
-    v.h = axis_of<INPUT>(g.p, g.h, g.r, g.stride_h, g.pad_h, g.dil_h, a.step_h, which / g.stride_w);
-    v.w = axis_of<INPUT>(g.q, g.w, g.s, g.stride_w, g.pad_w, g.dil_w, a.step_w, which % g.stride_w);
-    v.taps = v.h.taps * v.w.taps;
-    v.depth = v.taps * (INPUT ? g.k : g.c);
-    v.count = g.n * v.h.outputs * v.w.outputs;
-    return v;
-}
-
-/* Output j of a class: its image, and its row and column there. */
-typedef struct spot {
-    int n, h, w;
-} spot;
-static __device__ spot spot_of(const view &v, int j) {
-    int row = j / v.w.outputs;
-    return {row / v.h.outputs, row % v.h.outputs, j % v.w.outputs};
-}
+#include "kernels/conv2d/03_implicit_view.h"
 
 /* The weights of channels from m0 on, and the pixels that output j0 + (the thread's column) reads
  * through each tap. */
@@ -177,14 +108,14 @@ static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], con
 }
 
 template <class T, bool INPUT>
-static __global__ void __launch_bounds__(T::THREADS)
+static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     convolve(tl_real *out, const tl_real *__restrict__ in, const tl_real *__restrict__ w,
              const tl_real *__restrict__ b, plan a) {
     __shared__ tap taps[WINDOW];
     __shared__ tiles<T> s[2];
     view v = view_of<INPUT>(a, (int)blockIdx.z);
     int m0 = (int)blockIdx.x % a.across * T::M, j0 = (int)blockIdx.x / a.across * T::N;
-    if (j0 >= v.count) return; /* a class of fewer pixels than the first */
+    if (j0 >= v.count) return; /* a class may have fewer pixels than the first */
     tl_real acc[T::TM][T::TN] = {};
     sum_products<T>(acc, s, source<T, INPUT>(a, v, taps, w, in, m0, j0), v.depth);
     const int group = GROUP<T::TN>;
@@ -228,8 +159,7 @@ static void start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl
     int plane = INPUT ? g->h * g->w : g->p * g->q, channels = INPUT ? g->c : g->k;
     a.fours = plane % 4 == 0 && (!INPUT || (g->stride_h == 1 && g->stride_w == 1)) &&
               rung_aligned(out, sizeof(pack<4>));
-    size_t tiles = ((size_t)g->n * plane / 128 + 1) * ((channels + 127) / 128);
-    bool large = sizeof(tl_real) == sizeof(float) && channels > 64 && tiles >= FULL;
+    bool many = (size_t)g->n * plane / 128 * ((channels + 127) / 128) >= FULL;
     if (channels <= 4)
         start<tiling<4, 64, 32, 4, 1>, INPUT>(ctx, out, in, w, b, a);
     else if (channels <= 8)
@@ -238,10 +168,12 @@ static void start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl
         start<tiling<16, 64, 32, 4, 2>, INPUT>(ctx, out, in, w, b, a);
     else if (channels <= 32)
         start<tiling<32, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, b, a);
-    else if (!large)
+    else if (!many)
         start<tiling<64, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, b, a);
+    else if (fill_tall(channels))
+        start<large<128>, INPUT>(ctx, out, in, w, b, a);
     else
-        start<tiling<128, 128, 8, 8, 8>, INPUT>(ctx, out, in, w, b, a);
+        start<large<64>, INPUT>(ctx, out, in, w, b, a);
 }
 
 extern "C" tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x,

@@ -14,11 +14,19 @@ template <int T> struct alignas(T * sizeof(tl_real)) pack { tl_real v[T]; };
 template <int M_, int N_, int DEPTH_, int TM_, int TN_> struct tiling {
     static constexpr int M = M_, N = N_, DEPTH = DEPTH_, TM = TM_, TN = TN_;
     static constexpr int ACROSS = N / TN, THREADS = M / TM * ACROSS;
+    static constexpr int BLOCKS = 512 / THREADS; /* of a multiprocessor: 128 registers a thread */
     static constexpr int A_LOADS = M * DEPTH / THREADS, B_LOADS = N * DEPTH / THREADS;
     /* rows of a step lie apart by a little more, or those who store a column meet in one bank */
     static constexpr int A_PITCH = M + 4, B_PITCH = N + 4;
     static_assert(A_LOADS * THREADS == M * DEPTH && B_LOADS * THREADS == N * DEPTH, "whole loads");
 };
+
+/* The large tiles, of 64 or 128 channels. In double their sums would not fit in registers. */
+static constexpr bool WIDE = sizeof(tl_real) == sizeof(float);
+template <int M>
+using large = tiling<WIDE ? M : 64, WIDE ? 128 : 64, WIDE ? 8 : 16, WIDE ? 8 : 4, WIDE ? 8 : 4>;
+/* Whether tiles of 128 channels waste less than half of the last one. */
+static inline bool fill_tall(int channels) { return (channels - 1) % 128 >= 64; }
 
 /* a and b of one step, transposed: a thread reads neighbours of m or n at once. */
 template <class T> struct tiles {

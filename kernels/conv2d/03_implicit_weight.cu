@@ -77,7 +77,7 @@ typedef struct plan {
 
 /* Block (tile, chunk): the sums of its chunk, to[chunk][k][c,r,s]. */
 template <class T>
-static __global__ void __launch_bounds__(T::THREADS)
+static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x, plan a) {
     __shared__ tap taps[T::N];
     __shared__ spot spots[WINDOW];
@@ -169,10 +169,11 @@ static tl_status start(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_rea
 extern "C" tl_status tl_rung_conv2d_implicit_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy,
                                                         const tl_real *x, const tl_conv2d_geom *g,
                                                         void *work) {
-    bool large = sizeof(tl_real) == sizeof(float) && g->k > 64 && tl_conv2d_col_rows(g) > 64;
+    bool many = tl_conv2d_col_rows(g) > 64;
     if (g->k <= 8) return start<tiling<8, 32, 32, 2, 1>>(ctx, dw, dy, x, g, work);
     if (g->k <= 16) return start<tiling<16, 32, 32, 2, 2>>(ctx, dw, dy, x, g, work);
     if (g->k <= 32) return start<tiling<32, 64, 16, 4, 4>>(ctx, dw, dy, x, g, work);
-    if (!large) return start<tiling<64, 64, 16, 4, 4>>(ctx, dw, dy, x, g, work);
-    return start<tiling<128, 128, 8, 8, 8>>(ctx, dw, dy, x, g, work);
+    if (!many) return start<tiling<64, 64, 16, 4, 4>>(ctx, dw, dy, x, g, work);
+    if (fill_tall(g->k)) return start<large<128>>(ctx, dw, dy, x, g, work);
+    return start<large<64>>(ctx, dw, dy, x, g, work);
 }
