@@ -1,0 +1,45 @@
+/* 03_implicit.h: the pieces of rung 3 and what they have in common. (03_implicit.cu says how it
+ * works) */
+#ifndef CONV2D_IMPLICIT_H
+#define CONV2D_IMPLICIT_H
+
+#include "kernels/rungs.h"
+#include "tl/conv2d.h"
+#include "tl/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WINDOW = 128,       /* taps or outputs whose places a block knows at a time */
+    FAR = -(1 << 30),   /* a coordinate outside of every image, whatever is added to it */
+    FULL = 264,         /* blocks that keep a large GPU busy: two for each multiprocessor */
+    LEAST_CHUNK = 64,   /* outputs of a chunk, else its sums cost more than they save */
+    BIAS_THREADS = 1024 /* a channel has one block: as many loads on their way as it can */
+};
+
+/* Where a tap lies: from the pixel that an output begins with, by h and w, and by elements. */
+typedef struct __align__(16) tap {
+    int offset, h, w;
+    int weight; /* its element among the weights of an output channel */
+}
+tap;
+
+/* y = conv(x, w) + b */
+tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                                      const tl_real *b, const tl_conv2d_geom *g);
+/* dx += … (03_implicit_pixels.cu, as forward) */
+tl_status tl_rung_conv2d_implicit_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
+                                            const tl_real *w, const tl_conv2d_geom *g);
+/* dw += … (03_implicit_weight.cu); partial sums in `work` */
+tl_status tl_rung_conv2d_implicit_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy,
+                                             const tl_real *x, const tl_conv2d_geom *g, void *work);
+/* db += … (03_implicit_bias.cu) */
+tl_status tl_rung_conv2d_implicit_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
+                                           const tl_conv2d_geom *g);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
