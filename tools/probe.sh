@@ -118,6 +118,7 @@ have_clang() { command -v "${CLANGXX:-clang++}" >/dev/null; }
 have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
+have_bubblewrap() { command -v bwrap >/dev/null; }
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
 # A GPU that a CUDA build of torch could use.
@@ -183,6 +184,7 @@ about() {
         if have_python3; then debian=python3-tomli; fi
         ;;
     python3) words="Python 3" debian=python3 ;;
+    bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
     clang) words="clang++" debian=clang ;;

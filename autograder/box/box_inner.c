@@ -54,7 +54,9 @@ static void become(uid_t user) {
 }
 
 void box_enter(const box_inner *inner) {
-    syscall(SYS_close_range, first_closed[inner->profile], ~0U, 0);
+    /* (when it starts: until then the program itself may be one of them) */
+    if (syscall(SYS_close_range, first_closed[inner->profile], ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+        box_fail("files cannot be closed: %s", strerror(errno));
     become(inner->user);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user has cleared it */
     set_limits(inner->profile);

@@ -113,29 +113,27 @@ static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_la
     return 0;
 }
 
-/* Leaves out dropout where nothing is dropped, puts ReLU behind the pool and fuses what there is an
- * operation for. ReLU and pool change places without changing a bit: the largest of a window stays
- * the largest, and where it is not positive no gradient comes back either way. */
+/* Fuses what there is an operation for, puts ReLU behind the pool, and leaves out dropout where
+ * nothing is dropped. ReLU and pool change places without changing a bit: the largest of a window
+ * stays the largest, and where it is not positive no gradient comes back either way. */
 static void rearrange(const tl_backend *ops, tl_net_plan *plan) {
     int kept = 0;
-    for (int i = 0; i < plan->layers; i++) /* first, so that neighbours are neighbours */
-        if (plan->training || !is(plan, i, TL_NET_DROPOUT)) plan->layer[kept++] = plan->layer[i];
-    plan->layers = kept;
-    kept = 0;
     for (int i = 0, taken; i < plan->layers; i += taken) {
         tl_net_layer fused;
         taken = fuse(ops, plan, i, &fused);
         if (taken > 0) {
             plan->layer[kept++] = fused;
-        } else if (is(plan, i, TL_NET_RELU) && is(plan, i + 1, TL_NET_MAXPOOL2D)) {
+            continue;
+        }
+        taken = 1;
+        if (is(plan, i, TL_NET_RELU) && is(plan, i + 1, TL_NET_MAXPOOL2D)) {
             tl_net_layer relu = plan->layer[i], pool = plan->layer[i + 1];
             relu.x_size = relu.y_size = pool.y_size;
             plan->layer[kept++] = pool;
             plan->layer[kept++] = relu;
             taken = 2;
-        } else {
+        } else if (plan->training || !is(plan, i, TL_NET_DROPOUT)) {
             plan->layer[kept++] = plan->layer[i];
-            taken = 1;
         }
     }
     plan->layers = kept;
