@@ -31,7 +31,7 @@ GRADLAB_TIER={tier} exec {box} run worker {options} -- "$1"
 """
 TOOL = """#!/bin/sh
 # started by the grader: {name} PROGRAM ARGUMENT…, which reads what a student's code became
-GRADLAB_TIER={tier} exec {box} run build {options} -- "$@"
+GRADLAB_TIER={tier} exec {box} run {profile} {options} -- "$@"
 """
 
 
@@ -70,7 +70,8 @@ def beyond_the_system() -> list:
 
 
 def make_tree(tree: Path, programs: list) -> None:
-    """The root folder of workers in tier C: programs with their libraries, and nothing else."""
+    """The root folder in tier C of workers and of addr2line, which reads them there (the folders
+    above them may be root's alone): programs with their libraries, and nothing else."""
     addr2line = shutil.which("addr2line", path="/usr/bin:/bin")  # words hostcuda's findings
     tools = [addr2line] if addr2line else []
     for path in {*programs, *tools, *libraries([LIBRARIES, *tools])}:
@@ -99,10 +100,13 @@ def write(script: Path, programs: list) -> str:
     except (NoBox, OSError) as error:
         return str(error)
     quoted = [*map(shlex.quote, worker), *(['see="${1%/*}"'] if name[0] != "C" else [])]
-    tools = map(shlex.quote, [*options, *(f"see={folder}" for folder in folders)])
+    tools, profile = [*options, *(f"see={folder}" for folder in folders)], "build"
+    if worker != options:
+        tools, profile = worker, "worker"
+    tools = map(shlex.quote, tools)
     for path, text, words in ((script, WORKER, quoted), (tool_of(script), TOOL, tools)):
         path.write_text(text.format(name=path.name, tier=name[0], box=shlex.quote(str(BOX)),
-                                    options=" ".join(words)))
+                                    profile=profile, options=" ".join(words)))
         path.chmod(0o700)
     return ""
 
