@@ -22,10 +22,11 @@ static const tl_conv2d_geom shapes[] = {
     {301, 4, 1, 1, 9, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},    /* planes of one pixel */
     {2, 33, 7, 9, 37, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* more taps than a block knows at once */
     {1, 21, 12, 11, 125, 3, 3, 1, 1, 0, 1, 1, 1, 0, 0}, /* K and C*R*S beyond large tiles */
-    {3, 5, 107, 107, 65, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0}, /* outputs for large tiles of y ... */
-    {3, 5, 107, 107, 33, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0}, /* ... and half as tall ones */
-    {3, 65, 107, 107, 5, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* pixels for large tiles of dx ... */
-    {3, 33, 107, 107, 5, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* ... and half as tall ones */
+    {3, 5, 107, 107, 33, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0}, /* outputs for large tiles of y */
+    {3, 33, 107, 107, 5, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* pixels for large tiles of dx */
+    {3, 8, 215, 108, 65, 1, 2, 2, 1, 0, 0, 1, 1, 0, 0}, /* y of many products ... */
+    {3, 65, 108, 107, 8, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* ... and dx */
+    {2, 64, 17, 19, 112, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* many products, but few outputs */
     {67, 1, 63, 64, 2, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* 270,144 terms in a weight */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
