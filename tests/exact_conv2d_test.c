@@ -14,18 +14,20 @@ enum { MOST = 4 };
 /*  n, c, h, w, k, r, s, stride, pad, dilation (h and w each). No K, C*R*S or number of outputs is a
  *  multiple of a tile; c and k go through all tiles of dx and y. */
 static const tl_conv2d_geom shapes[] = {
-    {3, 3, 11, 13, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},     /* few channels */
-    {2, 5, 17, 19, 13, 3, 2, 2, 3, 1, 0, 1, 2, 0, 0},    /* nothing is square */
-    {5, 7, 9, 10, 3, 2, 3, 3, 2, 2, 2, 2, 1, 0, 0},      /* stride beyond the filter */
-    {2, 4, 23, 26, 9, 5, 4, 3, 3, 2, 1, 2, 2, 0, 0},     /* stride and dilation in both */
-    {2, 9, 19, 15, 17, 3, 3, 2, 2, 1, 1, 2, 2, 0, 0},    /* pixels that no output sees */
-    {301, 4, 1, 1, 9, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},     /* planes of one pixel */
-    {2, 33, 7, 9, 37, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},     /* more taps than a block knows at once */
-    {1, 21, 12, 11, 125, 3, 3, 1, 1, 0, 1, 1, 1, 0, 0},  /* K and C*R*S beyond large tiles */
-    {3, 5, 107, 107, 125, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0}, /* outputs for large tiles of y */
-    {3, 125, 107, 107, 5, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* pixels for large tiles of dx */
-    {3, 35, 107, 107, 37, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0}, /* both, half as tall */
-    {67, 1, 63, 64, 2, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* 270,144 terms in a weight */
+    {3, 3, 11, 13, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* few channels */
+    {2, 5, 17, 19, 13, 3, 2, 2, 3, 1, 0, 1, 2, 0, 0},   /* nothing is square */
+    {5, 7, 9, 10, 3, 2, 3, 3, 2, 2, 2, 2, 1, 0, 0},     /* stride beyond the filter */
+    {2, 4, 23, 26, 9, 5, 4, 3, 3, 2, 1, 2, 2, 0, 0},    /* stride and dilation in both */
+    {2, 9, 19, 15, 17, 3, 3, 2, 2, 1, 1, 2, 2, 0, 0},   /* pixels that no output sees */
+    {301, 4, 1, 1, 9, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},    /* planes of one pixel */
+    {2, 33, 7, 9, 37, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* more taps than a block knows at once */
+    {1, 21, 12, 11, 125, 3, 3, 1, 1, 0, 1, 1, 1, 0, 0}, /* K and C*R*S beyond large tiles */
+    {3, 5, 107, 107, 33, 1, 2, 1, 1, 0, 0, 1, 1, 0, 0}, /* outputs for large tiles of y */
+    {3, 33, 107, 107, 5, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* pixels for large tiles of dx */
+    {3, 8, 215, 108, 65, 1, 2, 2, 1, 0, 0, 1, 1, 0, 0}, /* y of many products ... */
+    {3, 65, 108, 107, 8, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* ... and dx */
+    {2, 64, 17, 19, 112, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* many products, but few outputs */
+    {67, 1, 63, 64, 2, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* 270,144 terms in a weight */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -33,7 +33,7 @@ static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
             "conv2d rung 3, fwd: ctx, y, x, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
-    return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, b, g);
+    return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, b, g, work);
 }
 
 static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
@@ -41,7 +41,7 @@ static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "conv2d rung 3, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
-    return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, g);
+    return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, g, work);
 }
 
 static tl_status bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,

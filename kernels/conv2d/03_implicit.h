@@ -12,11 +12,13 @@ extern "C" {
 #endif
 
 enum {
-    WINDOW = 128,       /* taps or outputs whose places a block knows at a time */
-    FAR = -(1 << 30),   /* a coordinate outside of every image, whatever is added to it */
-    FULL = 264,         /* blocks that keep a large GPU busy: two for each multiprocessor */
-    LEAST_CHUNK = 64,   /* outputs of a chunk, else its sums cost more than they save */
-    BIAS_THREADS = 1024 /* a channel has one block: as many loads on their way as it can */
+    WINDOW = 128,         /* taps or outputs whose places a block knows at a time */
+    FAR = -(1 << 30),     /* a coordinate outside of every image, whatever is added to it */
+    FULL = 264,           /* blocks that keep a large GPU busy: two for each multiprocessor */
+    LEAST_CHUNK = 64,     /* outputs of a chunk, else its sums cost more than they save */
+    LEAST_SHARE = 16,     /* steps of a block, where several share a tile */
+    MANY_TERMS = 1 << 25, /* products from which on it pays to put the weights into order */
+    BIAS_THREADS = 1024   /* a channel has one block: as many loads on their way as it can */
 };
 
 /* Where a tap lies: from the pixel that an output begins with, by h and w, and by elements. */
@@ -28,10 +30,15 @@ tap;
 
 /* y = conv(x, w) + b */
 tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
-                                      const tl_real *b, const tl_conv2d_geom *g);
+                                      const tl_real *b, const tl_conv2d_geom *g, void *work);
 /* dx += … (03_implicit_pixels.cu, as forward) */
 tl_status tl_rung_conv2d_implicit_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
-                                            const tl_real *w, const tl_conv2d_geom *g);
+                                            const tl_real *w, const tl_conv2d_geom *g, void *work);
+/* The same for layers of many channels (03_implicit_deep.cu); false: not launched, not taken. */
+bool tl_rung_conv2d_deep_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                             const tl_real *b, const tl_conv2d_geom *g, void *work);
+bool tl_rung_conv2d_deep_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                                   const tl_conv2d_geom *g, void *work);
 /* dw += … (03_implicit_weight.cu); partial sums in `work` */
 tl_status tl_rung_conv2d_implicit_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy,
                                              const tl_real *x, const tl_conv2d_geom *g, void *work);

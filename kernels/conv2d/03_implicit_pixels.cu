@@ -7,6 +7,7 @@
 /* The weights of channels from m0 on, and the pixels that output j0 + (the thread's column) reads
  * through each tap. */
 template <class T, bool INPUT> struct source {
+    static constexpr bool PREPARES = true;
     static constexpr int AT_ONCE = T::THREADS / T::N; /* rows of a tile that are loaded at once */
     static_assert(AT_ONCE * T::N == T::THREADS, "a thread stays in its column");
     const plan &a;
@@ -80,7 +81,7 @@ template <class T, bool INPUT> struct source {
 template <class T, bool INPUT, int V>
 static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
                            const plan &a, const view &v, int m0, int j, int from) {
-    int channels = INPUT ? a.g.c : a.g.k, ty = (int)threadIdx.x / T::ACROSS;
+    int channels = INPUT ? a.g.c : a.g.k, ty = thread_m<T>();
     size_t plane = INPUT ? (size_t)a.g.h * a.g.w : (size_t)a.g.p * a.g.q;
     spot s = spot_of(v, j);
     int row = v.h.put + s.h * v.h.put_step, column = v.w.put + s.w * v.w.put_step;
@@ -119,7 +120,7 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     tl_real acc[T::TM][T::TN] = {};
     sum_products<T>(acc, s, source<T, INPUT>(a, v, taps, w, in, m0, j0), v.depth);
     const int group = GROUP<T::TN>;
-    int tx = (int)threadIdx.x % T::ACROSS;
+    int tx = thread_n<T>();
 #pragma unroll
     for (int from = 0; from < T::TN; from += group) {
         int j = j0 + place<T::N, T::TN>(tx, from);
@@ -178,15 +179,18 @@ static void start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl
 
 extern "C" tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x,
                                                  const tl_real *w, const tl_real *b,
-                                                 const tl_conv2d_geom *g) {
-    start_fitting<false>(ctx, y, x, w, b, g);
+                                                 const tl_conv2d_geom *g, void *work) {
+    if (!tl_rung_conv2d_deep_fwd(ctx, y, x, w, b, g, work))
+        start_fitting<false>(ctx, y, x, w, b, g);
     TL_LAUNCHED();
     return TL_OK;
 }
 
 extern "C" tl_status tl_rung_conv2d_implicit_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
-                                                       const tl_real *w, const tl_conv2d_geom *g) {
-    start_fitting<true>(ctx, dx, dy, w, NULL, g);
+                                                       const tl_real *w, const tl_conv2d_geom *g,
+                                                       void *work) {
+    if (!tl_rung_conv2d_deep_bwd_input(ctx, dx, dy, w, g, work))
+        start_fitting<true>(ctx, dx, dy, w, NULL, g);
     TL_LAUNCHED();
     return TL_OK;
 }

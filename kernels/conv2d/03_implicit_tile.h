@@ -18,6 +18,8 @@ template <int M_, int N_, int DEPTH_, int TM_, int TN_> struct tiling {
     static constexpr int A_LOADS = M * DEPTH / THREADS, B_LOADS = N * DEPTH / THREADS;
     /* rows of a step lie apart by a little more, or those who store a column meet in one bank */
     static constexpr int A_PITCH = M + 4, B_PITCH = N + 4;
+    /* threads of a warp side by side: 8 x 4 of them read one row of shared memory in two goes */
+    static constexpr int SIDE = TN >= 4 && M / TM >= 4 ? 8 : ACROSS < 32 ? ACROSS : 32;
     static_assert(A_LOADS * THREADS == M * DEPTH && B_LOADS * THREADS == N * DEPTH, "whole loads");
 };
 
@@ -42,6 +44,16 @@ template <int SIZE, int COUNT> static inline __device__ int place(int at, int i)
     return i / group * (SIZE / (COUNT / group)) + at * group + i % group;
 }
 
+/* A thread's place among those that share the sums. */
+template <class T> static inline __device__ int thread_m() {
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    return warp / (T::ACROSS / T::SIDE) * (32 / T::SIDE) + lane / T::SIDE;
+}
+template <class T> static inline __device__ int thread_n() {
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    return warp % (T::ACROSS / T::SIDE) * T::SIDE + lane % T::SIDE;
+}
+
 template <int SIZE, int COUNT>
 static inline __device__ void take(tl_real (&v)[COUNT], const tl_real *row, int at) {
     const int group = GROUP<COUNT>;
@@ -55,7 +67,7 @@ static inline __device__ void take(tl_real (&v)[COUNT], const tl_real *row, int 
 
 template <class T>
 static inline __device__ void multiply(tl_real (&acc)[T::TM][T::TN], const tiles<T> &s) {
-    int ty = (int)threadIdx.x / T::ACROSS, tx = (int)threadIdx.x % T::ACROSS;
+    int ty = thread_m<T>(), tx = thread_n<T>();
 #pragma unroll
     for (int l = 0; l < T::DEPTH; l++) {
         tl_real a[T::TM], b[T::TN];
@@ -68,26 +80,30 @@ static inline __device__ void multiply(tl_real (&acc)[T::TM][T::TN], const tiles
     }
 }
 
-/* Sums over 0 .. depth-1. A Source works out in prepare(l) where the next WINDOW of l lie, in
- * shared memory; fetch() loads a thread's share of a step into registers, store() puts it into the
+/* Sums over 0 .. depth-1. A Source that PREPARES works out in prepare(l) where the next WINDOW of l
+ * lie, in shared memory; fetch() loads a thread's share of a step into registers, store() puts it into the
  * tiles. The loads of the next step are on their way while this one is multiplied; two tiles take
  * turns, so that one barrier a step is enough. */
 template <class T, class Source>
 static inline __device__ void sum_products(tl_real (&acc)[T::TM][T::TN], tiles<T> (&s)[2],
-                                           const Source &from, int depth) {
+                                           Source from, int depth) {
     static_assert(WINDOW % T::DEPTH == 0, "a step lies in one window");
     tl_real a[T::A_LOADS], b[T::B_LOADS];
-    from.prepare(0);
-    __syncthreads();
+    if constexpr (Source::PREPARES) {
+        from.prepare(0);
+        __syncthreads();
+    }
     from.fetch(a, b, 0);
     for (int l = 0, turn = 0; l < depth; l += T::DEPTH, turn ^= 1) {
         from.store(s[turn], a, b);
         __syncthreads();
         int next = l + T::DEPTH;
         if (next < depth) {
-            if (next % WINDOW == 0) { /* all have fetched what the last window was for */
-                from.prepare(next);
-                __syncthreads();
+            if constexpr (Source::PREPARES) {
+                if (next % WINDOW == 0) { /* all have fetched what the last window was for */
+                    from.prepare(next);
+                    __syncthreads();
+                }
             }
             from.fetch(a, b, next);
         }

@@ -16,6 +16,7 @@ typedef struct spot {
 /* dy of the channels from m0 on, and what outputs first .. last-1 read through the taps from n0 on.
  */
 template <class T> struct source {
+    static constexpr bool PREPARES = true;
     static constexpr int AT_ONCE = T::THREADS / T::DEPTH; /* rows of a tile loaded at once */
     static_assert(AT_ONCE * T::DEPTH == T::THREADS, "a thread stays with its output of a step");
     const tl_conv2d_geom &g;
@@ -95,7 +96,7 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     }
     tl_real acc[T::TM][T::TN] = {};
     sum_products<T>(acc, s, source<T>{g, spots, taps, dy, x, m0, first, first + depth}, depth);
-    int ty = (int)threadIdx.x / T::ACROSS, tx = (int)threadIdx.x % T::ACROSS;
+    int ty = thread_m<T>(), tx = thread_n<T>();
     to += (size_t)blockIdx.y * (size_t)(g.k * all);
 #pragma unroll
     for (int i = 0; i < T::TM; i++)
