@@ -61,6 +61,16 @@ static tl_status linear_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *cons
     return ctx->ops->linear_bwd_input(ctx, at[0], at[1], l->w, &l->of.linear);
 }
 
+static tl_status pool_relu_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->pool_relu_fwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+}
+static tl_status pool_relu_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->pool_relu_bwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+}
+static tl_status relu_mask(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->relu_mask(ctx, at[0], at[1], l->x_size);
+}
+
 static tl_status conv2d_block_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
     return ctx->ops->conv2d_block_fwd(ctx, at[0], at[1], at[2], l->w, l->b, &l->of.conv2d_block);
 }
@@ -102,6 +112,12 @@ static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_la
         to->of.conv2d_block = g;
         to->y_size = tl_conv2d_block_y_size(&g);
         return g.pool ? 3 : 2;
+    }
+    if (l->kind == TL_NET_RELU && is(plan, i + 1, TL_NET_MAXPOOL2D) && ops->pool_relu_fwd &&
+        halves(&plan->layer[i + 1].of.maxpool2d)) {
+        *to = plan->layer[i + 1];
+        to->kind = TL_NET_POOL_RELU;
+        return 2;
     }
     if (l->kind == TL_NET_LINEAR && l->b && ops->linear_block_fwd) {
         tl_linear_geom g = l->of.linear;
@@ -205,6 +221,10 @@ static void forward(builder *b, int i) {
     case TL_NET_LINEAR:
         CALL(b, i, linear_fwd, y, x, NONE, NONE, NONE);
         break;
+    case TL_NET_POOL_RELU:
+        winner = plan->backward ? buffer(b, l->y_size) : (short)NONE;
+        CALL(b, i, pool_relu_fwd, y, winner, x, NONE, NONE);
+        break;
     case TL_NET_CONV2D_BLOCK:
         winner = plan->backward ? buffer(b, l->y_size) : (short)NONE;
         CALL(b, i, conv2d_block_fwd, y, winner, x, NONE, NONE);
@@ -223,9 +243,13 @@ static void backward(builder *b, int i) {
     tl_net_layer *l = &plan->layer[i];
     const short x = b->in[i], y = b->out[i], winner = b->winner[i], dy = b->dy;
     bool wanted = i > 0 || plan->wants_dx;
+    if (l->kind == TL_NET_RELU && i > 0 && dy >= TL_NET_GIVEN && b->ctx->ops->relu_mask) {
+        CALL(b, i, relu_mask, dy, y, NONE, NONE, NONE);
+        return;
+    }
     short dx = i > 0 ? reals(b, l->x_size) : wanted ? (short)TL_NET_DX : (short)NONE;
     l->fresh = i > 0;
-    bool fused = l->kind == TL_NET_CONV2D_BLOCK || l->kind == TL_NET_LINEAR_BLOCK;
+    bool overwrites = l->kind >= TL_NET_CONV2D_BLOCK;
     if (l->kind == TL_NET_CONV2D) {
         if (l->b) CALL(b, i, conv2d_bwd_bias, dy, NONE, NONE, NONE, NONE);
         CALL(b, i, conv2d_bwd_weight, dy, x, columns(b, &l->of.conv2d), NONE, NONE);
@@ -233,7 +257,7 @@ static void backward(builder *b, int i) {
         if (l->b) CALL(b, i, linear_bwd_bias, dy, NONE, NONE, NONE, NONE);
         CALL(b, i, linear_bwd_weight, dy, x, NONE, NONE, NONE);
     }
-    if (wanted && l->fresh && !fused) CALL(b, i, zero_dx, dx, NONE, NONE, NONE, NONE);
+    if (wanted && l->fresh && !overwrites) CALL(b, i, zero_dx, dx, NONE, NONE, NONE, NONE);
     if (wanted && l->kind == TL_NET_CONV2D)
         CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
     if (wanted && l->kind == TL_NET_LINEAR) CALL(b, i, linear_bwd_input, dx, dy, NONE, NONE, NONE);
@@ -241,6 +265,8 @@ static void backward(builder *b, int i) {
     if (wanted && l->kind == TL_NET_MAXPOOL2D)
         CALL(b, i, maxpool2d_bwd, dx, dy, winner, NONE, NONE);
     if (wanted && l->kind == TL_NET_DROPOUT) CALL(b, i, dropout_bwd, dx, dy, NONE, NONE, NONE);
+    if (wanted && l->kind == TL_NET_POOL_RELU)
+        CALL(b, i, pool_relu_bwd, dx, dy, winner, NONE, NONE);
     if (l->kind == TL_NET_CONV2D_BLOCK)
         CALL(b, i, conv2d_block_bwd, dx, dy, winner, x,
              buffer(b, tl_conv2d_block_work_bytes(&l->of.conv2d_block)));

@@ -1,0 +1,90 @@
+/* 01_relu.c: rung 1 of pool on cpu: max pooling over 2x2 windows and ReLU in one pass, and ReLU's
+ * gradient in place. (tl/fused.h)
+ *
+ * The byte of a window says where its maximum was, so that backward writes each pixel once and reads
+ * a quarter of what int32 places take; a plane is one thread's. */
+#include <math.h>
+
+#include "../rungs.h"
+
+/* Elements below which waking other threads costs more than it saves. */
+enum { PARALLEL_FROM = 1 << 14 };
+
+static bool halves(const tl_pool2d_geom *g) {
+    return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
+}
+
+/* Whether v takes the place of best: the first of equals, and a NaN, stay. */
+static bool beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
+
+static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_real *bottom, int q) {
+    for (int i = 0; i < q; i++) {
+        const tl_real v[] = {top[2 * i], top[2 * i + 1], bottom[2 * i], bottom[2 * i + 1]};
+        tl_real best = v[0];
+        int winner = 0;
+        for (int e = 1; e < 4; e++)
+            if (beats(v[e], best)) best = v[e], winner = e;
+        y[i] = best < 0 ? TL_R(0) : best;
+        if (code) code[i] = (uint8_t)(best > 0 ? winner : (int)TL_CODE_OFF);
+    }
+}
+
+static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
+                               const tl_pool2d_geom *g) {
+    TL_NEED(ctx && y && x && g, TL_EINVAL, "pool rung 1, fwd: ctx, y, x or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, fwd: it takes 2x2 windows, stride 2, no padding");
+    size_t planes = (size_t)g->n * (size_t)g->c, q = (size_t)g->q, w = (size_t)g->w;
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(ctx->threads) if (tl_pool2d_x_size(g) >= PARALLEL_FROM)
+    for (size_t i = 0; i < planes; i++)
+        for (size_t p = 0; p < (size_t)g->p; p++) {
+            const tl_real *top = x + (i * (size_t)g->h + 2 * p) * w;
+            size_t at = (i * (size_t)g->p + p) * q;
+            pool_row(y + at, code ? code + at : NULL, top, top + w, g->q);
+        }
+    return TL_OK;
+}
+
+/* Row `row` (0 or 1) of the windows of a line; a pixel beyond the last window gets 0. */
+static void spread_row(tl_real *dx, const tl_real *dy, const uint8_t *code, int row, int q, int w) {
+    for (int i = 0; i < q; i++) {
+        tl_real d = TL_R(0) + dy[i]; /* (as a sum that starts with 0: it has no -0) */
+        dx[2 * i] = code[i] == 2 * row ? d : TL_R(0);
+        dx[2 * i + 1] = code[i] == 2 * row + 1 ? d : TL_R(0);
+    }
+    for (int i = 2 * q; i < w; i++) dx[i] = 0;
+}
+
+static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const uint8_t *code,
+                               const tl_pool2d_geom *g) {
+    TL_NEED(ctx && dx && dy && code && g, TL_EINVAL,
+            "pool rung 1, bwd: ctx, dx, dy, code or the geometry is NULL");
+    TL_TRY(tl_pool2d_checked(g));
+    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, bwd: it takes 2x2 windows, stride 2, no padding");
+    size_t planes = (size_t)g->n * (size_t)g->c, h = (size_t)g->h, w = (size_t)g->w;
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(ctx->threads) if (tl_pool2d_x_size(g) >= PARALLEL_FROM)
+    for (size_t i = 0; i < planes; i++)
+        for (size_t row = 0; row < h; row++) {
+            size_t p = row / 2, at = (i * (size_t)g->p + p) * (size_t)g->q;
+            bool inside = p < (size_t)g->p;
+            spread_row(dx + (i * h + row) * w, dy + (inside ? at : 0), code + (inside ? at : 0),
+                       (int)(row % 2), inside ? g->q : 0, g->w);
+        }
+    return TL_OK;
+}
+
+static tl_status relu_mask(tl_ctx *ctx, tl_real *dy, const tl_real *y, size_t n) {
+    TL_NEED(ctx && dy && y, TL_EINVAL, "pool rung 1, relu_mask: ctx, dy or y is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "pool rung 1, relu_mask: n is 0, at least 1 is needed");
+#pragma omp parallel for simd schedule(static) num_threads(ctx->threads) if (n >= PARALLEL_FROM)
+    for (size_t i = 0; i < n; i++) dy[i] = y[i] > 0 ? TL_R(0) + dy[i] : TL_R(0);
+    return TL_OK;
+}
+
+void tl_rung_pool_relu(tl_backend *ops) {
+    ops->pool_relu_fwd = pool_relu_fwd;
+    ops->pool_relu_bwd = pool_relu_bwd;
+    ops->relu_mask = relu_mask;
+}
