@@ -76,8 +76,8 @@ template <class T, bool INPUT> struct source {
     }
 };
 
-/* The TM sums of V outputs side by side, from the thread's column `from` on. INPUT adds; then all is
- * read before the first is written. */
+/* The TM sums of V outputs side by side, from the thread's column `from` on. INPUT adds; then all
+ * is read before the first is written. */
 template <class T, bool INPUT, int V>
 static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
                            const plan &a, const view &v, int m0, int j, int from) {
