@@ -21,6 +21,9 @@ enum {
     BIAS_THREADS = 1024   /* a channel has one block: as many loads on their way as it can */
 };
 
+/* (What a kernel of one file takes has a name of its own: templates that launch are shared by the
+ * linker, by the names of the types.) */
+
 /* Where a tap lies: from the pixel that an output begins with, by h and w, and by elements. */
 typedef struct __align__(16) tap {
     int offset, h, w;

@@ -6,37 +6,38 @@
 #include "kernels/conv2d/03_implicit_tile.h"
 
 /* What the kernels are told: tiles of columns, outputs of a chunk. */
-typedef struct plan {
+typedef struct deep_weight_plan {
     tl_conv2d_geom g;
     int across, chunk;
-} plan;
+} deep_weight_plan;
 
 /* Output j: its image and place in x, as if its first tap lay there, and in dy; the pixel that it
  * begins with. */
-typedef struct spot {
+typedef struct deep_weight_spot {
     long long x, y;
     int h, w;
-} spot;
+} deep_weight_spot;
 
 /* One half of a tile's columns for one thread: its tap, and where its first channel lies from the
  * pixel that an output begins with. */
-typedef struct half {
+typedef struct tile_half {
     int h, w;
     long long offset;
-} half;
+} tile_half;
 
-template <class T> struct source {
+template <class T> struct deep_weight_source {
     static constexpr bool PREPARES = true;
     static constexpr int AT_ONCE = T::THREADS / T::DEPTH, HALF = T::B_LOADS / 2;
     static_assert(AT_ONCE * T::DEPTH == T::THREADS && HALF * 2 == T::B_LOADS, "whole halves");
     const tl_conv2d_geom &g;
-    spot *spots; /* WINDOW of them in shared memory */
+    deep_weight_spot *spots; /* WINDOW of them in shared memory */
     const tl_real *__restrict__ dy, *__restrict__ x;
     int m0, first, last;
-    half halves[2];
+    tile_half halves[2];
 
-    __device__ source(const tl_conv2d_geom &g, spot *spots, const tl_real *dy, const tl_real *x,
-                      int m0, int n0, int first, int last)
+    __device__ deep_weight_source(const tl_conv2d_geom &g, deep_weight_spot *spots,
+                                  const tl_real *dy, const tl_real *x, int m0, int n0, int first,
+                                  int last)
         : g(g), spots(spots), dy(dy), x(x), m0(m0), first(first), last(last) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -49,7 +50,7 @@ template <class T> struct source {
     __device__ void prepare(int l0) const {
         for (int i = (int)threadIdx.x; i < WINDOW; i += T::THREADS) {
             int j = first + l0 + i;
-            spot s = {0, 0, FAR, 0};
+            deep_weight_spot s = {0, 0, FAR, 0};
             if (j < last) {
                 int row = j / g.q, n = row / g.p, p = row % g.p, q = j % g.q;
                 s.h = p * g.stride_h, s.w = q * g.stride_w;
@@ -62,7 +63,7 @@ template <class T> struct source {
 
     __device__ void fetch(tl_real (&a)[T::A_LOADS], tl_real (&b)[T::B_LOADS], int l0) const {
         int l = l0 + (int)threadIdx.x % T::DEPTH, m = m0 + (int)threadIdx.x / T::DEPTH;
-        spot s = spots[l % WINDOW];
+        deep_weight_spot s = spots[l % WINDOW];
         const tl_real *from = dy + s.y;
         int plane = g.p * g.q, pixels = g.h * g.w;
         bool there = first + l < last;
@@ -95,15 +96,17 @@ template <class T> struct source {
 /* Block (tile, chunk): the sums of its chunk, to[chunk][k][r,s][c]. */
 template <class T>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
-    weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x, plan a) {
-    __shared__ spot spots[WINDOW];
+    weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x,
+          deep_weight_plan a) {
+    __shared__ deep_weight_spot spots[WINDOW];
     __shared__ tiles<T> s[2];
     const tl_conv2d_geom &g = a.g;
     int m0 = (int)blockIdx.x / a.across * T::M, n0 = (int)blockIdx.x % a.across * T::N;
     int first = (int)blockIdx.y * a.chunk, left = g.n * g.p * g.q - first, all = g.c * g.r * g.s;
     int depth = left < a.chunk ? left : a.chunk;
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, source<T>(g, spots, dy, x, m0, n0, first, first + depth), depth);
+    sum_products<T>(acc, s, deep_weight_source<T>(g, spots, dy, x, m0, n0, first, first + depth),
+                    depth);
     to += (size_t)blockIdx.y * (size_t)(g.k * all);
 #pragma unroll
     for (int i = 0; i < T::TM; i++)
@@ -118,7 +121,7 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 template <class T>
 static bool start(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                   const tl_conv2d_geom *g, void *work) {
-    plan a = {*g, ((int)tl_conv2d_col_rows(g) - 1) / T::N + 1, 0};
+    deep_weight_plan a = {*g, ((int)tl_conv2d_col_rows(g) - 1) / T::N + 1, 0};
     int blocks = ((g->k - 1) / T::M + 1) * a.across;
     int chunks = tl_rung_conv2d_chunks(ctx, g, blocks, T::THREADS, T::DEPTH, &a.chunk);
     if (chunks == 0 || g->c % (T::N / 2) != 0) return false;

@@ -8,27 +8,27 @@
 
 /* Output j of the batch: where its image begins in x, where it lies in dy, for channel 0, and the
  * pixel that it begins with: h, w, and by elements. */
-typedef struct spot {
+typedef struct weight_spot {
     size_t image, y;
     int h, w, at;
-} spot;
+} weight_spot;
 
 /* dy of the channels from m0 on, and what outputs first .. last-1 read through the taps from n0 on.
  */
-template <class T> struct source {
+template <class T> struct weight_source {
     static constexpr bool PREPARES = true;
     static constexpr int AT_ONCE = T::THREADS / T::DEPTH; /* rows of a tile loaded at once */
     static_assert(AT_ONCE * T::DEPTH == T::THREADS, "a thread stays with its output of a step");
     const tl_conv2d_geom &g;
-    spot *spots;     /* WINDOW of them in shared memory */
-    const tap *taps; /* of the tile, likewise */
+    weight_spot *spots; /* WINDOW of them in shared memory */
+    const tap *taps;    /* of the tile, likewise */
     const tl_real *__restrict__ dy, *__restrict__ x;
     int m0, first, last;
 
     __device__ void prepare(int l0) const {
         for (int i = (int)threadIdx.x; i < WINDOW; i += T::THREADS) {
             int j = first + l0 + i;
-            spot s = {0, 0, FAR, 0, 0};
+            weight_spot s = {0, 0, FAR, 0, 0};
             if (j < last) {
                 int row = j / g.q, n = row / g.p, p = row % g.p, q = j % g.q;
                 s.image = (size_t)n * (size_t)(g.c * g.h * g.w);
@@ -41,7 +41,7 @@ template <class T> struct source {
 
     __device__ void fetch(tl_real (&a)[T::A_LOADS], tl_real (&b)[T::B_LOADS], int l0) const {
         int l = l0 + (int)threadIdx.x % T::DEPTH, line = (int)threadIdx.x / T::DEPTH;
-        spot s = spots[l % WINDOW];
+        weight_spot s = spots[l % WINDOW];
         const tl_real *from_y = dy + s.y, *image = x + s.image;
         int plane = g.p * g.q;
 #pragma unroll
@@ -70,18 +70,19 @@ template <class T> struct source {
 
 /* What the kernel is told: tiles of taps, outputs of a chunk, and whether the sums are added to
  * what is there, as those of a single chunk are. */
-typedef struct plan {
+typedef struct weight_plan {
     tl_conv2d_geom g;
     int across, chunk;
     bool adds;
-} plan;
+} weight_plan;
 
 /* Block (tile, chunk): the sums of its chunk, to[chunk][k][c,r,s]. */
 template <class T>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
-    weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x, plan a) {
+    weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x,
+          weight_plan a) {
     __shared__ tap taps[T::N];
-    __shared__ spot spots[WINDOW];
+    __shared__ weight_spot spots[WINDOW];
     __shared__ tiles<T> s[2];
     const tl_conv2d_geom &g = a.g;
     int m0 = (int)blockIdx.x / a.across * T::M, n0 = (int)blockIdx.x % a.across * T::N;
@@ -95,7 +96,8 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         taps[i] = t;
     }
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, source<T>{g, spots, taps, dy, x, m0, first, first + depth}, depth);
+    sum_products<T>(acc, s, weight_source<T>{g, spots, taps, dy, x, m0, first, first + depth},
+                    depth);
     int ty = thread_m<T>(), tx = thread_n<T>();
     to += (size_t)blockIdx.y * (size_t)(g.k * all);
 #pragma unroll
@@ -165,7 +167,7 @@ template <class T>
 static tl_status start(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                        const tl_conv2d_geom *g, void *work) {
     int terms = (int)tl_conv2d_col_rows(g);
-    plan a = {*g, (terms - 1) / T::N + 1, g->n * g->p * g->q, true};
+    weight_plan a = {*g, (terms - 1) / T::N + 1, g->n * g->p * g->q, true};
     int blocks = ((g->k - 1) / T::M + 1) * a.across;
     int chunks = tl_rung_conv2d_chunks(ctx, g, blocks, T::THREADS, T::DEPTH, &a.chunk);
     a.adds = chunks <= 1;
