@@ -1,11 +1,11 @@
 /* 03_implicit_deep.cu: forward and input gradient of rung 3 for layers of many channels.
  *
  * In 03_implicit_pixels.cu the numbers of a step lie in several taps, and each load works out
- * where: a third of the instructions. With many channels a step can take DEPTH channels of one tap: then a
- * thread asks once a step whether its pixel lies in the image, and goes from plane to plane. The
- * weights are first copied into the order in which steps read them, four at a time. Where there are
- * too few tiles for a GPU, the steps are shared out among several blocks, whose sums are added in
- * order. */
+ * where: a third of the instructions. With many channels a step can take DEPTH channels of one
+ * tap: then a thread asks once a step whether its pixel lies in the image, and goes from plane
+ * to plane. The weights are first copied into the order in which steps read them, four at a
+ * time. Where there are too few tiles for a GPU, the steps are shared out among several blocks,
+ * whose sums are added in order. */
 #include "kernels/conv2d/03_implicit_tile.h"
 
 /* What the kernels are told. Tap (r,s) of output (i,j) is the pixel (i * stride_h + start_h +

@@ -1,10 +1,10 @@
 /* 03_implicit_view.h: what an output of forward, or a pixel of dx, reads through each tap.
  *
  * Output p of forward begins at pixel p * stride and reads tap r at p * stride - pad + r *
- * dilation. Pixel h of dx was read by the outputs p with p * stride - pad + r * dilation = h: for a stride
- * above 1 only through some taps, which are the same for all pixels of equal h % stride. So the
- * pixels of one remainder are a class with a list of taps of its own, and a convolution of dy of
- * stride 1: no tap is tried in vain. */
+ * dilation. Pixel h of dx was read by the outputs p with p * stride - pad + r * dilation = h:
+ * for a stride above 1 only through some taps, which are the same for all pixels of equal h %
+ * stride. So the pixels of one remainder are a class with a list of taps of its own, and a
+ * convolution of dy of stride 1: no tap is tried in vain. */
 #ifndef CONV2D_IMPLICIT_VIEW_H
 #define CONV2D_IMPLICIT_VIEW_H
 
