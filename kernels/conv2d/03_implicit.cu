@@ -3,13 +3,15 @@
  * The plain path writes each pixel R*S times and reads it back as often, and it takes nine launches
  * for a step, each of which costs the host microseconds. Here a block gathers the tile of columns
  * that it is about to multiply straight from the image into shared memory: one launch for forward
- * with its bias, one for dx, one for db, two for dw. Every sum has one order, given by the geometry:
- * the same bits in every run.
+ * with its bias, one for dx, one for db, two for dw. Every sum has one order, given by the
+ * geometry: the same bits in every run.
  *
  *   03_implicit_tile.h       the loop over tiles that all products share
+ *   03_implicit_view.h       what an output reads through each tap
  *   03_implicit_pixels.cu    forward and dx
  *   03_implicit_weight.cu    dw
  *   03_implicit_bias.cu      db
+ *   03_implicit_deep*.cu     forward, dx and dw of many channels
  *
  * Here: which layers these kernels take; all others have the plain path. */
 #include "kernels/conv2d/03_implicit.h"

@@ -21,6 +21,9 @@ enum {
     BIAS_THREADS = 1024   /* a channel has one block: as many loads on their way as it can */
 };
 
+/* (What a kernel of one file takes has a name of its own: templates that launch are shared by the
+ * linker, by the names of the types.) */
+
 /* Where a tap lies: from the pixel that an output begins with, by h and w, and by elements. */
 typedef struct __align__(16) tap {
     int offset, h, w;
@@ -42,6 +45,14 @@ bool tl_rung_conv2d_deep_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, 
 /* dw += … (03_implicit_weight.cu); partial sums in `work` */
 tl_status tl_rung_conv2d_implicit_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy,
                                              const tl_real *x, const tl_conv2d_geom *g, void *work);
+/* The same for layers of many channels (03_implicit_deep_weight.cu), and what both share: chunks,
+ * how long each is, and their addition; `channels` side by side in the sums of a chunk. */
+bool tl_rung_conv2d_deep_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                                    const tl_conv2d_geom *g, void *work);
+int tl_rung_conv2d_chunks(const tl_ctx *ctx, const tl_conv2d_geom *g, int blocks, int threads,
+                          int depth, int *chunk);
+void tl_rung_conv2d_add_chunks(tl_ctx *ctx, tl_real *dw, const tl_real *partial,
+                               const tl_conv2d_geom *g, int chunks, int channels);
 /* db += … (03_implicit_bias.cu) */
 tl_status tl_rung_conv2d_implicit_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
                                            const tl_conv2d_geom *g);

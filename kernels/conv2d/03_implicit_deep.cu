@@ -1,16 +1,16 @@
 /* 03_implicit_deep.cu: forward and input gradient of rung 3 for layers of many channels.
  *
- * In 03_implicit_pixels.cu the numbers of a step lie in several taps, and each load works out where:
- * a third of the instructions. With many channels a step can take DEPTH channels of one tap: then a
- * thread asks once a step whether its pixel lies in the image, and goes from plane to plane. The
- * weights are first copied into the order in which steps read them, four at a time. Where there are
- * too few tiles for a GPU, the steps are shared out among several blocks, whose sums are added in
- * order. */
+ * In 03_implicit_pixels.cu the numbers of a step lie in several taps, and each load works out
+ * where: a third of the instructions. With many channels a step can take DEPTH channels of one
+ * tap: then a thread asks once a step whether its pixel lies in the image, and goes from plane
+ * to plane. The weights are first copied into the order in which steps read them, four at a
+ * time. Where there are too few tiles for a GPU, the steps are shared out among several blocks,
+ * whose sums are added in order. */
 #include "kernels/conv2d/03_implicit_tile.h"
 
 /* What the kernels are told. Tap (r,s) of output (i,j) is the pixel (i * stride_h + start_h +
  * r * step_h, j * stride_w + start_w + s * step_w). */
-typedef struct plan {
+typedef struct deep_plan {
     int n, in, out;     /* images, channels that are read, channels of the result */
     int from_h, from_w; /* planes that are read */
     int rows, columns;  /* planes of the result */
@@ -19,13 +19,13 @@ typedef struct plan {
     int across, pitch; /* tiles of channels; weights of a row in the copy */
     int steps, share;  /* all of them, and those of a block */
     bool adds, fours;  /* result: added to what is there; written in fours */
-} plan;
+} deep_plan;
 
 /* copy[l][m] = the weight of channel m for term l = ((c / depth) * R*S + tap) * depth + c % depth,
  * zero from m = out on. INPUT: of the gradient, where the filters are what is read. */
 template <bool INPUT>
 static __global__ void order_weights(tl_real *__restrict__ copy, const tl_real *__restrict__ w,
-                                     plan a, int depth) {
+                                     deep_plan a, int depth) {
     int taps = a.r * a.s, i = (int)tl_thread(), m = i % a.pitch, c = i / a.pitch;
     if (c >= a.in) return;
     const tl_real *from = w + (INPUT ? c * a.out + m : m * a.in + c) * taps;
@@ -34,19 +34,19 @@ static __global__ void order_weights(tl_real *__restrict__ copy, const tl_real *
         to[(size_t)tap * depth * a.pitch] = m < a.out ? from[tap] : TL_R(0);
 }
 
-template <class T> struct source {
+template <class T> struct deep_source {
     static constexpr bool PREPARES = false;
     static constexpr int AT_ONCE = T::THREADS / T::N;
     static_assert(AT_ONCE * T::N == T::THREADS, "a thread stays in its column");
     static_assert(T::A_LOADS == 4, "a thread loads four weights of a step in one go");
-    const plan &a;
+    const deep_plan &a;
     const tl_real *__restrict__ weights, *__restrict__ image;
     int h, w;           /* the pixel that the thread's output begins with */
     int r, s, at_plane; /* the next step: its tap, and the plane of its first channel */
 
     /* Begins with step `first`, of channels from m0 on and the outputs from j0 on. */
-    __device__ source(const plan &a, const tl_real *copy, const tl_real *in, int m0, int j0,
-                      int first)
+    __device__ deep_source(const deep_plan &a, const tl_real *copy, const tl_real *in, int m0,
+                           int j0, int first)
         : a(a), image(in), h(FAR), w(0) {
         int tid = (int)threadIdx.x, row = tid / (T::M / 4), plane = a.from_h * a.from_w;
         weights = copy + (size_t)(first * T::DEPTH + row) * a.pitch + m0 + tid % (T::M / 4) * 4;
@@ -90,7 +90,7 @@ template <class T> struct source {
 /* V outputs side by side, from j on, of the thread's TM channels. */
 template <class T, int V>
 static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
-                           const plan &a, int m0, int j, int from) {
+                           const deep_plan &a, int m0, int j, int from) {
     int plane = a.rows * a.columns;
     tl_real *to = out + (size_t)(j / plane) * a.out * plane + j % plane;
     pack<V> sum[T::TM];
@@ -114,12 +114,12 @@ static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], con
 template <class T>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     convolve(tl_real *out, const tl_real *__restrict__ in, const tl_real *__restrict__ copy,
-             const tl_real *__restrict__ b, plan a) {
+             const tl_real *__restrict__ b, deep_plan a) {
     __shared__ tiles<T> s[2];
     int m0 = (int)blockIdx.x % a.across * T::M, j0 = (int)blockIdx.x / a.across * T::N;
     int first = (int)blockIdx.y * a.share, left = a.steps - first, count = a.n * a.rows * a.columns;
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, source<T>(a, copy, in, m0, j0, first),
+    sum_products<T>(acc, s, deep_source<T>(a, copy, in, m0, j0, first),
                     (left < a.share ? left : a.share) * T::DEPTH);
     out += (size_t)blockIdx.y * count * a.out;
 #pragma unroll
@@ -158,8 +158,8 @@ static __global__ void add_shares(tl_real *out, const tl_real *__restrict__ part
 
 /* ---- launches ---- */
 
-template <bool INPUT> static plan plan_of(const tl_conv2d_geom *g) {
-    plan a = {};
+template <bool INPUT> static deep_plan plan_of(const tl_conv2d_geom *g) {
+    deep_plan a = {};
     a.n = g->n, a.r = g->r, a.s = g->s;
     a.in = INPUT ? g->k : g->c, a.out = INPUT ? g->c : g->k;
     a.from_h = INPUT ? g->p : g->h, a.from_w = INPUT ? g->q : g->w;
@@ -173,7 +173,7 @@ template <bool INPUT> static plan plan_of(const tl_conv2d_geom *g) {
 /* Launches if the copied weights, and the shares if there are several, fit in `work`. */
 template <class T, bool INPUT>
 static bool start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, const tl_real *b,
-                  plan a, void *work, size_t reals) {
+                  deep_plan a, void *work, size_t reals) {
     int plane = a.rows * a.columns, along = (a.n * plane - 1) / T::N + 1;
     size_t size = (size_t)a.n * a.out * plane;
     a.across = (a.out - 1) / T::M + 1, a.pitch = a.across * T::M;
@@ -207,7 +207,7 @@ static bool start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w
 template <bool INPUT>
 static bool start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w,
                           const tl_real *b, const tl_conv2d_geom *g, void *work) {
-    plan a = plan_of<INPUT>(g);
+    deep_plan a = plan_of<INPUT>(g);
     double terms = (double)a.n * a.rows * a.columns * a.in * a.out * a.r * a.s;
     if (a.out <= 32 || terms < MANY_TERMS || (INPUT && (g->stride_h > 1 || g->stride_w > 1)))
         return false;

@@ -6,23 +6,23 @@
 
 /* The weights of channels from m0 on, and the pixels that output j0 + (the thread's column) reads
  * through each tap. */
-template <class T, bool INPUT> struct source {
+template <class T, bool INPUT> struct pixels_source {
     static constexpr bool PREPARES = true;
     static constexpr int AT_ONCE = T::THREADS / T::N; /* rows of a tile that are loaded at once */
     static_assert(AT_ONCE * T::N == T::THREADS, "a thread stays in its column");
-    const plan &a;
-    const view &v;
+    const pixels_plan &a;
+    const pixels_view &v;
     tap *taps; /* WINDOW of them in shared memory */
     const tl_real *__restrict__ w, *__restrict__ image;
     int m0, channels, h, x, at;
 
-    __device__ source(const plan &a, const view &v, tap *taps, const tl_real *w, const tl_real *in,
-                      int m0, int j0)
+    __device__ pixels_source(const pixels_plan &a, const pixels_view &v, tap *taps,
+                             const tl_real *w, const tl_real *in, int m0, int j0)
         : a(a), v(v), taps(taps), w(w), image(in), m0(m0), channels(INPUT ? a.g.c : a.g.k), h(FAR),
           x(0), at(0) {
         int j = j0 + (int)threadIdx.x % T::N;
         if (j >= v.count) return; /* every tap lies outside */
-        spot s = spot_of(v, j);
+        pixels_spot s = spot_of(v, j);
         h = s.h * v.h.stride, x = s.w * v.w.stride, at = h * v.w.from + x;
         image += (size_t)s.n * (size_t)(INPUT ? a.g.k : a.g.c) * (v.h.from * v.w.from);
     }
@@ -76,14 +76,14 @@ template <class T, bool INPUT> struct source {
     }
 };
 
-/* The TM sums of V outputs side by side, from the thread's column `from` on. INPUT adds; then all is
- * read before the first is written. */
+/* The TM sums of V outputs side by side, from the thread's column `from` on. INPUT adds; then all
+ * is read before the first is written. */
 template <class T, bool INPUT, int V>
 static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
-                           const plan &a, const view &v, int m0, int j, int from) {
+                           const pixels_plan &a, const pixels_view &v, int m0, int j, int from) {
     int channels = INPUT ? a.g.c : a.g.k, ty = thread_m<T>();
     size_t plane = INPUT ? (size_t)a.g.h * a.g.w : (size_t)a.g.p * a.g.q;
-    spot s = spot_of(v, j);
+    pixels_spot s = spot_of(v, j);
     int row = v.h.put + s.h * v.h.put_step, column = v.w.put + s.w * v.w.put_step;
     tl_real *to =
         out + (size_t)s.n * channels * plane + (size_t)row * (INPUT ? a.g.w : a.g.q) + column;
@@ -111,14 +111,14 @@ static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], con
 template <class T, bool INPUT>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     convolve(tl_real *out, const tl_real *__restrict__ in, const tl_real *__restrict__ w,
-             const tl_real *__restrict__ b, plan a) {
+             const tl_real *__restrict__ b, pixels_plan a) {
     __shared__ tap taps[WINDOW];
     __shared__ tiles<T> s[2];
-    view v = view_of<INPUT>(a, (int)blockIdx.z);
+    pixels_view v = view_of<INPUT>(a, (int)blockIdx.z);
     int m0 = (int)blockIdx.x % a.across * T::M, j0 = (int)blockIdx.x / a.across * T::N;
     if (j0 >= v.count) return; /* a class may have fewer pixels than the first */
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, source<T, INPUT>(a, v, taps, w, in, m0, j0), v.depth);
+    sum_products<T>(acc, s, pixels_source<T, INPUT>(a, v, taps, w, in, m0, j0), v.depth);
     const int group = GROUP<T::TN>;
     int tx = thread_n<T>();
 #pragma unroll
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
 template <class T, bool INPUT>
 static void start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, const tl_real *b,
-                  plan a) {
+                  pixels_plan a) {
     const tl_conv2d_geom *g = &a.g;
     int channels = INPUT ? g->c : g->k, classes = INPUT ? g->stride_h * g->stride_w : 1;
     int rows = INPUT ? (g->h - 1) / g->stride_h + 1 : g->p;
@@ -155,8 +155,8 @@ static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : 
 template <bool INPUT>
 static void start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w,
                           const tl_real *b, const tl_conv2d_geom *g) {
-    plan a = {*g, g->stride_h / common_divisor(g->stride_h, g->dil_h),
-              g->stride_w / common_divisor(g->stride_w, g->dil_w), 0, false};
+    pixels_plan a = {*g, g->stride_h / common_divisor(g->stride_h, g->dil_h),
+                     g->stride_w / common_divisor(g->stride_w, g->dil_w), 0, false};
     int plane = INPUT ? g->h * g->w : g->p * g->q, channels = INPUT ? g->c : g->k;
     a.fours = plane % 4 == 0 && (!INPUT || (g->stride_h == 1 && g->stride_w == 1)) &&
               rung_aligned(out, sizeof(pack<4>));

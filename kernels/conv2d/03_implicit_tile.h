@@ -81,9 +81,9 @@ static inline __device__ void multiply(tl_real (&acc)[T::TM][T::TN], const tiles
 }
 
 /* Sums over 0 .. depth-1. A Source that PREPARES works out in prepare(l) where the next WINDOW of l
- * lie, in shared memory; fetch() loads a thread's share of a step into registers, store() puts it into the
- * tiles. The loads of the next step are on their way while this one is multiplied; two tiles take
- * turns, so that one barrier a step is enough. */
+ * lie, in shared memory; fetch() loads a thread's share of a step into registers, store() puts it
+ * into the tiles. The loads of the next step are on their way while this one is multiplied; two
+ * tiles take turns, so that one barrier a step is enough. */
 template <class T, class Source>
 static inline __device__ void sum_products(tl_real (&acc)[T::TM][T::TN], tiles<T> (&s)[2],
                                            Source from, int depth) {

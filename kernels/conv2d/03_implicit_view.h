@@ -1,10 +1,10 @@
 /* 03_implicit_view.h: what an output of forward, or a pixel of dx, reads through each tap.
  *
- * Output p of forward begins at pixel p * stride and reads tap r at p * stride - pad + r * dilation.
- * Pixel h of dx was read by the outputs p with p * stride - pad + r * dilation = h: for a stride
- * above 1 only through some taps, which are the same for all pixels of equal h % stride. So the
- * pixels of one remainder are a class with a list of taps of its own, and a convolution of dy of
- * stride 1: no tap is tried in vain. */
+ * Output p of forward begins at pixel p * stride and reads tap r at p * stride - pad + r *
+ * dilation. Pixel h of dx was read by the outputs p with p * stride - pad + r * dilation = h:
+ * for a stride above 1 only through some taps, which are the same for all pixels of equal h %
+ * stride. So the pixels of one remainder are a class with a list of taps of its own, and a
+ * convolution of dy of stride 1: no tap is tried in vain. */
 #ifndef CONV2D_IMPLICIT_VIEW_H
 #define CONV2D_IMPLICIT_VIEW_H
 
@@ -18,11 +18,11 @@ typedef struct axis {
     int dilation, pad, put, put_step;
 } axis;
 
-typedef struct view {
+typedef struct pixels_view {
     axis h, w;
     int taps, depth; /* of a channel, of all channels: terms of an output */
     int count;       /* outputs of all images */
-} view;
+} pixels_view;
 
 template <bool INPUT>
 static inline __device__ axis axis_of(int outputs, int pixels, int taps, int stride, int pad,
@@ -49,16 +49,17 @@ template <bool INPUT> static inline __device__ int origin(const axis &a, int r) 
 }
 
 /* What the kernel is told: steps[] is how far taps of one class are apart. */
-typedef struct plan {
+typedef struct pixels_plan {
     tl_conv2d_geom g;
     int step_h, step_w;
     int across; /* tiles of output channels */
     bool fours; /* four outputs side by side may be written in one go */
-} plan;
+} pixels_plan;
 
-template <bool INPUT> static inline __device__ view view_of(const plan &a, int which) {
+template <bool INPUT>
+static inline __device__ pixels_view view_of(const pixels_plan &a, int which) {
     const tl_conv2d_geom &g = a.g;
-    view v;
+    pixels_view v;
     v.h = axis_of<INPUT>(g.p, g.h, g.r, g.stride_h, g.pad_h, g.dil_h, a.step_h, which / g.stride_w);
     v.w = axis_of<INPUT>(g.q, g.w, g.s, g.stride_w, g.pad_w, g.dil_w, a.step_w, which % g.stride_w);
     v.taps = v.h.taps * v.w.taps;
@@ -68,10 +69,10 @@ template <bool INPUT> static inline __device__ view view_of(const plan &a, int w
 }
 
 /* Output j of a class: its image, and its row and column there. */
-typedef struct spot {
+typedef struct pixels_spot {
     int n, h, w;
-} spot;
-static inline __device__ spot spot_of(const view &v, int j) {
+} pixels_spot;
+static inline __device__ pixels_spot spot_of(const pixels_view &v, int j) {
     int row = j / v.w.outputs;
     return {row / v.h.outputs, row % v.h.outputs, j % v.w.outputs};
 }
