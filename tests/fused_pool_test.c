@@ -32,6 +32,7 @@ static tl_real *pixels(claim *c, size_t n) {
 
 static void judge(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     size_t n = tl_pool2d_x_size(g), m = tl_pool2d_y_size(g);
+    size_t planes = (size_t)g->n * (size_t)g->c;
     tl_real *x = pixels(c, n), *dy = draw_reals(c, m), *y = reals(c, m), *dx = reals(c, n);
     tl_real *largest = reals(c, m), *want_y = reals(c, m), *masked = reals(c, m);
     tl_real *want_dx = reals(c, n), *mask = reals(c, m);
@@ -50,10 +51,10 @@ static void judge(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     call_maxpool2d_bwd(t, &r, want_dx, masked, argmax, g);
     expect_ok(c, &r);
 
-    call_pool_relu_fwd(t, &r, y, code, x, g);
+    call_pool_relu_fwd(t, &r, y, code, x, planes, g->h, g->w);
     expect_ok(c, &r);
     expect_same_bits(c, "y", y, want_y, of_y);
-    call_pool_relu_bwd(t, &r, dx, dy, code, g);
+    call_pool_relu_bwd(t, &r, dx, dy, code, planes, g->h, g->w);
     expect_ok(c, &r);
     expect_same_bits(c, "dx", dx, want_dx, of_x);
     memcpy(mask, dy, m * sizeof *mask);
@@ -61,7 +62,7 @@ static void judge(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     expect_ok(c, &r);
     expect_same_bits(c, "dy", mask, masked, of_y);
     memset(y, 0, m * sizeof *y);
-    call_pool_relu_fwd(t, &r, y, NULL, x, g);
+    call_pool_relu_fwd(t, &r, y, NULL, x, planes, g->h, g->w);
     expect_ok(c, &r);
     expect_same_bits(c, "y without codes", y, want_y, of_y);
 }
@@ -74,18 +75,18 @@ CLAIM(fused_pool, pool_and_relu_have_the_bits_of_the_plain_ones) {
         }
 }
 
-CLAIM(fused_pool, other_windows_are_refused) {
-    FOR_TARGETS (t) {
-        tl_real x[9] = {0}, y[4];
-        uint8_t code[4];
-        call_report r;
-        tl_pool2d_geom g = {.n = 1, .c = 1, .h = 3, .w = 3, .r = 2, .s = 2};
-        g.stride_h = g.stride_w = 1;
-        g.p = g.q = 2;
-        claim_case(c, t, "2x2 windows, stride 1");
-        call_pool_relu_fwd(t, &r, y, code, x, &g);
-        expect_status(c, &r, has_fused(t) ? TL_EINVAL : TL_ENOTIMPL);
-        call_pool_relu_bwd(t, &r, x, y, code, &g);
-        expect_status(c, &r, has_fused(t) ? TL_EINVAL : TL_ENOTIMPL);
-    }
+CLAIM(fused_pool, planes_without_a_window_are_refused) {
+    static const int sides[][2] = {{1, 4}, {4, 1}, {0, 2}};
+    FOR_TARGETS (t)
+        for (int i = 0; i < 3; i++) {
+            tl_real x[4] = {0}, y[4];
+            uint8_t code[4] = {0};
+            call_report r;
+            int h = sides[i][0], w = sides[i][1];
+            claim_case(c, t, "planes of %d x %d", h, w);
+            call_pool_relu_fwd(t, &r, y, code, x, 1, h, w);
+            expect_status(c, &r, has_fused(t) ? TL_EINVAL : TL_ENOTIMPL);
+            call_pool_relu_bwd(t, &r, x, y, code, 1, h, w);
+            expect_status(c, &r, has_fused(t) ? TL_EINVAL : TL_ENOTIMPL);
+        }
 }

@@ -62,10 +62,14 @@ static tl_status linear_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *cons
 }
 
 static tl_status pool_relu_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
-    return ctx->ops->pool_relu_fwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+    const tl_pool2d_geom *g = &l->of.maxpool2d;
+    return ctx->ops->pool_relu_fwd(ctx, at[0], at[1], at[2], (size_t)g->n * (size_t)g->c, g->h,
+                                   g->w);
 }
 static tl_status pool_relu_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
-    return ctx->ops->pool_relu_bwd(ctx, at[0], at[1], at[2], &l->of.maxpool2d);
+    const tl_pool2d_geom *g = &l->of.maxpool2d;
+    return ctx->ops->pool_relu_bwd(ctx, at[0], at[1], at[2], (size_t)g->n * (size_t)g->c, g->h,
+                                   g->w);
 }
 static tl_status relu_mask(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
     return ctx->ops->relu_mask(ctx, at[0], at[1], l->x_size);

@@ -10,8 +10,12 @@
 /* Elements below which waking other threads costs more than it saves. */
 enum { PARALLEL_FROM = 1 << 14 };
 
-static bool halves(const tl_pool2d_geom *g) {
-    return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
+/* (sizes of a plane fit an int, as tl_pool2d_check has seen to) */
+static tl_status need(size_t planes, int h, int w) {
+    TL_NEED(planes >= 1, TL_EINVAL, "pool rung 1: planes is 0, at least 1 is needed");
+    TL_NEED(h >= 2, TL_EINVAL, "pool rung 1: h is %d, at least 2 is needed", h);
+    TL_NEED(w >= 2, TL_EINVAL, "pool rung 1: w is %d, at least 2 is needed", w);
+    return TL_OK;
 }
 
 /* Whether v takes the place of best: the first of equals, and a NaN, stay. */
@@ -30,18 +34,17 @@ static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_rea
 }
 
 static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
-                               const tl_pool2d_geom *g) {
-    TL_NEED(ctx && y && x && g, TL_EINVAL, "pool rung 1, fwd: ctx, y, x or the geometry is NULL");
-    TL_TRY(tl_pool2d_checked(g));
-    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, fwd: it takes 2x2 windows, stride 2, no padding");
-    size_t planes = (size_t)g->n * (size_t)g->c, q = (size_t)g->q, w = (size_t)g->w;
+                               size_t planes, int h, int w) {
+    TL_NEED(ctx && y && x, TL_EINVAL, "pool rung 1, fwd: ctx, y or x is NULL");
+    TL_TRY(need(planes, h, w));
+    size_t p = (size_t)(h / 2), q = (size_t)(w / 2), pitch = (size_t)w, pixels = (size_t)h * pitch;
 #pragma omp parallel for schedule(static)                                                          \
-    num_threads(ctx->threads) if (tl_pool2d_x_size(g) >= PARALLEL_FROM)
+    num_threads(ctx->threads) if (planes * pixels >= PARALLEL_FROM)
     for (size_t i = 0; i < planes; i++)
-        for (size_t p = 0; p < (size_t)g->p; p++) {
-            const tl_real *top = x + (i * (size_t)g->h + 2 * p) * w;
-            size_t at = (i * (size_t)g->p + p) * q;
-            pool_row(y + at, code ? code + at : NULL, top, top + w, g->q);
+        for (size_t row = 0; row < p; row++) {
+            const tl_real *top = x + i * pixels + 2 * row * pitch;
+            size_t at = (i * p + row) * q;
+            pool_row(y + at, code ? code + at : NULL, top, top + pitch, w / 2);
         }
     return TL_OK;
 }
@@ -57,20 +60,18 @@ static void spread_row(tl_real *dx, const tl_real *dy, const uint8_t *code, int 
 }
 
 static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const uint8_t *code,
-                               const tl_pool2d_geom *g) {
-    TL_NEED(ctx && dx && dy && code && g, TL_EINVAL,
-            "pool rung 1, bwd: ctx, dx, dy, code or the geometry is NULL");
-    TL_TRY(tl_pool2d_checked(g));
-    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, bwd: it takes 2x2 windows, stride 2, no padding");
-    size_t planes = (size_t)g->n * (size_t)g->c, h = (size_t)g->h, w = (size_t)g->w;
+                               size_t planes, int h, int w) {
+    TL_NEED(ctx && dx && dy && code, TL_EINVAL, "pool rung 1, bwd: ctx, dx, dy or code is NULL");
+    TL_TRY(need(planes, h, w));
+    size_t p = (size_t)(h / 2), q = (size_t)(w / 2), rows = (size_t)h, pitch = (size_t)w;
 #pragma omp parallel for schedule(static)                                                          \
-    num_threads(ctx->threads) if (tl_pool2d_x_size(g) >= PARALLEL_FROM)
+    num_threads(ctx->threads) if (planes * rows * pitch >= PARALLEL_FROM)
     for (size_t i = 0; i < planes; i++)
-        for (size_t row = 0; row < h; row++) {
-            size_t p = row / 2, at = (i * (size_t)g->p + p) * (size_t)g->q;
-            bool inside = p < (size_t)g->p;
-            spread_row(dx + (i * h + row) * w, dy + (inside ? at : 0), code + (inside ? at : 0),
-                       (int)(row % 2), inside ? g->q : 0, g->w);
+        for (size_t row = 0; row < rows; row++) {
+            bool inside = row / 2 < p;
+            size_t at = inside ? (i * p + row / 2) * q : 0;
+            spread_row(dx + (i * rows + row) * pitch, dy + at, code + at, (int)(row % 2),
+                       inside ? w / 2 : 0, w);
         }
     return TL_OK;
 }

@@ -20,13 +20,14 @@ static __device__ pack<2> row_of(const tl_real *x, bool pairs) {
     return pack<2>{{x[0], x[1]}};
 }
 
-static __global__ void pool(tl_real *y, uint8_t *code, const tl_real *x, size_t size,
-                            tl_pool2d_geom g, bool pairs) {
-    unsigned outputs = (unsigned)(g.p * g.q), pixels = (unsigned)(g.h * g.w);
+static __global__ void pool(tl_real *y, uint8_t *code, const tl_real *x, size_t size, int h, int w,
+                            bool pairs) {
+    unsigned columns = (unsigned)w / 2, outputs = (unsigned)h / 2 * columns;
+    unsigned pixels = (unsigned)h * (unsigned)w;
     for (size_t t = tl_thread(); t < size; t += tl_threads()) {
-        unsigned at = (unsigned)(t % outputs), p = at / (unsigned)g.q, q = at - p * (unsigned)g.q;
-        const tl_real *corner = x + t / outputs * pixels + 2 * p * (unsigned)g.w + 2 * q;
-        pack<2> row[2] = {row_of(corner, pairs), row_of(corner + g.w, pairs)};
+        unsigned at = (unsigned)(t % outputs), p = at / columns, q = at - p * columns;
+        const tl_real *corner = x + t / outputs * pixels + 2 * p * (unsigned)w + 2 * q;
+        pack<2> row[2] = {row_of(corner, pairs), row_of(corner + w, pairs)};
         tl_real best = row[0].v[0];
         int winner = 0;
 #pragma unroll
@@ -39,29 +40,30 @@ static __global__ void pool(tl_real *y, uint8_t *code, const tl_real *x, size_t 
 
 /* A thread per window, those included that hang over an odd edge and had no output. */
 static __global__ void pool_backward(tl_real *dx, const tl_real *dy, const uint8_t *code,
-                                     size_t size, tl_pool2d_geom g, bool pairs) {
-    unsigned columns = (unsigned)(g.w + 1) / 2, windows = (unsigned)(g.h + 1) / 2 * columns;
+                                     size_t size, int h, int w, bool pairs) {
+    unsigned columns = (unsigned)(w + 1) / 2, windows = (unsigned)(h + 1) / 2 * columns;
+    unsigned rows = (unsigned)h / 2, outputs = (unsigned)w / 2;
     for (size_t t = tl_thread(); t < size; t += tl_threads()) {
         size_t plane = t / windows;
         unsigned window = (unsigned)(t % windows), p = window / columns, q = window - p * columns;
         tl_real d = 0;
         int winner = TL_CODE_OFF;
-        if (p < (unsigned)g.p && q < (unsigned)g.q) {
-            size_t at = (plane * (unsigned)g.p + p) * (unsigned)g.q + q;
+        if (p < rows && q < outputs) {
+            size_t at = (plane * rows + p) * outputs + q;
             d = TL_R(0) + dy[at]; /* (as a sum that starts with 0: it has no -0) */
             winner = code[at];
         }
-        tl_real *corner = dx + (plane * (unsigned)g.h + 2 * p) * (unsigned)g.w + 2 * q;
+        tl_real *corner = dx + (plane * (unsigned)h + 2 * p) * (unsigned)w + 2 * q;
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            if (2 * p + r >= (unsigned)g.h) break;
+            if (2 * p + r >= (unsigned)h) break;
             pack<2> row = {{winner == 2 * r ? d : TL_R(0), winner == 2 * r + 1 ? d : TL_R(0)}};
             if (pairs) {
-                *(pack<2> *)(corner + r * g.w) = row;
+                *(pack<2> *)(corner + r * w) = row;
                 continue;
             }
-            corner[r * g.w] = row.v[0];
-            if (2 * q + 1 < (unsigned)g.w) corner[r * g.w + 1] = row.v[1];
+            corner[r * w] = row.v[0];
+            if (2 * q + 1 < (unsigned)w) corner[r * w + 1] = row.v[1];
         }
     }
 }
@@ -75,36 +77,37 @@ template <int T> static __global__ void mask(tl_real *dy, const tl_real *y, size
     }
 }
 
-static bool halves(const tl_pool2d_geom *g) {
-    return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
+/* (sizes of a plane fit an int, as tl_pool2d_check has seen to) */
+static tl_status need(size_t planes, int h, int w) {
+    TL_NEED(planes >= 1, TL_EINVAL, "pool rung 1: planes is 0, at least 1 is needed");
+    TL_NEED(h >= 2, TL_EINVAL, "pool rung 1: h is %d, at least 2 is needed", h);
+    TL_NEED(w >= 2, TL_EINVAL, "pool rung 1: w is %d, at least 2 is needed", w);
+    return TL_OK;
 }
 
 /* Rows begin at even places, and may be loaded in pairs. */
-static bool in_pairs(const tl_real *x, const tl_pool2d_geom *g) {
-    return g->w % 2 == 0 && rung_aligned(x, sizeof(pack<2>));
+static bool in_pairs(const tl_real *x, int w) {
+    return w % 2 == 0 && rung_aligned(x, sizeof(pack<2>));
 }
 
 static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
-                               const tl_pool2d_geom *g) {
-    TL_NEED(ctx && y && x && g, TL_EINVAL, "pool rung 1, fwd: ctx, y, x or the geometry is NULL");
-    TL_TRY(tl_pool2d_checked(g));
-    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, fwd: it takes 2x2 windows, stride 2, no padding");
-    size_t size = tl_pool2d_y_size(g);
-    pool<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, code, x, size, *g,
-                                                                     in_pairs(x, g));
+                               size_t planes, int h, int w) {
+    TL_NEED(ctx && y && x, TL_EINVAL, "pool rung 1, fwd: ctx, y or x is NULL");
+    TL_TRY(need(planes, h, w));
+    size_t size = planes * (size_t)(h / 2) * (size_t)(w / 2);
+    pool<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, code, x, size, h, w,
+                                                                     in_pairs(x, w));
     TL_LAUNCHED();
     return TL_OK;
 }
 
 static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const uint8_t *code,
-                               const tl_pool2d_geom *g) {
-    TL_NEED(ctx && dx && dy && code && g, TL_EINVAL,
-            "pool rung 1, bwd: ctx, dx, dy, code or the geometry is NULL");
-    TL_TRY(tl_pool2d_checked(g));
-    TL_NEED(halves(g), TL_EINVAL, "pool rung 1, bwd: it takes 2x2 windows, stride 2, no padding");
-    size_t size = (size_t)g->n * (size_t)g->c * (size_t)((g->h + 1) / 2) * (size_t)((g->w + 1) / 2);
-    pool_backward<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dy, code, size,
-                                                                              *g, in_pairs(dx, g));
+                               size_t planes, int h, int w) {
+    TL_NEED(ctx && dx && dy && code, TL_EINVAL, "pool rung 1, bwd: ctx, dx, dy or code is NULL");
+    TL_TRY(need(planes, h, w));
+    size_t size = planes * (size_t)((h + 1) / 2) * (size_t)((w + 1) / 2);
+    pool_backward<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dy, code, size, h,
+                                                                              w, in_pairs(dx, w));
     TL_LAUNCHED();
     return TL_OK;
 }

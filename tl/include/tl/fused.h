@@ -34,9 +34,9 @@ static inline size_t tl_conv2d_block_y_size(const tl_conv2d_block *g) {
  * TL_CODE_OFF where y <= 0, so that no gradient goes back. */
 enum { TL_CODE_OFF = 4 };
 
-/* pool_relu_*: y = relu of the maximum over 2x2 windows that do not overlap (stride 2, no padding;
- * a last odd row or column is in none), and one byte per element of y, as above. bwd, unlike others,
- * overwrites dx: each dy goes to its winner, and 0 everywhere else.
+/* pool_relu_*: of each of `planes` planes of h x w pixels, y = relu of the maximum over 2x2 windows
+ * that do not overlap (a last odd row or column is in none), and one byte per element of y, as
+ * above. bwd, unlike others, overwrites dx: each dy goes to its winner, and 0 everywhere else.
  * relu_mask: dy becomes 0 where y is not positive: the gradient of a ReLU, in place. */
 
 /* Scratch of the backward pass: partial sums of the weights' gradients over chunks of images. The
