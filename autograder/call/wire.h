@@ -21,6 +21,7 @@ typedef struct call_wire {
     int frames;
     size_t frame_bytes[CALL_BUFFERS]; /* with both fences */
     unsigned char *frame[CALL_BUFFERS];
+    uint32_t inputs, outputs; /* a bit for each frame */
     /* and back: the frames, and */
     bool reached; /* the operation itself was called: what failed before is not its fault */
     tl_status status;

@@ -19,7 +19,7 @@ UNDEFINED, IFUNC = 0, 10
 SECTIONS = re.compile(
     r"|\.(text|rodata|data|bss|tdata|tbss|debug_\w+|eh_frame|gcc_except_table|comment|group|symtab"
     r"|symtab_shndx|strtab|shstrtab|note\.GNU-stack|note\.gnu\.property|llvm_addrsig)(\..*)?"
-    r"|hc_device_(data|const)")  # variables of __device__ and __constant__
+    r"|hc_device_(data|const)|hc_host_(data|bss)")  # variables of CUDA files (hostcuda.mk)
 
 
 class Odd(Exception):

@@ -29,7 +29,8 @@ from tokens import HEADER, IDENTIFIER, NUMBER, ODD, PUNCTUATOR, STRING
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).resolve().parent
 MOST = 100  # findings of one file; nobody reads more
-MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san")
+MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san",
+         "float-check", "double-check")
 
 
 @functools.cache

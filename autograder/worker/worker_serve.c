@@ -54,7 +54,9 @@ static void unpack(call_wire *w, message_request *q) {
                      .arguments = store,
                      .argument_bytes = q->argument_bytes,
                      .slots = q->slots,
-                     .frames = q->frames};
+                     .frames = q->frames,
+                     .inputs = q->inputs,
+                     .outputs = q->outputs};
     for (int i = 0; i < CALL_BUFFERS; i++) w->slot_frame[i] = q->slot_frame[i];
     for (int i = 0; i < q->frames; i++) {
         w->frame_bytes[i] = q->frame_bytes[i];
