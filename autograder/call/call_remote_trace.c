@@ -72,7 +72,8 @@ static bool add_frame(call_evidence *e, char *function, char *place) {
     char *colon = strrchr(place, ':');
     int line = colon ? atoi(colon + 1) : 0;
     if (strstr(place, "autograder/call/") || strstr(place, "autograder/worker/")) return false;
-    if (!line || place[0] == '?' || strstr(place, "/include/") || strstr(place, "hostcuda/runtime"))
+    if (!line || place[0] == '?' || strstr(place, "/include/") || strstr(place, "hostcuda/runtime") ||
+        strstr(place, "hostcuda/check"))
         return true;
     *colon = '\0';
     bool given = strstr(place, "tl/") != NULL;

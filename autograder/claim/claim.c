@@ -229,8 +229,8 @@ static void parallel(const claim *c, finding *f, const call_sharing *few) {
     finding_begin(f, c, "parallel");
     snprintf(f->call, sizeof f->call, "a call of %s", few->op);
     snprintf(f->text, sizeof f->text,
-             "of its largest call %lld thread%s did all, %zu elements, where at least %zu should "
-             "share: is one thread doing the work of many?",
+             "in its largest call %lld thread%s did all of the work, %zu elements, which at least "
+             "%zu should share: a thread is to take a few elements of its own, not those of all",
              (long long)few->threads, few->threads == 1 ? "" : "s", few->pieces, few->enough);
 }
 

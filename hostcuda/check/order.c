@@ -208,6 +208,7 @@ void hc_check_launch_begins(void) {
     hc_check.region[REGION_GLOBAL].first = hc_check.region[REGION_SYMBOL].first =
         hc_check.interval_first;
     block_count = release_count = 0;
+    hc_check.races = hc_options_get()->races;
     hc_check_forget_pending();
     hc_check_symbols();
 }

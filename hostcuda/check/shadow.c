@@ -59,7 +59,6 @@ extern char __start_hc_device_data[] __attribute__((weak, visibility("hidden")))
 extern char __stop_hc_device_data[] __attribute__((weak, visibility("hidden")));
 
 void hc_check_arena(const char *base, size_t bytes) {
-    hc_check.races = hc_options_get()->races;
     make_region(&hc_check.region[REGION_GLOBAL], base, bytes);
 }
 
