@@ -195,7 +195,10 @@ static void note_sharing(const call_request *q, int64_t threads) {
     size_t pieces = pieces_of(q), enough = pieces / TILE < WARP ? pieces / TILE : WARP;
     call_sharing *most = &largest[q->op];
     if (pieces < most->pieces || (pieces == most->pieces && threads < most->threads)) return;
-    *most = (call_sharing){call_op_name(q->op), pieces, pieces < 2 ? 0 : enough < 2 ? 2 : enough,
+    *most = (call_sharing){call_op_name(q->op), pieces,
+                           pieces < 2   ? 0
+                           : enough < 2 ? 2
+                                        : enough,
                            threads};
 }
 

@@ -94,7 +94,8 @@ static void read_work(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
 }
 
 /* The operation itself, whose host code may write to its own stack and variables alone. */
-static __attribute__((noinline)) tl_status run_guarded(const call_row *row, tl_ctx *ctx, call_arguments *arguments) {
+static __attribute__((noinline)) tl_status run_guarded(const call_row *row, tl_ctx *ctx,
+                                                       call_arguments *arguments) {
     bool judged = row - call_rows < CALL_tensor_new;
     const hostcuda_counts *counts = judged ? find_counts(ctx->ops->name) : NULL;
     if (counts) counts->guard(__builtin_frame_address(0));

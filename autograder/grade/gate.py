@@ -193,7 +193,7 @@ def as_written(symbol: str) -> str | None:
     if symbol.startswith("hc_blas_"):
         return "cublas" + symbol.removeprefix("hc_blas_")
     if match := re.fullmatch(r"hc_([A-Z]\w*)", symbol):
-        return "cuda" + match[1]
+        return "cuda" + match[1].removesuffix("Bytes")  # (what cudaMalloc<T>, a template, calls)
     if symbol.startswith("hc_"):
         return None
     return symbol

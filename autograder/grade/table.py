@@ -157,8 +157,9 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     for pattern, name in task.get("diagnosis", {}).items():
         diagnosis.setdefault(pattern, name)
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
-                 real=tuple(entry["real"]), points=points, evidence=entry["evidence"], hint=one_line(entry["hint"]),
-                 diagnosis=diagnosis, build=build, extra=entry.get("extra", False))
+                 real=tuple(entry["real"]), points=points, evidence=entry["evidence"],
+                 hint=one_line(entry["hint"]), diagnosis=diagnosis, build=build,
+                 extra=entry.get("extra", False))
 
 
 def _task(where: str, lab: int, entry: dict) -> Task:

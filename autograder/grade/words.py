@@ -91,9 +91,9 @@ KINDS = {
     "parallel": ("not parallel", "A kernel ran, but too few threads did the work: with <<<1, 1>>>, "
                  "or a loop over all elements in one of them, a GPU is slower than a CPU. Let each "
                  "thread begin at its own number and go on by the number of all threads."),
-    "host_access": ("host code out of its place", "The host's side of the code read or wrote memory "
-                    "that is none of its own: not a local variable, none of its file's. Arrays of "
-                    "an operation are for kernels."),
+    "host_access": ("host code out of its place", "The host's side of the code read or wrote "
+                    "memory that is none of its own: no local variable, and no variable of its "
+                    "file. Arrays of an operation are for kernels."),
     "launches": ("too many launches", "The number of kernel launches grows with the number of "
                  "images. One launch can cover them all: let the image be part of what a thread "
                  "finds out about itself."),

@@ -36,7 +36,8 @@ def rows(labs: list) -> str:
 
 
 def evidence(labs: list) -> str:
-    lines = ["| lab | points in C | in CUDA, proved | in CUDA, hard | hard are |", "|---|---|---|---|---|"]
+    lines = ["| lab | points in C | in CUDA, proved | in CUDA, hard | hard are |",
+             "|---|---|---|---|---|"]
     for lab in labs:
         plain = [c for c in lab.claims if not c.extra]
         cuda = sum(c.points.get("cuda", 0) for c in plain)

@@ -93,7 +93,7 @@ void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc);
 bool hc_check_ordered_in_warp(uint64_t old);
 bool hc_check_ordered_by_place(uint64_t old);       /* in this block and interval */
 bool hc_check_ordered_between_blocks(uint64_t old); /* of another block of this launch */
-uint32_t hc_check_block_of(uint32_t number); /* which block of this launch, as they ran */
+uint32_t hc_check_block_of(uint32_t number);        /* which block of this launch, as they ran */
 void hc_check_fence(void);
 void hc_check_sync_access(uintptr_t place, bool releases);
 

@@ -13,8 +13,8 @@
 
 enum { IMAGES = 64 };
 static struct {
-    uintptr_t frame;     /* of who called the operation: what lies above is not the student's */
-    uintptr_t stack_end; /* of this thread */
+    uintptr_t frame; /* of who called the operation: what lies above is not the student's */
+    uintptr_t stack_low, stack_end; /* of this thread */
     struct {
         uintptr_t from, to;
     } image[IMAGES];
@@ -46,6 +46,7 @@ static void set_up(void) {
         pthread_attr_getstack(&about, &low, &bytes) != 0)
         abort();
     pthread_attr_destroy(&about);
+    host.stack_low = (uintptr_t)low;
     host.stack_end = (uintptr_t)low + bytes;
     dl_iterate_phdr(note_image, NULL);
 }
@@ -66,7 +67,8 @@ static bool between(uintptr_t p, size_t n, const char *from, const char *to) {
 
 /* Variables of the device lie in an image, too. (A GPU's are elsewhere.) */
 static bool in_image(uintptr_t p, size_t n) {
-    if (hc_space_of((void *)p, NULL) != HC_HOST || hc_space_of((void *)(p + n - 1), NULL) != HC_HOST)
+    if (hc_space_of((void *)p, NULL) != HC_HOST ||
+        hc_space_of((void *)(p + n - 1), NULL) != HC_HOST)
         return false;
     for (int i = 0; i < host.images; i++)
         if (inside(p, n, host.image[i].from, host.image[i].to)) return true;
@@ -114,8 +116,8 @@ void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at) {
     end(&t, (uintptr_t)p, bytes, kind);
 }
 
-/* A copy that comes later than the function whose variable it was to fill. */
-bool hc_check_host_gone(const void *to) {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), p = (uintptr_t)to;
-    return host.stack_end && p < here && here - p < (8 << 20);
+/* (so a copy that comes later than the function whose variable it was to fill is told) */
+bool hc_check_guarded_stack(const void *p) {
+    return hc_check.guarded && inside((uintptr_t)p, 1, host.stack_low, host.stack_end);
 }
+bool hc_check_guarded_now(void) { return hc_check.guarded; }

@@ -294,7 +294,8 @@ bool hc_check_elsewhere(const hc_access *a) {
         within(p, &hc_shared_launch, sizeof hc_shared_launch))
         return true;
     if (hc_check_is_constant(p)) return !(a->kind & ACCESS_WRITE);
-    if (a->kind & (ACCESS_WRITE | ACCESS_ATOMIC)) hc_check_work_to_host(a->bytes); /* it can read both */
+    if (a->kind & (ACCESS_WRITE | ACCESS_ATOMIC))
+        hc_check_work_to_host(a->bytes); /* it can read both */
     if (is_static(p)) return true;
     hc_buffer *b;
     hc_space space = hc_space_of((void *)p, &b);

@@ -95,7 +95,7 @@ static cudaError_t run_copy(hc_op *op) {
     const char *from = op->u.copy.staged ? op->u.copy.staged : op->u.copy.from;
     char *to = op->u.copy.to;
     size_t width = op->u.copy.width;
-    if (hc_check_host_gone(to)) {
+    if (op->u.copy.to_local && !hc_check_guarded_now()) {
         hc_complain("host-access", op->site.file, op->site.line, "wait for it before you return",
                     "this copy comes after the function whose variable it fills has returned");
         return cudaErrorInvalidValue;
@@ -141,6 +141,7 @@ static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from
         op->u.copy.to = to, op->u.copy.from = from;
         op->u.copy.to_pitch = to_pitch, op->u.copy.from_pitch = from_pitch;
         op->u.copy.width = width, op->u.copy.height = height;
+        op->u.copy.to_local = hc_check_guarded_stack(to);
         bool host = hc_space_of(from, NULL) == HC_HOST;
         if (!wait && host && !hc_stream_capture(stream)) stage(op, from_bytes);
         error = hc_queue(stream, op);

@@ -110,8 +110,8 @@ static void guard(const void *frame) {
 }
 
 const hostcuda_counts *hostcuda_counts_get(void) {
-    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI, launches,   kernels, reset,
-                                          count_memory,        fail_launch,
-                                          watch,               worked,   guard};
+    static const hostcuda_counts table = {
+        HOSTCUDA_COUNTS_ABI, launches, kernels, reset, count_memory,
+        fail_launch,         watch,    worked,  guard};
     return &table;
 }

@@ -242,6 +242,7 @@ struct hc_op {
             const char *from;
             size_t to_pitch, from_pitch, width, height;
             void *staged;
+            bool to_local; /* a variable that is gone when its function has returned */
         } copy;
         struct {
             char *p;
@@ -329,7 +330,8 @@ void hc_check_work_to_host(size_t bytes);
 /* host.c: what host code may touch */
 void hc_check_guard(const void *frame);
 void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at); /* or not return */
-bool hc_check_host_gone(const void *to); /* a variable of a function that has returned */
+bool hc_check_guarded_stack(const void *p); /* a local variable of guarded code */
+bool hc_check_guarded_now(void);
 #else
 #define hc_check_arena(base, bytes)      ((void)0)
 #define hc_check_shared_arena(base)      ((void)0)
@@ -348,7 +350,8 @@ bool hc_check_host_gone(const void *to); /* a variable of a function that has re
 #define hc_check_syncwarp(w, warp, mask) ((void)0)
 #define hc_check_work_library(p, bytes)  ((void)0)
 #define hc_check_host_call(p, n, w, at)  ((void)0)
-#define hc_check_host_gone(to)           false
+#define hc_check_guarded_stack(p)        false
+#define hc_check_guarded_now()           true
 #endif
 
 #endif
