@@ -192,9 +192,9 @@ class Stage:
                 python=sys.executable, says=str(folder / "says.json"), real=real,
                 here=str(folder)))
             for variant in ("all", "only-one", "only-two"):
-                for place in (variant, f"{variant}-cuda"):
-                    self.program(f"build/{real}/lab9/{place}/worker", "#!/bin/sh\n")
-                self.write(f"build/{real}/lab9/{variant}-cuda/libtl_hostcuda.so", "")
+                self.program(f"build/{real}/lab9/{variant}/worker", "#!/bin/sh\n")
+                self.program(f"build/{real}-check/lab9/{variant}-cuda/worker", "#!/bin/sh\n")
+                self.write(f"build/{real}-check/lab9/{variant}-cuda/libtl_hostcuda.so", "")
 
     def write(self, name: str, content: str) -> Path:
         path = self.folder / name
