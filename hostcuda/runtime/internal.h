@@ -349,7 +349,7 @@ bool hc_check_guarded_now(void);
 #define hc_check_barrier(w)              ((void)0)
 #define hc_check_syncwarp(w, warp, mask) ((void)0)
 #define hc_check_work_library(p, bytes)  ((void)0)
-#define hc_check_host_call(p, n, w, at)  ((void)0)
+#define hc_check_host_call(...)          ((void)0)
 #define hc_check_guarded_stack(p)        false
 #define hc_check_guarded_now()           true
 #endif
