@@ -70,6 +70,10 @@ static void read_counters(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
     if (counts && w->op == CALL_conv3x3) read_traffic(counts, counter);
 }
 
+/* Whether the operations are somebody's to be judged; our own rungs may work as they like. */
+static bool of_students;
+void call_watch_work(void) { of_students = true; }
+
 /* From here on it is noted who works on the arrays; false: nobody can tell. */
 static bool watch(const call_wire *w, void *const block[CALL_BUFFERS]) {
     const hostcuda_counts *counts = find_counts(w->target.device);
@@ -81,7 +85,7 @@ static bool watch(const call_wire *w, void *const block[CALL_BUFFERS]) {
         array[n++] = (hostcuda_array){(unsigned char *)block[i] + CALL_FENCE,
                                       w->frame_bytes[i] - 2 * CALL_FENCE, output};
     }
-    return counts && w->op < CALL_tensor_new && counts->watch(array, n);
+    return counts && of_students && w->op < CALL_tensor_new && counts->watch(array, n);
 }
 
 static void read_work(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
@@ -96,7 +100,7 @@ static void read_work(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
 /* The operation itself, whose host code may write to its own stack and variables alone. */
 static __attribute__((noinline)) tl_status run_guarded(const call_row *row, tl_ctx *ctx,
                                                        call_arguments *arguments) {
-    bool judged = row - call_rows < CALL_tensor_new;
+    bool judged = of_students && row - call_rows < CALL_tensor_new;
     const hostcuda_counts *counts = judged ? find_counts(ctx->ops->name) : NULL;
     if (counts) counts->guard(__builtin_frame_address(0));
     tl_status status = row->run(ctx, arguments);

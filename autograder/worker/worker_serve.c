@@ -94,6 +94,7 @@ static void open_device(call_wire *w) {
 int worker_serve(void) {
     const pid_t own = getpid();
     message_request q;
+    call_watch_work();
     while (receive(&q.magic, sizeof q.magic)) {
         call_wire w = {.frames = 0};
         call_report report = {.live_blocks = 0};

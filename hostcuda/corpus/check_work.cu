@@ -63,8 +63,7 @@ RIGHT(threads_that_load) {
 RIGHT(copies_are_no_threads) {
     float *x = device_count<float>(N), *y = device_count<float>(N);
     std::vector<float> host(N);
-    auto copied = work_of(
-        y, x, [=] { cudaMemcpy(y, x, N * sizeof *y, cudaMemcpyDeviceToDevice); });
+    auto copied = work_of(y, x, [=] { cudaMemcpy(y, x, N * sizeof *y, cudaMemcpyDeviceToDevice); });
     EXPECT(copied.storers == 0 && copied.carried == N && copied.to_host == 0);
     float *p = host.data();
     auto through = work_of(y, x, [=] {
