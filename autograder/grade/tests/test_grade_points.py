@@ -328,7 +328,8 @@ def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, caps
 
 def test_of_what_compiles_somewhere_every_finding_counts(stage):
     (stage.folder / "build/double-check/lab9/all-cuda/libtl_hostcuda.so").unlink()
-    stage.write("build/double-check/lab9/all-cuda/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
+    stage.write("build/double-check/lab9/all-cuda/why-hostcuda",
+                "labs/lab9/one.cu does not compile: x\n")
     stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
     assert stage.grade() == 0
     kinds = {(c["claim"], c["side"]): c.get("kind") for c in stage.result()["claims"]}
