@@ -24,6 +24,7 @@ sides = ["c", "cuda"]
 [[task.claim]]
 name = "first"
 real = ["float", "double"]
+evidence = "proved"
 c = 20
 cuda = 20
 hint = "look at the first"
@@ -34,6 +35,7 @@ hint = "look at the first"
 [[task.claim]]
 name = "second"
 real = ["float"]
+evidence = "proved"
 c = 10
 hint = "look at the second"
 
@@ -44,11 +46,13 @@ needs = ["one"]
 [[task.claim]]
 name = "third"
 real = ["float"]
+evidence = "proved"
 c = 30
 hint = "look at the third"
 [[task.claim]]
 name = "bonus"
 real = ["float"]
+evidence = "proved"
 c = 5
 extra = true
 hint = "look at the bonus"
@@ -60,6 +64,7 @@ needs = ["one", "two"]
 [[task.claim]]
 name = "together"
 real = ["float"]
+evidence = "proved"
 c = 20
 hint = "look at all of it"
 
@@ -187,9 +192,9 @@ class Stage:
                 python=sys.executable, says=str(folder / "says.json"), real=real,
                 here=str(folder)))
             for variant in ("all", "only-one", "only-two"):
-                for place in (variant, f"{variant}-cuda"):
-                    self.program(f"build/{real}/lab9/{place}/worker", "#!/bin/sh\n")
-                self.write(f"build/{real}/lab9/{variant}-cuda/libtl_hostcuda.so", "")
+                self.program(f"build/{real}/lab9/{variant}/worker", "#!/bin/sh\n")
+                self.program(f"build/{real}-check/lab9/{variant}-cuda/worker", "#!/bin/sh\n")
+                self.write(f"build/{real}-check/lab9/{variant}-cuda/libtl_hostcuda.so", "")
 
     def write(self, name: str, content: str) -> Path:
         path = self.folder / name

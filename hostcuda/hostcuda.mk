@@ -78,9 +78,12 @@ HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment
 	-fsanitize-coverage=bb,no-prune,trace-pc
 # $(1): a C++ compiler by any name
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
-# (... and should fortification be switched on again behind these flags, it calls __memcpy_chk)
+# (... and should fortification be switched on again behind these flags, it calls __memcpy_chk.)
+# Variables of host code go where host.c finds them; what would start libtsan goes.
 HOSTCUDA_RENAME := $(foreach f,memcpy memmove memset,--redefine-sym $f=hc_check_$f \
-	--redefine-sym __$f_chk=hc_check_$f_chk)
+	--redefine-sym __$f_chk=hc_check_$f_chk) $(foreach f,sincos sincosf modf modff frexp frexpf \
+	snprintf,--redefine-sym $f=hc_check_$f) $(foreach s,data bss,--rename-section .$s=hc_host_$s) \
+	$(foreach s,00099 0,--remove-section=.init_array.$s --remove-section=.rela.init_array.$s)
 
 # ---- commands -----------------------------------------------------------------------------------
 
@@ -104,7 +107,7 @@ HOSTCUDA_NEEDS := $(HOSTCUDA_REWRITE) $(HOSTCUDA_HEADERS)
 # The recipe of a file that notes compiler $(1) and flags $(2), and changes when they do.
 define hostcuda_note
 @mkdir -p $(@D)
-@{ $1 --version; printf '%s\n' $(call hostcuda_quote,$2); } | { $(call hostcuda_replace,$@); }
+@{ $1 --version; printf '%s\n' $(call hostcuda_quote,$2 $(HOSTCUDA_RENAME)); } | { $(call hostcuda_replace,$@); }
 endef
 hostcuda_noted_flags = $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2
 

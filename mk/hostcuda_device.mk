@@ -51,8 +51,12 @@ build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags
 	$(call say,CUCC,$@)
 	$(Q)$(call hostcuda_compile,$(CXX),$(call hostcuda_flags,$(mode)),$(call includes,$<))
 
+# (in the check build with hooks, too: what they are given pointers for, they write in the name of
+# who calls them)
 build/%.host.o: $$(source).c build/$$(mode)/flags
-	$(call compile,-fPIC -fvisibility=hidden $(hostcuda_named))
+	$(call compile,-fPIC -fvisibility=hidden $(hostcuda_named) \
+	    $(if $(findstring -check,$(mode)),$(HOSTCUDA_HOOKS)))
+	$(if $(findstring -check,$(mode)),$(Q)objcopy $(HOSTCUDA_RENAME) $@)
 
 build/%/host-flags: hostcuda-always
 	$(call hostcuda_note,$(CXX),$(call hostcuda_noted_flags,$(CXX),$(call hostcuda_flags,$(mode))))

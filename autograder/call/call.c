@@ -81,6 +81,13 @@ static bool build_frames(const call_request *q, call_wire *w) {
         w->frame_bytes[w->frames] = bytes + 2 * CALL_FENCE;
         w->frame[w->frames++] = frame;
     }
+    for (int i = 0; i < q->buffers; i++) {
+        if (w->slot_frame[i] < 0) continue;
+        call_role role = q->buffer[i].role;
+        uint32_t bit = UINT32_C(1) << w->slot_frame[i];
+        w->inputs |= role == CALL_IN ? bit : 0;
+        w->outputs |= role == CALL_OUT || role == CALL_INOUT ? bit : 0;
+    }
     w->slots = q->buffers;
     return true;
 }
@@ -150,6 +157,75 @@ const char *call_idle_op(void) {
     return NULL;
 }
 
+/* ---- who did the work ---- */
+
+enum {
+    TILE = 64,   /* outputs of one thread, at most: it may compute a tile of 8 by 8 */
+    WARP = 32,   /* threads that are enough for any number of outputs */
+    HANDFUL = 16 /* bytes that the host may read of any arrays, for a decision of its own */
+};
+
+/* Of each operation its largest call so far: what threads could share, and how many did. */
+static call_sharing largest[CALL_OPS];
+
+static size_t bytes_of(const call_request *q, call_role role) {
+    size_t bytes = 0;
+    for (int i = 0; i < q->buffers; i++)
+        if (q->buffer[i].host && q->buffer[i].role == role)
+            bytes += q->buffer[i].count * type_bytes(q->buffer[i].type);
+    return bytes;
+}
+
+/* What each may have a thread of its own, in the simplest kernel: elements of the smallest output;
+ * rows, where a loss is a number of all of them; where all outputs are one number, loads. */
+static size_t pieces_of(const call_request *q) {
+    if (q->op == CALL_sum) return q->buffer[1].count;
+    size_t pieces = SIZE_MAX;
+    for (int i = 0; i < q->buffers; i++) {
+        const call_buffer *b = &q->buffer[i];
+        bool rows = b->role == CALL_IN && b->type == CALL_INT32 && strcmp(b->name, "label") == 0;
+        bool output = b->role == CALL_OUT || b->role == CALL_INOUT;
+        if (rows) return b->count;
+        if (b->host && output && b->type != CALL_BYTES && b->count < pieces) pieces = b->count;
+    }
+    return pieces == SIZE_MAX ? 0 : pieces;
+}
+
+static void note_sharing(const call_request *q, int64_t threads) {
+    size_t pieces = pieces_of(q), enough = pieces / TILE < WARP ? pieces / TILE : WARP;
+    call_sharing *most = &largest[q->op];
+    if (pieces < most->pieces || (pieces == most->pieces && threads < most->threads)) return;
+    *most = (call_sharing){call_op_name(q->op), pieces,
+                           pieces < 2   ? 0
+                           : enough < 2 ? 2
+                                        : enough,
+                           threads};
+}
+
+/* Values say nothing of who computed them. Who computes on the host has to have the inputs there;
+ * and who lets the runtime copy element by element has no threads at it. */
+static void judge_work(const call_request *q, call_report *report) {
+    const int64_t *counted = report->counter;
+    if (!is_of_table(q->op) || counted[CALL_STORERS] < 0) return;
+    if (report->status != TL_OK || report->fault[0]) return;
+    size_t inputs = bytes_of(q, CALL_IN) + bytes_of(q, CALL_INOUT);
+    int64_t threads = counted[q->op == CALL_sum ? CALL_LOADERS : CALL_STORERS];
+    size_t words = (bytes_of(q, CALL_OUT) + bytes_of(q, CALL_INOUT)) / 4;
+    if (counted[CALL_TO_HOST] > (int64_t)(inputs / 4 > HANDFUL ? inputs / 4 : HANDFUL))
+        fault(report, "no_launch",
+              "%lld bytes were copied to the host during the call, whose inputs are %zu: what is "
+              "computed there is not the device's work",
+              (long long)counted[CALL_TO_HOST], inputs);
+    else
+        note_sharing(q, 4 * counted[CALL_CARRIED] > 3 * (int64_t)words ? 0 : threads);
+}
+
+const call_sharing *call_shared_by_few(void) {
+    for (int op = 0; op < CALL_OPS; op++)
+        if (largest[op].threads < (int64_t)largest[op].enough) return &largest[op];
+    return NULL;
+}
+
 static call_wire wire_of(const call_target *target, const call_request *request) {
     call_wire wire = {.target = *target,
                       .op = request->op,
@@ -201,6 +277,7 @@ void call_run(const call_target *target, const call_request *request, call_repor
     if (report->ended) fault(report, wire.kind, "%s", wire.ended);
     if (built && !report->ended) judge(request, &wire, report);
     note_launches(request, report);
+    judge_work(request, report);
     /* before results go where inputs may be */
     if (target->launches_fail && report->status == TL_OK && !report->fault[0])
         expect_failures_reported(target, request, report);
@@ -219,4 +296,5 @@ const char *call_op_name(call_op op) {
     return (unsigned)op < CALL_OPS ? names[op] : NULL;
 }
 
-const char *const call_counter_names[CALL_COUNTERS] = {"launches", "sectors", "bank_conflicts"};
+const char *const call_counter_names[CALL_COUNTERS] = {
+    "launches", "sectors", "bank_conflicts", "storers", "loaders", "carried", "to_host"};

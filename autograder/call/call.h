@@ -98,6 +98,10 @@ typedef enum call_counter {
     CALL_LAUNCHES,  /* kernels, and calls of cuBLAS */
     CALL_SECTORS,   /* of global memory, and waits for a bank of shared memory: the check build */
     CALL_CONFLICTS, /* counts them, for operations whose claims ask for it (tl/conv3x3.h) */
+    CALL_STORERS,   /* threads whose values stand in the outputs; the check build knows, and */
+    CALL_LOADERS,   /* threads that were the last to load an element of an input, */
+    CALL_CARRIED,   /* words of outputs that a copy brought, */
+    CALL_TO_HOST,   /* and bytes of device memory that the host was given */
     CALL_COUNTERS
 } call_counter;
 extern const char *const call_counter_names[CALL_COUNTERS];
@@ -126,6 +130,15 @@ const char *call_op_name(call_op op);
 /* An operation of the table of which a call came to its end in this process, on a device that
  * counts launches, and had launched nothing: its result was not computed there. NULL: none. */
 const char *call_idle_op(void);
+
+/* The same of an operation in whose largest call too few threads did the work: stored what stands
+ * in its outputs or, for a single sum, loaded its input. NULL: none. */
+typedef struct call_sharing {
+    const char *op;
+    size_t pieces, enough; /* what could be shared, and the threads that are enough for that */
+    int64_t threads;
+} call_sharing;
+const call_sharing *call_shared_by_few(void);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says
  * what is known only now: blocks still handed out; in kind and fault, how the process ended. */

@@ -192,6 +192,8 @@ static remote_event send_request(remote_watch *watch, const call_wire *w, messag
     q.argument_bytes = w->argument_bytes;
     q.slots = w->slots;
     q.frames = w->frames;
+    q.inputs = w->inputs;
+    q.outputs = w->outputs;
     for (int i = 0; i < CALL_BUFFERS; i++) q.slot_frame[i] = w->slot_frame[i];
     for (int i = 0; i < w->frames; i++) q.frame_bytes[i] = w->frame_bytes[i];
     remote_event event = send_bytes(watch, &q, sizeof q);

@@ -41,9 +41,11 @@ enum { FIXED = sizeof fixed / sizeof *fixed };
 static const char *const passed[] = {"CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "HOME",
                                      "LD_LIBRARY_PATH"};
 enum { PASSED = sizeof passed / sizeof *passed };
+/* what a run's own build is for: "0" names no races (execute.py) */
+#define RACES "HOSTCUDA_RACES"
 
 /* Room for the strings that outlive the fork: the child may not allocate. */
-static char *environment[FIXED + PASSED + 1];
+static char *environment[FIXED + PASSED + 2];
 static void make_environment(bool gpu) {
     int count = FIXED;
     memcpy(environment, fixed, sizeof fixed);
@@ -54,6 +56,10 @@ static void make_environment(bool gpu) {
         sprintf(text, "%s=%s", passed[i], value);
         environment[count++] = text;
     }
+    static char races[] = RACES "=1";
+    const char *asked = getenv(RACES);
+    if (asked && strcmp(asked, "0") == 0) races[sizeof races - 2] = '0';
+    environment[count++] = races;
     environment[count] = NULL;
 }
 

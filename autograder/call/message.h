@@ -24,6 +24,7 @@ typedef struct message_request {
     uint64_t column_bytes, argument_bytes;
     int32_t slot_frame[CALL_BUFFERS];
     uint64_t frame_bytes[CALL_BUFFERS];
+    uint32_t inputs, outputs;
 } message_request;
 
 typedef struct message_reply {

@@ -21,6 +21,7 @@ typedef struct call_wire {
     int frames;
     size_t frame_bytes[CALL_BUFFERS]; /* with both fences */
     unsigned char *frame[CALL_BUFFERS];
+    uint32_t inputs, outputs; /* a bit for each frame */
     /* and back: the frames, and */
     bool reached; /* the operation itself was called: what failed before is not its fault */
     tl_status status;
@@ -33,6 +34,10 @@ typedef struct call_wire {
 
 /* Opens the context of a target, if it is not open, as its first call would. call_direct.c */
 tl_status call_open(const call_target *target);
+
+/* In a worker: from now on who does the work of an operation is counted, where hostcuda can tell,
+ * and the operation's host code is guarded. call_direct.c */
+void call_watch_work(void);
 
 /* Runs the call: call_direct.c in this process, call_remote.c in a process of its own. */
 void call_execute(call_wire *wire);

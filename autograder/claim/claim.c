@@ -225,11 +225,21 @@ static void no_launch(const claim *c, finding *f, const char *op) {
              "it launched no kernel: the work of %s is not done on the device", op);
 }
 
+static void parallel(const claim *c, finding *f, const call_sharing *few) {
+    finding_begin(f, c, "parallel");
+    snprintf(f->call, sizeof f->call, "a call of %s", few->op);
+    snprintf(f->text, sizeof f->text,
+             "in its largest call %lld thread%s did all of the work, %zu elements, which at least "
+             "%zu should share: a thread is to take a few elements of its own, not those of all",
+             (long long)few->threads, few->threads == 1 ? "" : "s", few->pieces, few->enough);
+}
+
 /* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */
 static void judge_end(claim *c) {
     call_report r;
     finding f;
     const char *idle = c->copies ? NULL : call_idle_op();
+    const call_sharing *few = c->copies ? NULL : call_shared_by_few();
     call_close(&r);
     snprintf(c->call, sizeof c->call, "(after the last call)");
     finding_begin(&f, c, r.kind[0] ? r.kind : "leak");
@@ -240,6 +250,8 @@ static void judge_end(claim *c) {
                  r.live_blocks);
     else if (idle)
         no_launch(c, &f, idle);
+    else if (few)
+        parallel(c, &f, few);
     else
         return;
     claim_take(c, &f, true);

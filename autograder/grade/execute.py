@@ -24,7 +24,9 @@ import unlinked
 
 # One run, for a grader that hangs: each call and claim has its own, shorter deadline in CPU time.
 LIMIT_S, CLAIM_LIMIT_S = 900, 60
-CHECK_FACTOR = 20  # what the checkers cost: every access to memory is looked at
+# What the check build costs: every access to memory is looked at. (Claims of "count" are the plain
+# ones, with deadlines that leave far more than that.)
+BUILD_FACTOR = {"": 1, "count": 2, "check": 20}
 
 
 class CannotGrade(Exception):
@@ -38,12 +40,12 @@ class Run:
     variant: str  # "all", or "only-<task>": the student's file for that task alone
     device: str
     real: str
-    build: str = ""
+    build: str = ""  # "check" and "count": hostcuda's check build, which in "count" names no races
 
     @property
     def mode(self) -> str:
         """The folder under build/ that holds the worker."""
-        return self.real + (f"-{self.build}" if self.build else "")
+        return self.real + ("-check" if self.build else "")
 
 
 def grader_of_lab(number: int) -> str:
@@ -83,7 +85,13 @@ def variant_of(claim: table.Claim, taskwise: bool) -> str:
     return f"only-{claim.task}" if taskwise and claim.task != "whole" else "all"
 
 
-def plan(claims: list, devices: list, taskwise: bool) -> dict:
+def build_of(claim: table.Claim, device: str, suffix: str) -> str:
+    """On hostcuda every claim asks who did the work, which only the check build can tell; where a
+    mode was asked for (SAN=1, DEBUG=1), it is that which somebody wants to see."""
+    return claim.build or ("count" if device == "hostcuda" and not suffix else "")
+
+
+def plan(claims: list, devices: list, taskwise: bool, suffix: str = "") -> dict:
     """Run -> the claims judged there; a claim appears in every run that it needs."""
     runs = {}
     for claim in claims:
@@ -92,7 +100,8 @@ def plan(claims: list, devices: list, taskwise: bool) -> dict:
                 if device not in devices or (claim.build and device != "hostcuda"):
                     continue
                 for real in claim.real:
-                    run = Run(variant_of(claim, taskwise), device, real, claim.build)
+                    run = Run(variant_of(claim, taskwise), device, real,
+                              build_of(claim, device, suffix))
                     runs.setdefault(run, []).append(claim)
     return runs
 
@@ -216,8 +225,8 @@ class Runner:
             GRADLAB_WORKER=str(self.programs.worker_of(run).resolve()),
             GRADLAB_DEVICES=run.device, GRADLAB_SEED=str(self.seed), GRADLAB_CLAIMS=str(path),
             GRADLAB_ONLY=" ".join(names),
-            GRADLAB_CPU_FACTOR=str(self.cpu_factor * (CHECK_FACTOR if run.build else 1)),
-            **self.sandbox)
+            GRADLAB_CPU_FACTOR=str(self.cpu_factor * BUILD_FACTOR[run.build]),
+            HOSTCUDA_RACES="0" if run.build == "count" else "1", **self.sandbox)
         command = [self.programs.grader_of(run), f"-j{jobs}"]
         begin = time.monotonic()
         status = self.start(command, log, env,

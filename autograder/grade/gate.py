@@ -29,7 +29,8 @@ from tokens import HEADER, IDENTIFIER, NUMBER, ODD, PUNCTUATOR, STRING
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).resolve().parent
 MOST = 100  # findings of one file; nobody reads more
-MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san")
+MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san",
+         "float-check", "double-check")
 
 
 @functools.cache
@@ -192,7 +193,7 @@ def as_written(symbol: str) -> str | None:
     if symbol.startswith("hc_blas_"):
         return "cublas" + symbol.removeprefix("hc_blas_")
     if match := re.fullmatch(r"hc_([A-Z]\w*)", symbol):
-        return "cuda" + match[1]
+        return "cuda" + match[1].removesuffix("Bytes")  # (what cudaMalloc<T>, a template, calls)
     if symbol.startswith("hc_"):
         return None
     return symbol

@@ -144,7 +144,7 @@ def grade(given: dict) -> int:
     programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
     devices = choose_devices(given, programs)
     claims = wanted(lab, given["T"])
-    runs = execute.plan(claims, devices, bool(given["TASKWISE"]))
+    runs = execute.plan(claims, devices, bool(given["TASKWISE"]), given["SUFFIX"])
     if given["PLAN"]:
         order = plan.order_of(lab.number, runs, given["PLUGINS"].split(","), given["SUFFIX"],
                               bool(given["MINE"]))

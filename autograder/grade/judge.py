@@ -85,7 +85,8 @@ def of_whole_files(lab: table.Lab, runs: dict, records: dict, findings: list) ->
 def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, records: dict,
                findings: list) -> dict:
     result = {"claim": claim.short_name, "task": claim.task, "side": side,
-              "points": 0, "max": claim.points[side], "extra": claim.extra, "hint": claim.hint}
+              "points": 0, "max": claim.points[side], "extra": claim.extra,
+              "evidence": claim.evidence, "hint": claim.hint}
     if found := gate_of(findings, lab.task(claim.task), side):
         file, line, text = found[0]
         record = {"kind": "gate", "text": text, "file": str(file), "line": line, "seed": None}

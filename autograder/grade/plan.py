@@ -72,16 +72,25 @@ def host_mode(mode: str) -> str:
     return mode.removesuffix("-check")
 
 
+def mode_of(order: Order, run) -> str:
+    return run.mode if run.build else run.real + order.suffix
+
+
 def devices_of(order: Order, mode: str) -> list:
-    """CUDA devices of a mode; the checkers are hostcuda's alone."""
-    return [d for d in order.devices if d == "hostcuda" or not mode.endswith("-check")]
+    """CUDA devices of a mode: the checkers are hostcuda's alone, and hostcuda mostly theirs."""
+    here = {"hostcuda" for r in order.runs
+            if r.device == "hostcuda" and mode_of(order, r) == mode}
+    return [d for d in order.devices if d in (here if mode.endswith("-check") else here | {"cuda"})]
 
 
 def places_of(order: Order) -> list:
     """(mode, variant, side) of each worker. No worker serves both sides: C that is judged on the
-    cpu has no CUDA code beside it, and CUDA no C."""
-    return sorted({(r.mode if r.build else r.real + order.suffix, r.variant,
-                    table.SIDE_OF[r.device]) for r in order.runs})
+    cpu has no CUDA code beside it, and CUDA no C. What hostcuda judges in its check build, a GPU
+    judges in the plain one."""
+    runs = {(mode_of(order, r), r.variant, table.SIDE_OF[r.device]) for r in order.runs}
+    gpus = {(r.real + order.suffix, r.variant, "cuda") for r in order.runs
+            if r.build == "count" and "cuda" in order.devices}
+    return sorted(runs | gpus)
 
 
 def objects(mode: str, files: list, kind: str) -> list:

@@ -28,7 +28,8 @@ SIDE_OF = {device: side for side, devices in SIDES.items() for device in devices
 SUFFIX = {"c": ".c", "cuda": ".cu"}
 REALS = ("float", "double")
 BUILDS = ("", "check")
-TOTAL = 100
+EVIDENCE = ("proved", "hard")  # judged from bytes; counted beside the judged code (SECURITY.md)
+TOTAL, HARD_MOST = 100, 15
 
 
 def name_of(path: Path) -> str:
@@ -47,6 +48,7 @@ class Claim:
     suite: str
     real: tuple
     points: dict  # side -> points, for the sides in which the claim is judged
+    evidence: str  # of EVIDENCE
     hint: str = ""
     diagnosis: dict = field(default_factory=dict)  # pattern -> name of a diagnosis
     build: str = ""  # "check": hostcuda with the checkers compiled in
@@ -97,6 +99,12 @@ class Lab:
     def total(self) -> int:
         return sum(p for c in self.claims if not c.extra for p in c.points.values())
 
+    @property
+    def hard(self) -> int:
+        """Points that hang on what is counted beside the judged code, and on nothing else."""
+        return sum(p for c in self.claims if c.evidence == "hard" and not c.extra
+                   for p in c.points.values())
+
     def task(self, name: str) -> Task:
         return next(t for t in self.tasks if t.name == name)
 
@@ -131,14 +139,16 @@ def _need(where: str, entry: dict, *keys) -> None:
 
 def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     _known(where, entry, name=str, real=list, c=int, cuda=int, hint=str, diagnosis=dict,
-           build=str, extra=bool)
-    _need(where, entry, "name", "real", "hint")
+           build=str, extra=bool, evidence=str)
+    _need(where, entry, "name", "real", "hint", "evidence")
     where = f"{where} {entry['name']}"
     points = {side: entry[side] for side in SIDES if side in entry}
     if not points or any(p < 1 for p in points.values()):
         raise TableError(f"{where}: each side in which it is judged has at least one point")
     if not entry["real"] or any(r not in REALS for r in entry["real"]):
         raise TableError(f"{where}: real = {entry['real']!r}, expected some of {REALS}")
+    if entry["evidence"] not in EVIDENCE:
+        raise TableError(f"{where}: evidence = {entry['evidence']!r}, expected one of {EVIDENCE}")
     build = entry.get("build", "")
     if build not in BUILDS or (build and "c" in points):
         raise TableError(f"{where}: build = {build!r} (the check build has no cpu device)")
@@ -147,8 +157,9 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     for pattern, name in task.get("diagnosis", {}).items():
         diagnosis.setdefault(pattern, name)
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
-                 real=tuple(entry["real"]), points=points, hint=one_line(entry["hint"]),
-                 diagnosis=diagnosis, build=build, extra=entry.get("extra", False))
+                 real=tuple(entry["real"]), points=points, evidence=entry["evidence"],
+                 hint=one_line(entry["hint"]), diagnosis=diagnosis, build=build,
+                 extra=entry.get("extra", False))
 
 
 def _task(where: str, lab: int, entry: dict) -> Task:
@@ -202,6 +213,9 @@ def _check_whole(lab: Lab) -> None:
                          + ("not written" if name in used else "used by no claim"))
     if lab.total != TOTAL and not lab.steps:
         raise TableError(f"{where}: the points add up to {lab.total}, not {TOTAL}")
+    if lab.hard > HARD_MOST and not lab.steps:
+        raise TableError(f"{where}: {lab.hard} points hang on what is only hard to forge, and at "
+                         f"most {HARD_MOST} may")
 
 
 def parse(text: str, path: Path) -> Lab:

@@ -88,6 +88,12 @@ KINDS = {
     "never_waited": ("never waited for", "Work was still running when its result was used."),
     "null_kernel": ("no kernel", "What was launched is no kernel."),
     "cuda": ("CUDA error", "A CUDA call or a launch failed. The line below names it."),
+    "parallel": ("not parallel", "A kernel ran, but too few threads did the work: with <<<1, 1>>>, "
+                 "or a loop over all elements in one of them, a GPU is slower than a CPU. Let each "
+                 "thread begin at its own number and go on by the number of all threads."),
+    "host_access": ("host code out of its place", "The host's side of the code read or wrote "
+                    "memory that is none of its own: no local variable, and no variable of its "
+                    "file. Arrays of an operation are for kernels."),
     "launches": ("too many launches", "The number of kernel launches grows with the number of "
                  "images. One launch can cover them all: let the image be part of what a thread "
                  "finds out about itself."),

@@ -50,7 +50,7 @@ LAYERS = {"snapshot", "source gate", "build box", "object check", "link closure"
           "pipes", "counts", "oracle", "text"}
 OF_PIPES = {"garbage", "closed", "flood"}
 OF_BOX = {"crash", "memory", "timeout", "stuck", "exit", "leak"}
-OF_COUNTS = {"no_launch", "sectors", "launches", "parallel"}
+OF_COUNTS = {"no_launch", "sectors", "launches", "parallel", "host_access"}
 
 
 @dataclass

@@ -1,7 +1,8 @@
-"""builds.py: which claim runs in which build, as a table in autograder/README.md.
+"""builds.py: which claim runs in which build, as a table in autograder/README.md, and what evidence
+the points of a lab hang on, as one in autograder/SECURITY.md.
 
-It is made from the lists of claims of all labs, stands between `<!-- builds: begin -->` and
-`<!-- builds: end -->`, and is never typed (handouts.py writes and checks it).
+They are made from the lists of claims of all labs, stand between `<!-- builds: begin -->` and
+`<!-- builds: end -->`, and are never typed (handouts.py writes and checks them).
 """
 
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import skeletons
 import table
 
-README = "autograder/README.md"
+README, SECURITY = "autograder/README.md", "autograder/SECURITY.md"
 BEGIN, END = "<!-- builds: begin -->", "<!-- builds: end -->"
 
 
@@ -19,7 +20,7 @@ def precisions(claim: table.Claim, side: str, build: str) -> str:
 
 
 def rows(labs: list) -> str:
-    lines = ["| claim | cpu | hostcuda, cuda | hostcuda, checked |", "|---|---|---|---|"]
+    lines = ["| claim | cpu | hostcuda, cuda | hostcuda, races |", "|---|---|---|---|"]
     places = (("c", ""), ("cuda", ""), ("cuda", "check"))
     for lab in labs:
         runs = dict.fromkeys(places, 0)
@@ -34,19 +35,39 @@ def rows(labs: list) -> str:
     return "\n".join(lines)
 
 
+def evidence(labs: list) -> str:
+    lines = ["| lab | points in C | in CUDA, proved | in CUDA, hard | hard are |",
+             "|---|---|---|---|---|"]
+    for lab in labs:
+        plain = [c for c in lab.claims if not c.extra]
+        cuda = sum(c.points.get("cuda", 0) for c in plain)
+        names = {c.name: 0 for c in plain if c.evidence == "hard"}
+        for claim in plain:
+            if claim.name in names:
+                names[claim.name] += sum(claim.points.values())
+        hard = ", ".join(f"{name} ({n})" for name, n in names.items())
+        lines.append(f"| {lab.number} | {sum(c.points.get('c', 0) for c in plain)} | "
+                     f"{cuda - lab.hard} | **{lab.hard}** | {hard or 'none'} |")
+    return "\n".join(lines)
+
+
 def update(root: Path, write: bool) -> int:
-    """Says that the table is stale, or fills it in; returns 1 if it was."""
-    path = root / README
+    """Says which table is stale, or fills them in; returns 1 if one was."""
+    labs = [table.parse(p.read_text(encoding="utf-8"), p) for p in table.files(root)]
+    return max([fill(root, README, rows(labs), write), fill(root, SECURITY, evidence(labs), write)])
+
+
+def fill(root: Path, name: str, lines: str, write: bool) -> int:
+    path = root / name
     old = path.read_text(encoding="utf-8")
     if old.count(BEGIN) != 1 or old.count(END) != 1:
-        raise skeletons.Refused(f"{README}: needs one line {BEGIN} and one {END}")
-    labs = [table.parse(p.read_text(encoding="utf-8"), p) for p in table.files(root)]
+        raise skeletons.Refused(f"{name}: needs one line {BEGIN} and one {END}")
     before, rest = old.split(BEGIN)
-    new = f"{before}{BEGIN}\n{rows(labs)}\n{END}{rest.split(END)[1]}"
+    new = f"{before}{BEGIN}\n{lines}\n{END}{rest.split(END)[1]}"
     if new == old:
         return 0
     if write:
         skeletons.replace(path, new.encode())
-    print(f"{README}: the table of builds "
+    print(f"{name}: its table of claims "
           + ("was filled in" if write else "is stale: run make skeletons"))
     return 1

@@ -98,7 +98,7 @@ def soak(given: dict) -> int:
                                  "worker")
     programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
     devices = grade.choose_devices(given, programs)
-    runs = execute.plan(lab.claims, devices, False)
+    runs = execute.plan(lab.claims, devices, False, given["SUFFIX"])
     ready(lab, programs, runs)
     seeds = range(int(given["FIRST"]), int(given["FIRST"]) + int(given["SEEDS"]))
     factor, worst, begin = machine.measure(), {}, time.monotonic()

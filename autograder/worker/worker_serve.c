@@ -54,7 +54,9 @@ static void unpack(call_wire *w, message_request *q) {
                      .arguments = store,
                      .argument_bytes = q->argument_bytes,
                      .slots = q->slots,
-                     .frames = q->frames};
+                     .frames = q->frames,
+                     .inputs = q->inputs,
+                     .outputs = q->outputs};
     for (int i = 0; i < CALL_BUFFERS; i++) w->slot_frame[i] = q->slot_frame[i];
     for (int i = 0; i < q->frames; i++) {
         w->frame_bytes[i] = q->frame_bytes[i];
@@ -92,6 +94,7 @@ static void open_device(call_wire *w) {
 int worker_serve(void) {
     const pid_t own = getpid();
     message_request q;
+    call_watch_work();
     while (receive(&q.magic, sizeof q.magic)) {
         call_wire w = {.frames = 0};
         call_report report = {.live_blocks = 0};

@@ -71,6 +71,8 @@ typedef struct hc_check_state {
     uint16_t *site_at;
     uint64_t *log, *log_end; /* of the running thread; equal when full or when nothing is counted */
     bool counting;
+    bool races;   /* are named: HOSTCUDA_RACES=0 leaves values and counts alone */
+    bool guarded; /* host code is a student's operation: host.c */
     bool pending; /* a write whose value is to be compared, see race.c */
 } hc_check_state;
 extern hc_check_state hc_check __attribute__((visibility("hidden")));
@@ -84,10 +86,14 @@ void hc_check_misaligned(const hc_access *a);
 void hc_check_forget_accesses(void);
 void hc_check_shared_fresh(void); /* a block begins */
 
+/* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. ---- */
+void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc);
+
 /* ---- order.c: does something order the access of this word before those of the running thread? */
 bool hc_check_ordered_in_warp(uint64_t old);
 bool hc_check_ordered_by_place(uint64_t old);       /* in this block and interval */
 bool hc_check_ordered_between_blocks(uint64_t old); /* of another block of this launch */
+uint32_t hc_check_block_of(uint32_t number);        /* which block of this launch, as they ran */
 void hc_check_fence(void);
 void hc_check_sync_access(uintptr_t place, bool releases);
 

@@ -1,9 +1,12 @@
 /* hooks.c: the functions that -fsanitize=thread makes each memory access call. They stand in for
- * libtsan, which is not linked. Outside of kernels they do nothing.
+ * libtsan, which is not linked. Outside of kernels they do nothing, but where host code is guarded
+ * (host.c).
  *
  * A hook is called before its access, so a refused access never happens. */
 #include "check.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #define HOOK        __attribute__((visibility("hidden")))
@@ -79,7 +82,10 @@ INLINE void one_cell(const hc_access *a, hc_cell *c, uint64_t word, unsigned kin
 }
 
 INLINE void access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
-    if (!hc_self) return;
+    if (!hc_self) {
+        if (UNLIKELY(hc_check.guarded)) hc_check_host(p, n, kind, pc);
+        return;
+    }
     hc_region *r = hc_check.region;
     uintptr_t at = p - r->base;
     if (at >= r->bytes) {
@@ -181,7 +187,10 @@ PLAIN(16)
 /* ---- ranges: struct copies, memcpy and memset; counted as accesses of four bytes ---- */
 
 static void range(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
-    if (!hc_self) return;
+    if (!hc_self) {
+        if (hc_check.guarded) hc_check_host(p, n, kind, pc);
+        return;
+    }
     while (n > 0) {
         unsigned part = 4 - p % 4 < n ? (unsigned)(4 - p % 4) : (unsigned)n;
         access(p, part, kind, pc);
@@ -219,11 +228,47 @@ SET(hc_check_memset)
 SET(hc_check_memset_chk)
 SET(__tsan_memset)
 
+/* ... and what else of the C library writes through a pointer, and is not for debugging alone. */
+#define PARTS(name, type, part)                                                                    \
+    HOOK type hc_check_##name(type x, part *p);                                                    \
+    type hc_check_##name(type x, part *p) {                                                        \
+        range((uintptr_t)p, sizeof *p, ACCESS_WRITE, CALLER);                                      \
+        return name(x, p);                                                                         \
+    }
+PARTS(modf, double, double)
+PARTS(modff, float, float)
+PARTS(frexp, double, int)
+PARTS(frexpf, float, int)
+
+extern void sincos(double x, double *s, double *c); /* (not declared without _GNU_SOURCE) */
+extern void sincosf(float x, float *s, float *c);
+#define SINCOS(name, type)                                                                         \
+    HOOK void hc_check_##name(type x, type *s, type *c);                                           \
+    void hc_check_##name(type x, type *s, type *c) {                                               \
+        range((uintptr_t)s, sizeof *s, ACCESS_WRITE, CALLER);                                      \
+        range((uintptr_t)c, sizeof *c, ACCESS_WRITE, CALLER);                                      \
+        name(x, s, c);                                                                             \
+    }
+SINCOS(sincos, double)
+SINCOS(sincosf, float)
+
+HOOK int hc_check_snprintf(char *to, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int hc_check_snprintf(char *to, size_t room, const char *format, ...) {
+    range((uintptr_t)to, room, ACCESS_WRITE, CALLER);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(to, room, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
 /* ---- atomics ---- */
 
 /* atomicAdd and its kin load first and then compare and exchange: the load is not counted. Device
  * variables apart, what is no device memory is the runtime's own. */
 static void atomic_load(uintptr_t p, unsigned n, uintptr_t pc) {
+    if (!hc_self && hc_check.guarded) hc_check_host(p, n, ACCESS_READ, pc);
     if (!hc_self) return;
     for (int i = 0; i < REGIONS; i++)
         if (p - hc_check.region[i].base < hc_check.region[i].bytes)
@@ -237,8 +282,8 @@ static void atomic_compare(uintptr_t p) {
 }
 
 static void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
-    if (!hc_self) return;
     access(p, n, ACCESS_STRONG | ACCESS_ATOMIC, pc);
+    if (!hc_self) return;
     hc_check_sync_access(p, true);
 }
 
@@ -293,7 +338,7 @@ static void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
     HOOK void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                    \
     void __tsan_atomic##bits##_store(volatile type *p, type v, int order) {                        \
         (void)order;                                                                               \
-        if (hc_self) access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG, CALLER);         \
+        access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG, CALLER);                      \
         *p = v;                                                                                    \
     }
 

@@ -153,8 +153,8 @@ bool hc_check_ordered_by_place(uint64_t old) {
     return places_full;
 }
 
-static bool block_released(uint32_t number, uintptr_t address) {
-    size_t low = 0, high = block_count; /* the block that the interval belongs to */
+uint32_t hc_check_block_of(uint32_t number) {
+    size_t low = 0, high = block_count;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
         if (block_starts[middle] <= number)
@@ -162,8 +162,13 @@ static bool block_released(uint32_t number, uintptr_t address) {
         else
             high = middle;
     }
-    uint32_t block = block_count ? block_starts[low] : 0;
-    for (low = 0, high = release_count; low < high;) {
+    return (uint32_t)low;
+}
+
+static bool block_released(uint32_t number, uintptr_t address) {
+    uint32_t block = block_count ? block_starts[hc_check_block_of(number)] : 0;
+    size_t low = 0;
+    for (size_t high = release_count; low < high;) {
         size_t middle = (low + high) / 2;
         if (releases[middle].block < block)
             low = middle + 1;
@@ -203,6 +208,7 @@ void hc_check_launch_begins(void) {
     hc_check.region[REGION_GLOBAL].first = hc_check.region[REGION_SYMBOL].first =
         hc_check.interval_first;
     block_count = release_count = 0;
+    hc_check.races = hc_options_get()->races;
     hc_check_forget_pending();
     hc_check_symbols();
 }

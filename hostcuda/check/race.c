@@ -17,7 +17,7 @@
 typedef enum conflict { NONE, IN_BLOCK, BETWEEN_BLOCKS } conflict;
 
 static conflict conflict_of(const hc_access *a, uint64_t old, uint64_t word) {
-    if (old < a->region->first) return NONE;
+    if (old < a->region->first || !hc_check.races) return NONE;
     if (!(old & word & BYTES_MASK) || (old & word & STRONG_BIT)) return NONE;
     if (old & BLOCKS_BIT) return hc_check_ordered_between_blocks(old) ? NONE : BETWEEN_BLOCKS;
     if (old >= hc_check.interval_first) {
@@ -37,7 +37,7 @@ static struct {
 } early;
 
 void hc_check_early(const hc_access *a) {
-    if (early.is_set) return;
+    if (early.is_set || !hc_check.races) return;
     early.is_set = true;
     early.access = *a;
     early.thread = threadIdx;

@@ -115,9 +115,15 @@ void hc_check_written(const void *p, size_t bytes) {
     if (bytes && in_global(p)) mark(r, offset_in(r, p), offset_in(r, p) + bytes, true);
 }
 
+void hc_check_set(const void *p, size_t bytes) {
+    hc_check_written(p, bytes);
+    hc_check_work_set(p, bytes);
+}
+
 /* A copy within the device copies what is unwritten too. */
 void hc_check_copied(const void *to, const void *from, size_t bytes) {
     const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    hc_check_work_copied(to, from, bytes);
     if (!bytes || !in_global(to)) return;
     if (!in_global(from)) {
         hc_check_written(to, bytes);
@@ -288,6 +294,8 @@ bool hc_check_elsewhere(const hc_access *a) {
         within(p, &hc_shared_launch, sizeof hc_shared_launch))
         return true;
     if (hc_check_is_constant(p)) return !(a->kind & ACCESS_WRITE);
+    if (a->kind & (ACCESS_WRITE | ACCESS_ATOMIC))
+        hc_check_work_to_host(a->bytes); /* it can read both */
     if (is_static(p)) return true;
     hc_buffer *b;
     hc_space space = hc_space_of((void *)p, &b);

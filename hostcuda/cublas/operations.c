@@ -44,6 +44,7 @@ static cublasStatus_t submit(cublasHandle_t h, const char *name, cudaError_t (*r
     if (!error) error = hc_queue_call(h->stream, name, run, payload, bytes, file, line);
     if (!error && wait) error = hc_finish(h->stream);
     if (!error) hc_check_written(operands[count - 1].p, operands[count - 1].bytes); /* the output */
+    if (!error) hc_check_work_library(operands[count - 1].p, operands[count - 1].bytes);
     hc_leave();
     return error && !status ? CUBLAS_STATUS_EXECUTION_FAILED : status;
 }

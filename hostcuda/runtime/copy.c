@@ -95,6 +95,11 @@ static cudaError_t run_copy(hc_op *op) {
     const char *from = op->u.copy.staged ? op->u.copy.staged : op->u.copy.from;
     char *to = op->u.copy.to;
     size_t width = op->u.copy.width;
+    if (op->u.copy.to_local && !hc_check_guarded_now()) {
+        hc_complain("host-access", op->site.file, op->site.line, "wait for it before you return",
+                    "this copy comes after the function whose variable it fills has returned");
+        return cudaErrorInvalidValue;
+    }
     bool whole =
         op->u.copy.height == 1 || (op->u.copy.to_pitch == width && op->u.copy.from_pitch == width);
     hc_arena_open();
@@ -130,10 +135,13 @@ static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from
            from_bytes = from_pitch * (height - 1) + width;
     if (!error) error = check(to, from, to_bytes, from_bytes, kind, at);
     if (!error) {
+        if (hc_space_of(to, NULL) == HC_HOST) hc_check_host_call(to, to_bytes, true, at);
+        if (hc_space_of(from, NULL) == HC_HOST) hc_check_host_call(from, from_bytes, false, at);
         hc_op *op = hc_op_new("cudaMemcpy", run_copy, at.file, at.line);
         op->u.copy.to = to, op->u.copy.from = from;
         op->u.copy.to_pitch = to_pitch, op->u.copy.from_pitch = from_pitch;
         op->u.copy.width = width, op->u.copy.height = height;
+        op->u.copy.to_local = hc_check_guarded_stack(to);
         bool host = hc_space_of(from, NULL) == HC_HOST;
         if (!wait && host && !hc_stream_capture(stream)) stage(op, from_bytes);
         error = hc_queue(stream, op);
@@ -195,7 +203,7 @@ cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset
 static cudaError_t run_set(hc_op *op) {
     hc_arena_open();
     memset(op->u.set.p, op->u.set.value, op->u.set.bytes);
-    hc_check_written(op->u.set.p, op->u.set.bytes);
+    hc_check_set(op->u.set.p, op->u.set.bytes);
     hc_arena_close();
     return cudaSuccess;
 }

@@ -76,8 +76,42 @@ static bool count_memory(bool on) {
 #endif
 }
 
+/* What earlier calls have queued is theirs, and what this one has queued its own. */
+static bool watch(const hostcuda_array *arrays, int count) {
+#ifdef HOSTCUDA_CHECK
+    hc_enter();
+    hc_drain_all();
+    bool good = hc_check_watch(arrays, count);
+    hc_leave();
+    return good;
+#else
+    (void)arrays, (void)count;
+    return false;
+#endif
+}
+
+static void worked(hostcuda_work *work) {
+#ifdef HOSTCUDA_CHECK
+    hc_enter();
+    hc_drain_all();
+    hc_check_worked(work);
+    hc_leave();
+#else
+    (void)work;
+#endif
+}
+
+static void guard(const void *frame) {
+#ifdef HOSTCUDA_CHECK
+    hc_check_guard(frame);
+#else
+    (void)frame;
+#endif
+}
+
 const hostcuda_counts *hostcuda_counts_get(void) {
-    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI, launches,   kernels, reset,
-                                          count_memory,        fail_launch};
+    static const hostcuda_counts table = {
+        HOSTCUDA_COUNTS_ABI, launches, kernels, reset, count_memory,
+        fail_launch,         watch,    worked,  guard};
     return &table;
 }

@@ -31,6 +31,7 @@ typedef struct hc_options {
     int workers;
     bool eager;      /* run each operation when it is queued: for gdb */
     bool checks;     /* what costs time: closed memory, fresh bytes, canaries */
+    bool races;      /* CHECK=1: races and reads of unwritten memory are named */
     double timeout;  /* seconds that a thread may run without progress; 0: for ever */
     size_t memory;   /* bytes of device memory */
     const char *log; /* file that gets one line per report */
@@ -241,6 +242,7 @@ struct hc_op {
             const char *from;
             size_t to_pitch, from_pitch, width, height;
             void *staged;
+            bool to_local; /* a variable that is gone when its function has returned */
         } copy;
         struct {
             char *p;
@@ -308,7 +310,9 @@ void hc_check_allocated(const hc_buffer *b);
 void hc_check_freed(const hc_buffer *b);
 void hc_check_written(const void *p, size_t bytes); /* by a memset or a library */
 void hc_check_copied(const void *to, const void *from, size_t bytes);
+void hc_check_set(const void *p, size_t bytes); /* by a memset */
 void hc_check_launch_begins(void);
+void hc_check_launch_ends(void);
 void hc_check_block_begins(hc_worker *w);
 void hc_check_block_ends(void);
 void hc_check_thread_runs(hc_worker *w); /* w->current, on w->current_stack */
@@ -316,6 +320,18 @@ void hc_check_thread_arrives(hc_worker *w, bool ends);
 void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
 void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
 void hc_check_count(bool on);
+/* work.c: who does the work */
+bool hc_check_watch(const hostcuda_array *arrays, int count);
+void hc_check_worked(hostcuda_work *work);
+void hc_check_work_set(const void *p, size_t bytes);
+void hc_check_work_library(const void *p, size_t bytes); /* which writes all of it */
+void hc_check_work_copied(const void *to, const void *from, size_t bytes);
+void hc_check_work_to_host(size_t bytes);
+/* host.c: what host code may touch */
+void hc_check_guard(const void *frame);
+void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at); /* or not return */
+bool hc_check_guarded_stack(const void *p); /* a local variable of guarded code */
+bool hc_check_guarded_now(void);
 #else
 #define hc_check_arena(base, bytes)      ((void)0)
 #define hc_check_shared_arena(base)      ((void)0)
@@ -323,13 +339,19 @@ void hc_check_count(bool on);
 #define hc_check_freed(b)                ((void)0)
 #define hc_check_written(p, bytes)       ((void)0)
 #define hc_check_copied(to, from, bytes) ((void)0)
+#define hc_check_set(p, bytes)           ((void)0)
 #define hc_check_launch_begins()         ((void)0)
+#define hc_check_launch_ends()           ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
 #define hc_check_block_ends()            ((void)0)
 #define hc_check_thread_runs(w)          ((void)0)
 #define hc_check_thread_arrives(w, ends) ((void)0)
 #define hc_check_barrier(w)              ((void)0)
 #define hc_check_syncwarp(w, warp, mask) ((void)0)
+#define hc_check_work_library(p, bytes)  ((void)0)
+#define hc_check_host_call(...)          ((void)0)
+#define hc_check_guarded_stack(p)        false
+#define hc_check_guarded_now()           true
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 static cudaError_t allocate(hc_space space, void **p, size_t bytes, const char *file, int line) {
     if (!p) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
+    hc_check_host_call(p, sizeof *p, true, (hc_site){file, line});
     cudaError_t error = hc_sticky();
     if (!error && bytes == 0)
         *p = NULL;
@@ -31,6 +32,7 @@ cudaError_t hc_MallocHostBytes(void **p, size_t bytes, const char *file, int lin
 cudaError_t hc_MallocPitchBytes(void **p, size_t *pitch, size_t width, size_t height,
                                 const char *file, int line) {
     if (!pitch) return hc_fail(cudaErrorInvalidValue);
+    hc_check_host_call(pitch, sizeof *pitch, true, (hc_site){file, line});
     *pitch = (width + 511) / 512 * 512;
     return allocate(HC_DEVICE, p, *pitch * height, file, line);
 }

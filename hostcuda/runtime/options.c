@@ -61,6 +61,7 @@ static void read_options(void) {
     options.seed = (uint64_t)number("HOSTCUDA_SEED", 1, 0);
     options.eager = number("HOSTCUDA_EAGER", 0, 0) != 0;
     options.checks = number("HOSTCUDA_CHECKS", 1, 0) != 0;
+    options.races = number("HOSTCUDA_RACES", 1, 0) != 0;
     options.timeout = number("HOSTCUDA_TIMEOUT", is_traced() ? 0 : 20, 0);
     options.memory = device_memory();
     options.log = getenv("HOSTCUDA_LOG");

@@ -46,7 +46,7 @@ import signal, sys; sys.path.insert(0, {str(FOLDER)!r})
 import execute, table
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 run = execute.Run("all", "cpu", "float")
-claim = table.Claim("one", "first", "lab9_one", ("float",), {{"c": 1}})
+claim = table.Claim("one", "first", "lab9_one", ("float",), {{"c": 1}}, "proved")
 runner = execute.Runner(execute.Programs({str(grader)!r}, {str(grader)!r}), 1, 1.0)
 try:
     runner.run({{run: [claim]}}, {{}})
@@ -73,6 +73,7 @@ finally:
 
 @pytest.mark.parametrize("suffix, build, grader, worker", [
     ("", "", "float", "float"), ("", "check", "float", "float-check"),
+    ("", "count", "float", "float-check"),
     ("-san", "", "float-san", "float-san"), ("-san", "check", "float", "float-check"),
     ("-check", "", "float", "float-check"), ("-check", "check", "float", "float-check"),
     ("-debug", "", "float-debug", "float-debug")])

@@ -254,8 +254,8 @@ def test_c_that_does_not_link_is_named_once_and_costs_no_cuda(stage, capsys):
 
 def test_a_plugin_that_does_not_link_costs_its_lane(stage, capsys):
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/all-cuda/libtl_hostcuda.so").unlink()
-        stage.write(f"build/{real}/lab9/all-cuda/why-hostcuda", "one.cu lacks tl_one\n")
+        (stage.folder / f"build/{real}-check/lab9/all-cuda/libtl_hostcuda.so").unlink()
+        stage.write(f"build/{real}-check/lab9/all-cuda/why-hostcuda", "one.cu lacks tl_one\n")
     assert stage.grade() == 0
     assert "lab9: 80/100" in capsys.readouterr().out
 
@@ -309,8 +309,9 @@ def test_the_largest_error_of_a_claim_at_any_place_is_kept(stage):
 
 def unbuilt(stage, why: str, text: str, program: str) -> None:
     for real in ("float", "double"):
-        (stage.folder / f"build/{real}/lab9/{program}").unlink()
-        stage.write(str(Path(f"build/{real}/lab9", program).with_name(why)), f"{text}\n")
+        mode = real + ("-check" if "cuda" in program else "")
+        (stage.folder / f"build/{mode}/lab9/{program}").unlink()
+        stage.write(str(Path(f"build/{mode}/lab9", program).with_name(why)), f"{text}\n")
 
 
 def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, capsys):
@@ -326,8 +327,9 @@ def test_what_does_not_compile_is_called_so_and_not_what_comes_of_it(stage, caps
 
 
 def test_of_what_compiles_somewhere_every_finding_counts(stage):
-    (stage.folder / "build/double/lab9/all-cuda/libtl_hostcuda.so").unlink()
-    stage.write("build/double/lab9/all-cuda/why-hostcuda", "labs/lab9/one.cu does not compile: x\n")
+    (stage.folder / "build/double-check/lab9/all-cuda/libtl_hostcuda.so").unlink()
+    stage.write("build/double-check/lab9/all-cuda/why-hostcuda",
+                "labs/lab9/one.cu does not compile: x\n")
     stage.findings = [("labs/lab9/one.cu", 3, "uses asm")]
     assert stage.grade() == 0
     kinds = {(c["claim"], c["side"]): c.get("kind") for c in stage.result()["claims"]}

@@ -16,6 +16,10 @@ def test_committed_lists_are_whole(path):
         assert sum(p for c in lab.claims if not c.extra for p in c.points.values()) == 100
     for claim in lab.claims:
         assert claim.hint.endswith((".", "?"))
+        # what a kernel has waited for, whom it met and what it fetched no byte tells
+        counted = claim.build or claim.name.startswith(("launches_do_not", "nothing_waits"))
+        assert (claim.evidence == "hard") == bool(counted), claim.full_name
+    assert lab.hard <= table.HARD_MOST == 15 or lab.steps
     # every task but the last is graded in every side that it has
     for task in lab.tasks:
         for side in task.sides:
@@ -31,6 +35,8 @@ def test_committed_lists_are_whole(path):
     ('name = "third"', 'name = "bonus"', "comes twice"),
     ('needs = ["one"]', 'needs = ["three"]', "does not come before"),
     ('real = ["float", "double"]', 'real = ["half"]', "real ="),
+    ('evidence = "proved"', 'evidence = "sworn"', "evidence ="),
+    ('evidence = "proved"\nc = 30', 'evidence = "hard"\nc = 30', "30 points hang on"),
     ('"borders" = "garbage"', '"edges" = "garbage"', "unknown pattern 'edges'"),
     ("ok=second+", "ok=third+", "unknown pattern 'ok=third'"),
     ('"borders" = "garbage"', '"borders" = "rubbish"', "is used by no claim"),

@@ -135,6 +135,15 @@ def test_a_name_that_make_would_not_take_as_it_stands_is_refused(name):
         plan.makefile(plan.Order(2, [run], FILES, granted(FILES), ["hostcuda"], "", False))
 
 
+def test_hostcuda_is_its_check_build_and_a_gpu_the_plain_one():
+    made = read(plan.makefile(order("float-count all cuda", devices=("hostcuda", "cuda"))))
+    assert made["LAB_HOSTCUDA_PLUGINS"] == [
+        "build/float-check/$(LAB_FROM)lab2/all-cuda/libtl_hostcuda.so"]
+    assert made["LAB_CUDA_PLUGINS"] == ["build/float/$(LAB_FROM)lab2/all-cuda/libtl_cuda.so"]
+    made = read(plan.makefile(order("float-count all cuda")))
+    assert made["LAB_CUDA_PLUGINS"] == [] and len(made["LAB_HOSTCUDA_PLUGINS"]) == 1
+
+
 def test_what_is_planned_is_written_once_and_told(stage, capsys):
     stage.write("autograder/grade/skeletons.sha256",
                 "".join(f"{'0' * 64}  labs/lab9/{name}\n" for name in ("one.c", "one.cu", "two.c")))
@@ -147,7 +156,8 @@ def test_what_is_planned_is_written_once_and_told(stage, capsys):
         "build/double/lab9/only-one/worker", "build/float/lab9/all/worker",
         "build/float/lab9/only-one/worker", "build/float/lab9/only-two/worker"]
     assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_BARE_COPIES"]] == [
-        "build/double/lab9/only-one-cuda/worker", "build/float/lab9/only-one-cuda/worker"]
+        "build/double-check/lab9/only-one-cuda/worker",
+        "build/float-check/lab9/only-one-cuda/worker"]
     assert "touch" not in path.read_text()
     before = path.stat()
     assert stage.grade(*asked) == 0

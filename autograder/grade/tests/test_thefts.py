@@ -116,7 +116,8 @@ def holds_what_is_granted(variant: str, side: str) -> None:
     """Of each file either its own object or what stands for it."""
     files = [name.removeprefix("labs/") for name in skeletons.read_manifest(ROOT)]
     world = grants.of_tree(1, files, ROOT).world(variant, side)
-    folder = ROOT / "build/float/from" / FOLDER / "lab1" / (variant + "-cuda" * (side == "cuda"))
+    mode, place = ("float-check", "-cuda") if side == "cuda" else ("float", "")
+    folder = ROOT / "build" / mode / "from" / FOLDER / "lab1" / (variant + place)
     for program, kind in ([(folder / "worker", ".c")] + [
             (folder / "libtl_hostcuda.so", ".cu")] * (side == "cuda")):
         linked, part = sources(program), world.of_kind(kind)
@@ -165,7 +166,7 @@ def test_the_c_half_is_not_there_for_the_cuda_half_to_call(lab1):
     asked = "TASKWISE=1", "DEVICES=hostcuda", "T=matmul/own_product_accumulates"
     (lab1 / "matmul.c").write_text("this is broken\n")
     assert [c["verdict"] for c in run(*asked)] == ["pass"]
-    worker = ROOT / "build/float/from" / FOLDER / "lab1/only-matmul-cuda/worker"
+    worker = ROOT / "build/float-check/from" / FOLDER / "lab1/only-matmul-cuda/worker"
     symbols = subprocess.run(["nm", worker], capture_output=True, text=True, check=True).stdout
     matmul = int(re.search(r"^(\w+) . tl_matmul$", symbols, re.MULTILINE)[1], 16)
     (lab1 / "matmul.cu").write_text(BY_AN_ADDRESS % {

@@ -1,4 +1,4 @@
-"""The table of builds in autograder/README.md comes from the lists of claims."""
+"""The tables of claims in autograder/README.md and SECURITY.md come from the lists of claims."""
 
 import builds
 import pytest
@@ -10,7 +10,8 @@ from conftest import LAB
 def root(tmp_path):
     (tmp_path / "autograder/lab9").mkdir(parents=True)
     (tmp_path / "autograder/lab9/lab.toml").write_text(LAB)
-    (tmp_path / builds.README).write_text(f"Text.\n{builds.BEGIN}\nold\n{builds.END}\n")
+    for page in (builds.README, builds.SECURITY):
+        (tmp_path / page).write_text(f"Text.\n{builds.BEGIN}\nold\n{builds.END}\n")
     return tmp_path
 
 
@@ -25,6 +26,15 @@ def test_every_claim_and_half_has_its_precisions(root):
     for claim in lab.claims:
         assert all(real in shown[claim.full_name] for real in claim.real)
     assert lines[-2].startswith("| **lab 9: runs** | **")
+
+
+def test_hard_points_are_summed(root):
+    path = root / "autograder/lab9/lab.toml"
+    path.write_text(LAB.replace('evidence = "proved"\nc = 10', 'evidence = "hard"\nc = 10'))
+    builds.update(root, write=True)
+    lab = builds.table.parse(path.read_text(), path)
+    row, = [ln for ln in (root / builds.SECURITY).read_text().splitlines() if ln.startswith("| 9")]
+    assert lab.hard == 10 and "| **10** | second (10) |" in row
 
 
 def test_a_readme_without_marks_is_refused(root):

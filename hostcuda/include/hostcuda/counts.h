@@ -8,13 +8,14 @@
 #define HOSTCUDA_COUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 2 };
+enum { HOSTCUDA_COUNTS_ABI = 3 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -27,6 +28,19 @@ typedef struct hostcuda_kernel_counts {
     uint64_t requests, partial_requests;      /* all; those without all lanes of the warp */
 } hostcuda_kernel_counts;
 
+/* An array in device memory, and who worked on those that are watched. CHECK=1 alone knows. */
+typedef struct hostcuda_array {
+    const void *start;
+    size_t bytes;
+    bool output; /* else an input */
+} hostcuda_array;
+typedef struct hostcuda_work {
+    uint64_t storers; /* threads whose values stand in an output; of a library's, one for a word */
+    uint64_t loaders; /* threads that were the last to load a word of an input */
+    uint64_t carried; /* words of outputs that a copy brought */
+    uint64_t to_host; /* bytes that the host was given of device memory, in any way */
+} hostcuda_work;
+
 typedef struct hostcuda_counts {
     int abi;
     uint64_t (*launches)(void); /* since the start or the last reset */
@@ -38,6 +52,14 @@ typedef struct hostcuda_counts {
      * cudaErrorLaunchOutOfResources. 0: none does; a failure that nobody asked for is reported
      * then, and the error forgotten. */
     void (*fail_launch)(uint64_t n);
+    /* From here to worked() these arrays are watched; false: this is not a CHECK=1 build. Both run
+     * first what is queued. */
+    bool (*watch)(const hostcuda_array *arrays, int count);
+    void (*worked)(hostcuda_work *work);
+    /* From here on code that was compiled with hooks, and the runtime in its name, may on the host
+     * write to its own variables and to the stack below `frame` alone; what else it may read stands
+     * in check/host.c. NULL: no more. Anything else is reported and ends the program. */
+    void (*guard)(const void *frame);
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */

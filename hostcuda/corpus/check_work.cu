@@ -1,0 +1,174 @@
+// check_work.cu: who did the work of a call (counts->watch), and what host code may touch meanwhile
+// (counts->guard).
+#include "cases.h"
+
+#include "hostcuda/counts.h"
+
+enum { N = 3000 };
+
+// Work on y[N] = f(x[N]) by `run`, with y the output and x the input.
+template <class F> static hostcuda_work work_of(float *y, const float *x, F run) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    hostcuda_work work = {};
+    const hostcuda_array arrays[] = {{y, N * sizeof *y, true}, {x, N * sizeof *x, false}};
+    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && counts->watch(arrays, 2));
+    run();
+    counts->worked(&work);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    return work;
+}
+
+__global__ void twice(float *y, const float *x, int n) {
+    int threads = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) y[i] = 2 * x[i];
+}
+RIGHT(threads_that_store) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    auto grid = work_of(y, x, [=] { twice<<<3, 128>>>(y, x, N); });
+    EXPECT(grid.storers == 384 && grid.loaders == 384 && grid.carried == 0 && grid.to_host == 0);
+    auto many = work_of(y, x, [=] { twice<<<8, 512>>>(y, x, N); });
+    EXPECT(many.storers == N); // the others had nothing to do
+    auto alone = work_of(y, x, [=] { twice<<<1, 1>>>(y, x, N); });
+    EXPECT(alone.storers == 1 && alone.loaders == 1);
+    // one thread, launched for each element, is one thread
+    auto again = work_of(y, x, [=] {
+        for (int i = 0; i < 100; i++) twice<<<1, 1>>>(y + i, x + i, 1);
+    });
+    EXPECT(again.storers == 1 && again.loaders == 1);
+    // who stored last counts
+    auto last = work_of(y, x, [=] { twice<<<3, 128>>>(y, x, N), twice<<<1, 2>>>(y, x, N); });
+    EXPECT(last.storers == 2 && last.loaders == 2);
+    cudaFree(x), cudaFree(y);
+}
+
+__global__ void total(float *y, const float *x, int n) {
+    __shared__ float part[256];
+    float mine = 0;
+    for (int i = threadIdx.x; i < n; i += 256) mine += x[i];
+    part[threadIdx.x] = mine;
+    __syncthreads();
+    for (int half = 128; half > 0; half /= 2) {
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) *y = part[0];
+}
+RIGHT(threads_that_load) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    auto sum = work_of(y, x, [=] { total<<<1, 256>>>(y, x, N); });
+    EXPECT(sum.storers == 1 && sum.loaders == 256);
+    cudaFree(x), cudaFree(y);
+}
+
+RIGHT(copies_are_no_threads) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    std::vector<float> host(N);
+    auto copied = work_of(y, x, [=] { cudaMemcpy(y, x, N * sizeof *y, cudaMemcpyDeviceToDevice); });
+    EXPECT(copied.storers == 0 && copied.carried == N && copied.to_host == 0);
+    float *p = host.data();
+    auto through = work_of(y, x, [=] {
+        cudaMemcpy(p, x, N * sizeof *p, cudaMemcpyDeviceToHost);
+        cudaMemcpy(y, p, N * sizeof *p, cudaMemcpyHostToDevice);
+        twice<<<1, 32>>>(y, x, 32);
+    });
+    EXPECT(through.storers == 32 && through.carried == N - 32);
+    EXPECT(through.to_host == N * sizeof *p);
+    auto set = work_of(y, x, [=] { cudaMemset(y, 0, N * sizeof *y); });
+    EXPECT(set.storers == 0 && set.carried == 0);
+    cudaFree(x), cudaFree(y);
+}
+
+RIGHT(managed_and_pinned_memory_is_the_hosts) {
+    float *x = device_count<float>(N), *y = device_count<float>(N), *m, *p;
+    EXPECT(cudaMallocManaged(&m, N * sizeof *m) == cudaSuccess);
+    EXPECT(cudaMallocHost(&p, N * sizeof *p) == cudaSuccess);
+    auto managed = work_of(y, x, [=] { twice<<<3, 128>>>(m, x, N); });
+    EXPECT(managed.to_host == N * sizeof *m && managed.storers == 0);
+    auto pinned = work_of(y, x, [=] { twice<<<3, 128>>>(p, x, N); });
+    EXPECT(pinned.to_host == N * sizeof *p);
+    cudaFree(x), cudaFree(y), cudaFree(m), cudaFreeHost(p);
+}
+
+// ---- the guard ----
+
+static int own[4] = {1, 2, 3, 4}, empty[4];
+static const int table[] = {5, 6, 7};
+
+// As an operation: everything here is its own.
+static __attribute__((noinline)) int within(float *y, const float *x, int k) {
+    int local[3] = {k, k, k};
+    static int calls;
+    local[k % 3] += own[k % 4] + table[k % 3] + ++calls;
+    empty[k % 4] = local[1];
+    memcpy(local, own, sizeof local);
+    EXPECT(cudaMemcpy(empty, x, sizeof empty, cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(cudaMemcpy(local, x, sizeof local, cudaMemcpyDeviceToHost) == cudaSuccess);
+    twice<<<3, 128>>>(y, x, N);
+    return local[k % 3];
+}
+RIGHT(guarded_code_has_its_own) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    int got = within(y, x, 1);
+    hostcuda_counts_get()->guard(nullptr);
+    EXPECT(got != 0 || got == 0);
+    cudaFree(x), cudaFree(y);
+}
+
+static __attribute__((noinline)) void store(int *p) {
+    *p = 1; // wrong guarded_store_to_the_heap: host-access
+}
+WRONG(guarded_store_to_the_heap) {
+    int *p = new int[4];
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    store(p);
+}
+static __attribute__((noinline)) int load(const int *p) {
+    return *p; // wrong guarded_load_of_the_heap: host-access
+}
+WRONG(guarded_load_of_the_heap) {
+    int *p = new int[4]();
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    EXPECT(load(p) == 0);
+}
+static __attribute__((noinline)) void store_above(int *p) {
+    *p = 1; // wrong guarded_store_to_the_callers_stack: host-access
+}
+WRONG(guarded_store_to_the_callers_stack) {
+    int mine[64] = {};
+    int *p = mine;
+    asm volatile("" : "+r"(p)::"memory");
+    auto called = [](int *q) __attribute__((noinline)) {
+        hostcuda_counts_get()->guard(__builtin_frame_address(0));
+        store_above(q);
+    };
+    called(p);
+}
+static __attribute__((noinline)) void copy_over(int *p, const int *from) {
+    memcpy(p, from, sizeof own); // wrong guarded_memcpy: host-access
+}
+WRONG(guarded_memcpy) {
+    int *p = new int[4];
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    copy_over(p, own);
+}
+WRONG(guarded_cuda_memcpy) {
+    int *p = new int[4];
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    cudaMemcpy(p, own, sizeof own, cudaMemcpyHostToHost); // wrong guarded_cuda_memcpy: host-access
+}
+WRONG(guarded_cuda_malloc) {
+    void **p = new void *[1];
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    cudaMalloc(p, 64); // wrong guarded_cuda_malloc: host-access
+}
+static __device__ int devices;
+static __attribute__((noinline)) int load_variable(const int *p) {
+    return *p; // wrong guarded_load_of_a_device_variable: host-access
+}
+WRONG(guarded_load_of_a_device_variable) {
+    void *p;
+    EXPECT(cudaGetSymbolAddress(&p, devices) == cudaSuccess);
+    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    EXPECT(load_variable((const int *)p) == 0);
+}
