@@ -35,7 +35,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "autograder/grade"))
 from criterion import listed  # noqa: E402 (found by the line above)
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
-DEVICE_SUITES = ("lab", "fused", "exact", "arguments")
+DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "net")
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
