@@ -75,8 +75,9 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
-# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
-lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
+# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A box
+# has narrower ones, and one for the sum of all files (box/box_watch.c).
+lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30) -v 8000000 -f 1000000;
 # The recipe: $(1) a compiler's command. Its messages are kept, for `why` and for said.py; without
 # an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
 # tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
@@ -92,9 +93,11 @@ BOX_FAILED := 125
 
 # What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
 # but what the command needs, and of what it writes $@ alone comes out, over a pipe.
-# $(1) a command, $(2) the files and folders that it sees
+# $(1) a command, $(2) the files and folders that it sees. What it costs is written down, by the name
+# of the source or of what is linked (submission.py begins the list).
 lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
-	see=,$(sort $2)) -- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
+	see=,$(sort $2)) spent=build/spent/$(LAB_FROM)builds of=$(if $(filter %.c %.cu,$<),$<,$@) \
+	-- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
 	chmod +x $@.part && mv -f $@.part $@; },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
