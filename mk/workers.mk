@@ -77,7 +77,7 @@ lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A box
 # has narrower ones, and one for the sum of all files (box/box_watch.c).
-lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30) -v 8000000 -f 1000000;
+lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30 -v 8000000 -f 1000000);
 # The recipe: $(1) a compiler's command. Its messages are kept, for `why` and for said.py; without
 # an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
 # tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a

@@ -36,7 +36,7 @@ def judge(path: Path, boxed: bool = False) -> subprocess.CompletedProcess:
     """legality.sh on one file, by clang where there is one: it is quicker, and knows all that labs
     need. What others wrote it reads in a box."""
     given = {"HOSTCUDA_LEGALITY": "quick", "HOSTCUDA_LEGALITY_CACHE": str(CACHE),
-             "HOSTCUDA_LEGALITY_SECONDS": "20" if boxed else "30"}
+             **({"HOSTCUDA_LEGALITY_SECONDS": "20", "HOSTCUDA_LEGALITY_GB": "2"} if boxed else {})}
     command = [LEGALITY, f"-I{ROOT / 'tl/include'}", path]
     if boxed:
         kept = [str(path) for path in CACHE.glob("*") if path.suffix in ("", ".pch")]
