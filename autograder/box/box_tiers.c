@@ -133,14 +133,14 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
         SAY(&w, "--perms", "1777", "--size", BUILD_BYTES, "--tmpfs", "/tmp");
     else
         SAY(&w, "--dir", "/tmp");
-    for (int i = 0; i < job->sees; i++) {
-        const char *path = at_its_place(job, job->see[i]);
-        if (is_seen(path, user != 0)) SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
-    }
-    if (job->make) {
+    if (job->make) { /* (it may hold something that is seen) */
         const char *path = at_its_place(job, job->make);
         SAY(&w, "--dir", folder_of(path), "--perms", "0777", "--size", BUILD_BYTES, "--tmpfs",
             path);
+    }
+    for (int i = 0; i < job->sees; i++) {
+        const char *path = at_its_place(job, job->see[i]);
+        if (is_seen(path, user != 0)) SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
     }
     SAY(&w, "--ro-bind", own_path(), "/box", "--remount-ro", "/", "--chdir",
         job->folder ? job->folder : "/tmp", "--", "/box", "inner",
