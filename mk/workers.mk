@@ -75,17 +75,19 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
-# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A box
-# has narrower ones, and one for the sum of all files (box/box_watch.c).
+# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
+# box has narrower ones, and one for the sum of all files (box/box_watch.c).
 lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30 -v 8000000 -f 1000000);
-# The recipe: $(1) a compiler's command; of C the preprocessor's with $(2) its limit and $(3) what it
-# makes, then $(4) the compiler's with $(5) what that sees. Its messages are kept, for `why` and for said.py; without
-# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
-# tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
-# short file.)
+# The recipe: $(1) a compiler's command; of C the preprocessor's, with $(2) its limit and $(3) what it
+# makes, and then $(4) the compiler's, which sees $(5). Their messages are kept, for `why` and for
+# said.py; without an object, go on. What submission.py has refused is not shown to a compiler, which
+# would read, and tell, whatever an #include names. (A shell of its own for mkdir costs as much as a
+# tenth of a short file.)
 lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ cat $<.refused \
-	>$@.err; false; },$(if $(wildcard $<),{ $(call lab_boxed,( $(lab_limits) $2 $1 ),$(lab_sees) $<,$3) \
-	$(if $4,&& $(call lab_boxed,( $(lab_limits) $4 ),$5)); } 2>$@.err,{ : >$@.err; false; })) || $(call lab_not_made,$@.err)
+	>$@.err; false; },$(if $(wildcard $<),{ $(call lab_compiled,$1,$2,$3,$4,$5); } 2>$@.err,{ \
+	: >$@.err; false; })) || $(call lab_not_made,$@.err)
+lab_compiled = $(call lab_boxed,( $(lab_limits) $2 $1 ),$(lab_sees) $<,$3)$(if $4, && \
+	$(call lab_boxed,( $(lab_limits) $4 ),$5))
 
 # A file that could not be made costs its own points; a box that could not be built is nobody's.
 # $(1) what was said
