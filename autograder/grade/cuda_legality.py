@@ -37,7 +37,8 @@ def judge(path: Path, boxed: bool = False) -> subprocess.CompletedProcess:
     need. What others wrote it reads in a box."""
     given = {"HOSTCUDA_LEGALITY": "quick", "HOSTCUDA_LEGALITY_CACHE": str(CACHE),
              **({"HOSTCUDA_LEGALITY_SECONDS": "20", "HOSTCUDA_LEGALITY_GB": "2"} if boxed else {})}
-    command = [LEGALITY, f"-I{ROOT / 'tl/include'}", path]
+    # (by the same name as in a box: what the cache keeps is called by these words)
+    command = [LEGALITY, f"-I{os.path.relpath(ROOT / 'tl/include')}", path]
     if boxed:
         kept = [str(path) for path in CACHE.glob("*") if path.suffix in ("", ".pch")]
         command = [sandbox.BOX, "run", "build", f"in={ROOT}", *cost(path),

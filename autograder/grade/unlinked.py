@@ -81,8 +81,8 @@ def not_compiled(objects: list, labs: Path) -> list:
         first = (errors or said or ["the compiler does not say why"])[0]
         if any(map(STOPPED.match, said)):
             first = ("the compiler was stopped: for this file it took more than 30 s, 8 GB or 1 GB "
-                     "of output (of a submission: 20 s, 2 GB), or macros made 8 MB of it; is there a macro or a template that "
-                     "grows without end?")
+                     "of output (of a submission: 20 s, 2 GB), or macros made 8 MB of it; is there "
+                     "a macro or a template that grows without end?")
         if not said and not source.exists():
             lines.append(gone(source))
         elif ": not compiled: " in first:  # by submission.py

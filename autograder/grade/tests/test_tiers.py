@@ -1,6 +1,6 @@
-"""In each tier of the box that this machine has, every lab's skeleton gets nothing and its solution
-everything. Takes a quarter of an hour, so `make test-all` alone runs it: GRADLAB_TEST_ALL=1; by hand
-TIERS=A and `-k lab3` choose."""
+"""In each tier of the box that this machine has, every lab's skeleton gets nothing and its
+solution everything. Takes a quarter of an hour, so `make test-all` alone runs it:
+GRADLAB_TEST_ALL=1; by hand TIERS=A and `-k lab3` choose."""
 
 import json
 import os
@@ -60,15 +60,15 @@ def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, 
         hand_in(folder, lab, whose)
         env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
         done = subprocess.run([*([no_namespaces] if tier == "C" else []), "make", "-C", ROOT,
-                               "--no-print-directory", "grade", f"LAB={lab}", f"SUBMISSION={folder}", f"SECRET={secret}",
-                               "JSON=1"], env=env | {"GRADLAB_TIER": tier}, capture_output=True,
+                               "--no-print-directory", "grade", f"LAB={lab}",
+                               f"SUBMISSION={folder}", f"SECRET={secret}", "JSON=1"], env=env | {"GRADLAB_TIER": tier}, capture_output=True,
                               text=True, timeout=LIMIT_S)
         assert done.returncode == 0, done.stderr[-2000:]
         graded = json.loads(done.stdout[done.stdout.index("{"):])
         score = graded["score"]
         assert graded["sandbox"][0] == tier
         points = score["points"], score["extra"]
-        assert points == ((0, 0) if whose == "skeleton" else (score["max"], score["extra_max"])), (
-            whose, score, done.stderr[-1000:])
+        due = (0, 0) if whose == "skeleton" else (score["max"], score["extra_max"])
+        assert points == due, (whose, score, done.stderr[-1000:])
         for left in ROOT.glob(f"build/*/from/build/submissions/{folder.name}-*"):
             shutil.rmtree(left)
