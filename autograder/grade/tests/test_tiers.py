@@ -61,8 +61,9 @@ def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, 
         env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
         done = subprocess.run([*([no_namespaces] if tier == "C" else []), "make", "-C", ROOT,
                                "--no-print-directory", "grade", f"LAB={lab}",
-                               f"SUBMISSION={folder}", f"SECRET={secret}", "JSON=1"], env=env | {"GRADLAB_TIER": tier}, capture_output=True,
-                              text=True, timeout=LIMIT_S)
+                               f"SUBMISSION={folder}", f"SECRET={secret}", "JSON=1"],
+                              env=env | {"GRADLAB_TIER": tier}, capture_output=True, text=True,
+                              timeout=LIMIT_S)
         assert done.returncode == 0, done.stderr[-2000:]
         graded = json.loads(done.stdout[done.stdout.index("{"):])
         score = graded["score"]
