@@ -8,8 +8,8 @@
 # `FILE:LINE: error: this is not legal CUDA: why`.
 # 2: could not judge, and why. NVCC and CLANGXX name the compilers, NVCC=none has none;
 # HOSTCUDA_LEGALITY=nvcc or clang wants one of them, quick prefers clang. HOSTCUDA_LEGALITY_CACHE=
-# folder keeps what makes the next file quicker; after HOSTCUDA_LEGALITY_SECONDS=30 of CPU time a
-# compiler is stopped.
+# folder keeps what makes the next file quicker; after HOSTCUDA_LEGALITY_SECONDS=30 of CPU time, or
+# when it wants more than HOSTCUDA_LEGALITY_GB=8 of memory, a compiler is stopped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() file=
@@ -49,12 +49,14 @@ if [ $way = clang ] && ! command -v "${clang:-none}" >/dev/null; then
 fi
 
 said=$(mktemp) judged=0 seconds=${HOSTCUDA_LEGALITY_SECONDS:-30}
+memory=${HOSTCUDA_LEGALITY_GB:-8}
 trap 'rm -f "$said"' EXIT
 
 # A compiler's command. Far more than a file needs: a template that grows without end costs its own
 # file alone. What is said counts as output, too.
 limited() {
-    (ulimit -t "$seconds" -v 8000000 -f 1000000 && exec "$@") 2>&1 </dev/null | head -c 1000000
+    (ulimit -t "$seconds" -v "${memory}000000" -f 1000000 && exec "$@") 2>&1 </dev/null |
+        head -c 1000000
     return "${PIPESTATUS[0]}"
 }
 
@@ -131,8 +133,8 @@ with_$way 2>/dev/null # (the shell's own line on whom a limit ended)
 $demangle <"$said" | awk -v wanted="$file" -f "$here/legality/reasons.awk" && exit 1
 # (who was killed says so or nothing; nvcc ends with 255 of its own accord, clang when killed)
 if ! [ -s "$said" ] || grep -qE '[Kk]illed|signal|out of memory|bad_alloc' "$said"; then
-    echo "legality.sh: ${!way} was stopped: for this file it took more than $seconds s, 8 GB or" \
-        "1 GB of output; is there a macro or a template that grows without end?" >&2
+    echo "legality.sh: ${!way} was stopped: for this file it took more than $seconds s, $memory GB" \
+        "or 1 GB of output; is there a macro or a template that grows without end?" >&2
 else
     echo "legality.sh: ${!way} failed without naming a line: $(head -20 "$said")" >&2
 fi

@@ -135,8 +135,9 @@ grader-soak: $(LAB_BUILT)
 	@$(LAB_PYTHON) autograder/maintain/soak.py $(LAB_PROGRAMS) \
 	    $(call given,SEEDS FIRST DEVICES JOBS OUT)
 
-hostile: ## the maintainer's: submissions that cheat, spy and break: CASE=name,family TIER=A JOBS=n
-	@$(LAB_PYTHON) autograder/hostile/hostile_submissions.py $(call given,CASE TIER JOBS QUICK V)
+hostile: ## the maintainer's: submissions that cheat, spy and break: CASE=name,family TIER=A LAYERS=1
+	@$(LAB_PYTHON) autograder/hostile/$(if $(LAYERS),hostile_layers.py $(call \
+	    given,CASE TIER V),hostile_submissions.py $(call given,CASE TIER JOBS QUICK V))
 
 skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
 	@$(LAB_PYTHON) autograder/maintain/generate.py write

@@ -31,7 +31,7 @@ test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/fl
 		labs-check $(SECTORS) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
-	    hostile $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
+	    hostile hostile-layers $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
 	@tools/test_distros.sh

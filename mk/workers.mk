@@ -75,15 +75,19 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
-# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so).
-lab_limits = ulimit -t 30 -v 8000000 -f 1000000;
-# The recipe: $(1) a compiler's command. Its messages are kept, for `why` and for said.py; without
-# an object, go on. What submission.py has refused is not shown to a compiler, which would read, and
-# tell, whatever an #include names. (A shell of its own for mkdir costs as much as a tenth of a
-# short file.)
+# Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
+# box has narrower ones, and one for the sum of all files (box/box_watch.c).
+lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30 -v 8000000 -f 1000000);
+# The recipe: $(1) a compiler's command; of C the preprocessor's, with $(2) its limit and $(3) what it
+# makes, and then $(4) the compiler's, which sees $(5). Their messages are kept, for `why` and for
+# said.py; without an object, go on. What submission.py has refused is not shown to a compiler, which
+# would read, and tell, whatever an #include names. (A shell of its own for mkdir costs as much as a
+# tenth of a short file.)
 lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ cat $<.refused \
-	>$@.err; false; },$(if $(wildcard $<),$(call lab_boxed,( $(lab_limits) $1 ),$(lab_sees) $<) \
-	2>$@.err,{ : >$@.err; false; })) || $(call lab_not_made,$@.err)
+	>$@.err; false; },$(if $(wildcard $<),{ $(call lab_compiled,$1,$2,$3,$4,$5); } 2>$@.err,{ \
+	: >$@.err; false; })) || $(call lab_not_made,$@.err)
+lab_compiled = $(call lab_boxed,( $(lab_limits) $2 $1 ),$(lab_sees) $<,$3)$(if $4, && \
+	$(call lab_boxed,( $(lab_limits) $4 ),$5))
 
 # A file that could not be made costs its own points; a box that could not be built is nobody's.
 # $(1) what was said
@@ -92,17 +96,24 @@ BOX_FAILED := 125
 
 # What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
 # but what the command needs, and of what it writes $@ alone comes out, over a pipe.
-# $(1) a command, $(2) the files and folders that it sees
+# $(1) a command, $(2) the files and folders that it sees. What it costs is written down, by the name
+# of the source or of what is linked (submission.py begins the list). $(3) what it makes, if not $@
 lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
-	see=,$(sort $2)) -- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $@) >$@.part && \
-	chmod +x $@.part && mv -f $@.part $@; },$1)
+	see=,$(sort $2)) spent=build/spent/$(LAB_FROM)builds of=$(if $(filter %.c %.cu,$<),$<,$@) \
+	-- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $(or $3,$@)) \
+	>$@.part && chmod +x $@.part && mv -f $@.part $(or $3,$@); },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
 
+# C is preprocessed by itself, at most 8 MB, and what came of it is compiled and nothing else: so it
+# can be judged (preprocessed.py). The compiler shows lines of the source beside its messages, and no
+# longer sees comments, such as those that allow a case to fall through.
+lab_c_flags = $(call flags,$(mode)) $(call lab_optimise,$(mode)) $(lab_lines)
 $(LAB_C_OBJECTS):
 	$(call say,CC,$@)
-	$(call lab_compile,$(CC) $(call flags,$(mode)) $(call lab_optimise,$(mode)) $(lab_lines) \
-	    -Itl/include -MMD -MP -c -o $@ $<)
+	$(call lab_compile,$(CC) $(lab_c_flags) -Itl/include -MMD -MP -MT $@ -MF $(@:.o=.d) -E \
+	    -o $@.i $<,ulimit -f 8192;,$@.i,$(CC) $(lab_c_flags) -Wno-implicit-fallthrough -c -o $@ \
+	    $@.i,$@.i $<)
 
 $(LAB_HOSTCUDA_OBJECTS):
 	$(call say,CUCC,$@)

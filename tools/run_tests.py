@@ -12,6 +12,7 @@
     fuzz, fuzz-all                damaged files for the readers, 10 s and 300 s for each
     grow                          what CONTRIBUTING.md says of new operations, nets, rungs …
     hostile                       submissions that cheat, spy and break (make hostile)
+    hostile-layers                each layer alone against one of them (make hostile LAYERS=1)
     distros                       README's commands on bare Debians (test_distros.sh), some hours
 
 A Criterion binary returns 0 after an exit(0) inside a test, for a test without an assertion, for a
@@ -245,6 +246,9 @@ def main(jobs: list) -> int:
         elif job == "hostile":
             command = f"{sys.executable} autograder/hostile/hostile_submissions.py"
             passed, failed = live(job, f"{command} JOBS={os.cpu_count()}", HOSTILE_LIMIT_S)
+        elif job == "hostile-layers":
+            command = f"{sys.executable} autograder/hostile/hostile_layers.py"
+            passed, failed = live(job, command, HOSTILE_LIMIT_S)
         elif job in ("parity", "parity-all"):
             passed, failed = parity(PARITY_SHORT if job == "parity" else [])
         elif job in ("fuzz", "fuzz-all"):

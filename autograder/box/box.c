@@ -2,7 +2,7 @@
  *
  *   box tier [SECRET]                      which tier holds on this machine: one line, or why none
  *   box run PROFILE [see=PATH]… [make=FOLDER] [tree=FOLDER] [in=FOLDER]
- *                                            -- PROGRAM [ARGUMENT]…
+ *           [spent=FILE of=NAME]             -- PROGRAM [ARGUMENT]…
  *
  * PROFILE is worker or build. GRADLAB_TIER=A, B or C asks for one tier; else it is the first that
  * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box. */
@@ -36,7 +36,7 @@ void box_fail(const char *format, ...) {
 
 static _Noreturn void usage(void) {
     fputs("usage: box tier [SECRET] | box run worker|build [see=PATH] [make=FOLDER] [tree=FOLDER] "
-          "[in=FOLDER] -- PROGRAM [ARGUMENT]…\n",
+          "[in=FOLDER] [spent=FILE of=NAME] -- PROGRAM [ARGUMENT]…\n",
           stderr);
     exit(2);
 }
@@ -156,15 +156,19 @@ static int run_command(char **word) {
             job.tree = *word + 5;
         else if (strncmp(*word, "in=", 3) == 0)
             job.folder = *word + 3;
+        else if (strncmp(*word, "spent=", 6) == 0)
+            job.spent = *word + 6;
+        else if (strncmp(*word, "of=", 3) == 0)
+            job.of = *word + 3;
         else
             usage();
     }
-    if (!*word || !word[1]) usage();
+    if (!*word || !word[1] || !job.spent != !job.of) usage();
     job.command = word + 1;
     if (!asked || strlen(asked) != 1 || !strchr("ABC", *asked))
         box_fail("GRADLAB_TIER says which tier: A, B or C (box tier)");
     job.tier = (box_tier)(*asked - 'A');
-    return run(&job);
+    return job.profile == BOX_BUILD ? box_watch(&job, run) : run(&job);
 }
 
 int main(int count, char **word) {

@@ -35,6 +35,8 @@ typedef struct box_job {
     const char *make;   /* a folder below `folder` that a build may write to; nothing of it stays */
     const char *tree;   /* tier C: the root folder of a worker, which holds it and its libraries */
     const char *folder; /* where the program starts (in tier C: in a copy); NULL: /tmp or / */
+    const char *spent;  /* the list of what a submission's builds have cost (box_watch.c) */
+    const char *of;     /* this one's name there */
     char *const *command;
 } box_job;
 
@@ -49,6 +51,9 @@ _Noreturn void box_by_bubblewrap(const box_job *job, uid_t user);
 /* Tier C: runs the inner stage in a child and returns the status that `box` shall end with; nothing
  * of its user is alive then. */
 int box_by_user(const box_job *job, uid_t user);
+
+/* Runs a build by `run`, and watches it: what it says goes to stderr, cut. */
+int box_watch(const box_job *job, int (*run)(const box_job *));
 
 /* A user that no other box has as long as this process lives, which keeps a file open; as root. */
 uid_t box_take_user(void);

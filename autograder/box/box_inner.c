@@ -26,7 +26,7 @@ static const struct {
     {RLIMIT_FSIZE, {16 << 20, 1 << 30}},
     {RLIMIT_NOFILE, {64, 256}},
     {RLIMIT_NPROC, {256, 64}}, /* threads count, too: two teams of OpenMP on a large machine */
-    {RLIMIT_AS, {RLIM_INFINITY, (rlim_t)8 << 30}},
+    {RLIMIT_AS, {RLIM_INFINITY, (rlim_t)2 << 30}},
     {RLIMIT_MEMLOCK, {0, 0}},
     {RLIMIT_MSGQUEUE, {0, 0}},
     {RLIMIT_SIGPENDING, {64, 64}},

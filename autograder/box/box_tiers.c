@@ -133,14 +133,14 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
         SAY(&w, "--perms", "1777", "--size", BUILD_BYTES, "--tmpfs", "/tmp");
     else
         SAY(&w, "--dir", "/tmp");
-    for (int i = 0; i < job->sees; i++) {
-        const char *path = at_its_place(job, job->see[i]);
-        if (is_seen(path, user != 0)) SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
-    }
-    if (job->make) {
+    if (job->make) { /* (it may hold something that is seen) */
         const char *path = at_its_place(job, job->make);
         SAY(&w, "--dir", folder_of(path), "--perms", "0777", "--size", BUILD_BYTES, "--tmpfs",
             path);
+    }
+    for (int i = 0; i < job->sees; i++) {
+        const char *path = at_its_place(job, job->see[i]);
+        if (is_seen(path, user != 0)) SAY(&w, "--dir", folder_of(path), "--ro-bind", path, path);
     }
     SAY(&w, "--ro-bind", own_path(), "/box", "--remount-ro", "/", "--chdir",
         job->folder ? job->folder : "/tmp", "--", "/box", "inner",
@@ -198,6 +198,9 @@ static const char *make_scratch(const box_job *job, uid_t user) {
     return path;
 }
 
+static volatile sig_atomic_t asked_to_end;
+static void ask_to_end(int signal) { asked_to_end = signal; }
+
 int box_by_user(const box_job *job, uid_t user) {
     box_job own = *job;
     int status = 0;
@@ -219,8 +222,9 @@ int box_by_user(const box_job *job, uid_t user) {
                                .job = &own,
                                .command = job->command});
     }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = ask_to_end}, NULL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        if (asked_to_end) kill(child, SIGKILL);
     end_all(user);
     if (scratch) RUN(0, "/", "rm", "-rf", "--", scratch);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -1,6 +1,7 @@
 /* call_remote.c: runs a call in a process that holds the judged code and cannot reach this one.
  *
- * One worker per claim, started by its first call. Nothing that the worker does can stop the grader
+ * One worker per claim, started by its first call, and others that know nothing of its calls, where a
+ * claim asks for them (call_target). Nothing that the worker does can stop the grader
  * (every wait has a deadline) or pass for a result (every byte that comes back has its place). */
 #define _GNU_SOURCE
 #include "call_remote.h"
@@ -15,11 +16,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static remote_worker worker = {.pid = -1, .keeper = -1};
-static bool opened; /* the worker has answered once */
-static bool over;   /* a worker has come to its end: no more calls in this process */
+typedef struct slot {
+    remote_worker worker;
+    bool opened; /* the worker has answered once */
+    off_t lines_read;
+} slot;
+#define NONE                                                                                       \
+    {                                                                                              \
+        .worker = {.pid = -1, .keeper = -1 }                                                       \
+    }
+static slot slots[CALL_WORKERS] = {NONE, NONE, NONE, NONE, NONE};
+static slot *now = slots; /* whose call it is */
+static bool over;         /* a worker has come to its end: no more calls in this process */
 static uint64_t serial;
-static off_t lines_read;
 static call_evidence evidence;
 
 const call_evidence *call_evidence_now(void) { return &evidence; }
@@ -32,7 +41,7 @@ __attribute__((constructor)) static void close_to_others(void) { prctl(PR_SET_DU
 /* Takes what the worker printed, so that it never waits for us; keeps the first bytes. */
 static void drain_output(void) {
     char text[1 << 14];
-    for (ssize_t n; (n = read(worker.output, text, sizeof text)) > 0;) {
+    for (ssize_t n; (n = read(now->worker.output, text, sizeof text)) > 0;) {
         size_t room = CALL_OUTPUT - evidence.output_bytes, take = (size_t)n;
         evidence.output_total += take;
         if (take > room) take = room;
@@ -46,7 +55,7 @@ static void drain_output(void) {
 static remote_event wait_for(remote_watch *watch, int file, short what) {
     for (;;) {
         struct pollfd wanted[2] = {{.fd = file, .events = what},
-                                   {.fd = worker.output, .events = POLLIN}};
+                                   {.fd = now->worker.output, .events = POLLIN}};
         int ready = poll(wanted, 2, watch->cpu_first < 0 ? 5 : 50);
         if (ready < 0 && errno != EINTR) return REMOTE_STARVED;
         if (wanted[0].revents) return REMOTE_READY;
@@ -55,19 +64,19 @@ static remote_event wait_for(remote_watch *watch, int file, short what) {
         /* a closed output would wake us for ever */
         if (wanted[1].revents & POLLHUP) poll(wanted, 1, 20);
         if (ready > 0 && watch->cpu_first >= 0 && remote_now() - watch->looked < 0.05) continue;
-        remote_event event = remote_watch_look(watch, &worker);
+        remote_event event = remote_watch_look(watch, &now->worker);
         if (event != REMOTE_READY) return event;
     }
 }
 
 static remote_event send_bytes(remote_watch *watch, const void *bytes, size_t count) {
     for (const char *at = bytes; count > 0;) {
-        ssize_t n = write(worker.to, at, count);
+        ssize_t n = write(now->worker.to, at, count);
         if (n > 0) {
             at += n;
             count -= (size_t)n;
         } else if (n < 0 && errno == EAGAIN) {
-            remote_event event = wait_for(watch, worker.to, POLLOUT);
+            remote_event event = wait_for(watch, now->worker.to, POLLOUT);
             if (event != REMOTE_READY) return event;
         } else if (errno != EINTR) {
             return REMOTE_EOF;
@@ -78,12 +87,12 @@ static remote_event send_bytes(remote_watch *watch, const void *bytes, size_t co
 
 static remote_event receive_bytes(remote_watch *watch, void *bytes, size_t count) {
     for (char *at = bytes; count > 0;) {
-        ssize_t n = read(worker.from, at, count);
+        ssize_t n = read(now->worker.from, at, count);
         if (n > 0) {
             at += n;
             count -= (size_t)n;
         } else if (n < 0 && errno == EAGAIN) {
-            remote_event event = wait_for(watch, worker.from, POLLIN);
+            remote_event event = wait_for(watch, now->worker.from, POLLIN);
             if (event != REMOTE_READY) return event;
         } else if (n == 0 || errno != EINTR) {
             return REMOTE_EOF;
@@ -102,20 +111,21 @@ static void forget_checkers(void) {
 
 /* Ends the worker and says why in w->kind and w->ended. */
 static void finish(call_wire *w, remote_event event, const remote_watch *watch) {
-    bool ended = event == REMOTE_EOF && worker.keeper < 0 && remote_ends_within(&worker, 1);
+    bool ended =
+        event == REMOTE_EOF && now->worker.keeper < 0 && remote_ends_within(&now->worker, 1);
     remote_trace trace;
-    if (event == REMOTE_EOF && worker.keeper >= 0) poll(NULL, 0, 100);
+    if (event == REMOTE_EOF && now->worker.keeper >= 0) poll(NULL, 0, 100);
     drain_output();
     double cpu_s = 0;
-    remote_worker copy = worker; /* the file of lines outlives the process */
-    copy.lines = dup(worker.lines);
-    bool kept = worker.keeper >= 0;
-    int status = kept ? remote_give_back(&worker, false) : remote_stop(&worker, &cpu_s);
+    remote_worker copy = now->worker; /* the file of lines outlives the process */
+    copy.lines = dup(now->worker.lines);
+    bool kept = now->worker.keeper >= 0;
+    int status = kept ? remote_give_back(&now->worker, false) : remote_stop(&now->worker, &cpu_s);
     if (kept) ended = WIFEXITED(status) || WTERMSIG(status) != SIGKILL;
     evidence.cpu_s += cpu_s;
     over = true;
     int told = evidence.checkers;
-    remote_read_lines(&copy, lines_read, &trace, &evidence);
+    remote_read_lines(&copy, now->lines_read, &trace, &evidence);
     close(copy.lines);
     double spent = watch->cpu_seen - watch->cpu_first;
     if (event == REMOTE_TIMEOUT && spent <= watch->cpu_limit)
@@ -144,39 +154,39 @@ static void finish(call_wire *w, remote_event event, const remote_watch *watch) 
     else if (trace.crashed && evidence.checkers > told)
         remote_conclude_checker(w, evidence.checker[told]);
     else
-        remote_conclude_end(w, status, &trace, opened);
+        remote_conclude_end(w, status, &trace, now->opened);
     if (strcmp(w->kind, "exit") == 0) forget_checkers();
 }
 
 /* hostcuda has named a mistake that a right result does not undo. */
 static void note_checkers(call_wire *w) {
-    off_t size = remote_lines_size(&worker);
+    off_t size = remote_lines_size(&now->worker);
     remote_trace trace;
-    if (size <= lines_read) return;
+    if (size <= now->lines_read) return;
     int before = evidence.checkers;
-    remote_read_lines(&worker, lines_read, &trace, &evidence);
-    lines_read = size;
+    remote_read_lines(&now->worker, now->lines_read, &trace, &evidence);
+    now->lines_read = size;
     if (evidence.checkers > before) remote_conclude_checker(w, evidence.checker[before]);
 }
 
 /* A worker that has answered its last call: the next claim's, or to end by itself. */
 static void part(call_wire *w) {
     double cpu_s;
-    if (worker.keeper >= 0) {
+    if (now->worker.keeper >= 0) {
         drain_output();
         note_checkers(w);
-        remote_give_back(&worker, true);
+        remote_give_back(&now->worker, true);
         return;
     }
-    close(worker.to);
-    worker.to = -1;
-    bool ended = remote_ends_within(&worker, 1);
+    close(now->worker.to);
+    now->worker.to = -1;
+    bool ended = remote_ends_within(&now->worker, 1);
     drain_output();
     note_checkers(w);
-    int status = remote_stop(&worker, &cpu_s);
+    int status = remote_stop(&now->worker, &cpu_s);
     evidence.cpu_s += cpu_s;
     if (ended && !w->kind[0] && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        remote_conclude_end(w, status, &(remote_trace){.crashed = false}, opened);
+        remote_conclude_end(w, status, &(remote_trace){.crashed = false}, now->opened);
 }
 
 /* ---- calls ---- */
@@ -230,15 +240,16 @@ static bool start(call_wire *w) {
     message_reply reply;
     call_wire opening = {.target = w->target};
     signal(SIGPIPE, SIG_IGN);
-    bool started = getenv("GRADLAB_KEEPER") ? remote_borrow(&worker, w->error)
-                                            : remote_start(&worker, w->target.device, w->error);
+    bool started = getenv("GRADLAB_KEEPER")
+                       ? remote_borrow(&now->worker, w->error)
+                       : remote_start(&now->worker, w->target.device, w->error);
     if (!started) return false;
-    lines_read = remote_lines_size(&worker);
+    now->lines_read = remote_lines_size(&now->worker);
     bool answered = exchange(&opening, MESSAGE_OPEN, true, &reply);
     memcpy(w->kind, opening.kind, sizeof w->kind);
     memcpy(w->ended, opening.ended, sizeof w->ended);
     if (!answered) return false;
-    opened = true;
+    now->opened = true;
     w->status = (tl_status)reply.status;
     snprintf(w->error, sizeof w->error, "%.*s", CALL_TEXT - 1, reply.error);
     return w->status == TL_OK;
@@ -250,7 +261,10 @@ void call_execute(call_wire *w) {
     w->reached = false;
     snprintf(w->error, sizeof w->error, "the worker has ended");
     for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
-    if (over || (worker.pid <= 0 && !start(w))) return;
+    if (over) return;
+    /* (a keeper has one worker, and hands it out once) */
+    now = slots + (getenv("GRADLAB_KEEPER") ? 0 : w->target.worker);
+    if (now->worker.pid <= 0 && !start(w)) return;
     if (!exchange(w, MESSAGE_CALL, false, &reply)) return;
     w->status = (tl_status)reply.status;
     w->reached = reply.reached != 0;
@@ -263,16 +277,24 @@ void call_execute(call_wire *w) {
 
 /* The contexts are closed first, which tells of blocks that are still out; then the worker ends by
  * itself, so that destructors and leak checkers run. */
-void call_close(call_report *report) {
-    call_wire none = {.frames = 0};
+static void close_worker(call_wire *none, call_report *report) {
     message_reply reply = {.blocks = 0};
-    memset(report, 0, sizeof *report);
-    if (worker.pid <= 0) return;
-    if (exchange(&none, MESSAGE_CLOSE, false, &reply)) {
-        report->live_blocks = reply.blocks > 0 ? (size_t)reply.blocks : 0;
-        part(&none);
+    if (exchange(none, MESSAGE_CLOSE, false, &reply)) {
+        report->live_blocks += reply.blocks > 0 ? (size_t)reply.blocks : 0;
+        part(none);
     }
+}
+
+void call_close(call_report *report) {
+    memset(report, 0, sizeof *report);
+    for (now = slots; now < slots + CALL_WORKERS; now++) {
+        call_wire none = {.frames = 0};
+        if (now->worker.pid <= 0) continue;
+        close_worker(&none, report);
+        if (report->kind[0]) continue;
+        memcpy(report->kind, none.kind, sizeof report->kind);
+        memcpy(report->fault, none.ended, sizeof report->fault);
+    }
+    now = slots;
     over = true;
-    memcpy(report->kind, none.kind, sizeof report->kind);
-    memcpy(report->fault, none.ended, sizeof report->fault);
 }

@@ -94,6 +94,13 @@ void claim_wait_for_array(claim *c, const char *fault);
  * the first and the third have one thread. */
 extern const call_target claim_targets[];
 bool claim_runs_on(const call_target *t);
+/* The same in another process of the claim, where a result has to come out again: one that has made
+ * the first call could remember it. */
+static inline call_target claim_elsewhere(const call_target *t) {
+    call_target other = *t;
+    other.worker = 1;
+    return other;
+}
 #define FOR_TARGETS(t)                                                                             \
     for (const call_target *t = claim_targets; t->device; t++)                                     \
         if (!claim_runs_on(t)) {                                                                   \

@@ -56,14 +56,15 @@ void device_meet(claim *c, device_case call, int cases) {
 }
 
 /* On one row of the cpu. More threads than cores on purpose: a sum whose order depends on them
- * shows at 4 and 8, not at 2. */
+ * shows at 4 and 8, not at 2. Each of them is a process of its own: none can remember. */
 static void repeat_bits(claim *c, const call_target *row, threads_call call, int which) {
-    static const int threads[] = {1, 2, 3, 4, 8};
+    static const int threads[CALL_WORKERS] = {1, 2, 3, 4, 8};
     const uint64_t drawn = c->state;
     threads_result first;
     for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
         call_target t = *row;
         t.threads = threads[k];
+        t.worker = (int)k;
         c->state = drawn;
         threads_result now = call(c, &t, which);
         if (k == 0)

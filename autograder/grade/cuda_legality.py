@@ -35,16 +35,23 @@ def key() -> bytes:
 def judge(path: Path, boxed: bool = False) -> subprocess.CompletedProcess:
     """legality.sh on one file, by clang where there is one: it is quicker, and knows all that labs
     need. What others wrote it reads in a box."""
-    given = {"HOSTCUDA_LEGALITY": "quick", "HOSTCUDA_LEGALITY_CACHE": str(CACHE)}
-    command = [LEGALITY, f"-I{ROOT / 'tl/include'}", path]
+    given = {"HOSTCUDA_LEGALITY": "quick", "HOSTCUDA_LEGALITY_CACHE": str(CACHE),
+             **({"HOSTCUDA_LEGALITY_SECONDS": "20", "HOSTCUDA_LEGALITY_GB": "2"} if boxed else {})}
+    # (by the same name as in a box: what the cache keeps is called by these words)
+    command = [LEGALITY, f"-I{os.path.relpath(ROOT / 'tl/include')}", path]
     if boxed:
         kept = [str(path) for path in CACHE.glob("*") if path.suffix in ("", ".pch")]
-        command = [sandbox.BOX, "run", "build", f"in={ROOT}",
+        command = [sandbox.BOX, "run", "build", f"in={ROOT}", *cost(path),
                    *(f"see={seen}" for seen in (*SEEN, *kept, path)), "--",
                    "/usr/bin/env", *(f"{k}={v}" for k, v in given.items()),
                    "./hostcuda/legality.sh", "-Itl/include", str(path)]
     return subprocess.run(command, text=True, capture_output=True, errors="replace",
                           stdin=subprocess.DEVNULL, env=os.environ | given)
+
+
+def cost(path: Path) -> list:
+    """What makes this count as one of the submission's builds, or end with them (box_watch.c)."""
+    return [f"spent=build/spent/from/{path.parent.parent}/builds", f"of={path}"]
 
 
 def reason(said: subprocess.CompletedProcess) -> str:
@@ -53,7 +60,7 @@ def reason(said: subprocess.CompletedProcess) -> str:
         first = said.stdout.strip().splitlines()[0]
         text = "this is not legal CUDA: " + first.replace("error: this is not legal CUDA: ", "")
     else:
-        why = said.stderr.strip().removeprefix("legality.sh: ")
+        why = said.stderr.strip().removeprefix("legality.sh: ").removeprefix("box: error: ")
         text = f"{UNSURE}: {why or f'legality.sh ended with status {said.returncode}'}"
     return " ".join(text.replace(f"{ROOT}/", "").split())
 

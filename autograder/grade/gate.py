@@ -20,6 +20,7 @@ import gate_names as names
 import cuda_legality
 import elf
 import machine
+import preprocessed
 import skeletons
 import table
 import tokens
@@ -243,8 +244,9 @@ def exports(lab: int, name: str) -> set:
     return set()
 
 
-def file_findings(lab: int, path: Path, objects: list) -> list:
-    """[(line, text)] of one file, in order of lines; `objects`: the symbols of each."""
+def file_findings(lab: int, path: Path, objects: list, made: tuple = ()) -> list:
+    """[(line, text)] of one file, in order of lines; `objects`: the symbols of each; `made`: what
+    it was when compilers read it."""
     rules = Rules(lab, path)
     found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"),
                           "c++" if path.suffix == ".cu" else "c")
@@ -254,6 +256,8 @@ def file_findings(lab: int, path: Path, objects: list) -> list:
         out += directive_findings(line, rules)
         # (the first word behind #pragma has been judged with it)
         out += token_findings(line[2:] if line[0].text == "pragma" else line[1:], rules)
+    for text in made:
+        out += preprocessed.findings(text, rules, (token_findings, directive_findings))
     identifiers = [t for t in found if t.kind == IDENTIFIER]
     for symbols in objects:
         out += symbol_findings(symbols, identifiers, rules, exports(lab, path.name))
@@ -266,13 +270,14 @@ def findings(lab: int, folder: str) -> list:
     paths = [path for path in paths if path.exists()]
     out = []
     for path in paths:
-        symbols = []
-        for obj in objects_of(lab, folder, path):
+        symbols, objects = [], objects_of(lab, folder, path)
+        made = [Path(f"{obj}.i") for obj in objects if path.suffix == ".c"]
+        for obj in objects:
             try:
                 symbols.append(symbols_of(obj))
             except elf.Odd as error:
                 out.append((str(path), 1, f"what a compiler made of it is refused: {error}"))
-        out += [(str(path), line, text) for line, text in file_findings(lab, path, symbols)]
+        out += [(str(path), line, text) for line, text in file_findings(lab, path, symbols, made)]
     cuda, key = [path for path in paths if path.suffix == ".cu"], cuda_legality.key()
     with ThreadPoolExecutor(machine.cores()) as pool:
         for found in pool.map(lambda path: cuda_legality.findings(path, key), cuda):

@@ -23,6 +23,7 @@ import judge
 import machine
 import options
 import plan
+import preprocessed
 import render
 import execute
 import sandbox
@@ -196,7 +197,7 @@ def main(arguments: list) -> int:
     try:
         return grade(parse(arguments))
     except (OptionError, table.TableError, execute.CannotGrade, plan.Unplain,
-            skeletons.Refused) as error:
+            preprocessed.Lost, skeletons.Refused) as error:
         say(text.visible_lines(f"grade: {error}", 40, 1000), sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

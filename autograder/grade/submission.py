@@ -34,6 +34,7 @@ from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOTS = Path("build/submissions")
+SPENT = Path("build/spent/from")  # below: what a snapshot's builds have cost (box/box_watch.c)
 NOTE = ".refused"
 
 
@@ -162,6 +163,17 @@ def keep(files: dict, lab: int, to: Path) -> None:
                 remove(folder)
 
 
+def spent(folder: Path) -> Path:
+    """The list of what a snapshot's builds have cost: workers.mk knows it by this name, too."""
+    return SPENT / folder / "builds"
+
+
+def begin_spending(folder: Path) -> None:
+    """Each grade has all of its time. (Somebody beside us may write to this very file.)"""
+    (ROOT / spent(folder)).parent.mkdir(parents=True, exist_ok=True)
+    (ROOT / spent(folder)).write_bytes(b"")
+
+
 def identity(folder: Path, lab: int) -> dict:
     """What was graded: hashes of a snapshot's files; Refused if it is none or was changed."""
     source = intake.Folder(folder)
@@ -191,6 +203,7 @@ def main(arguments: list) -> int:
         files, said = collect(path, lab)
         to = folder_of(path, files, lab)
         keep(files, lab, ROOT / to)
+        begin_spending(to)
         for line in said:
             print(text.visible(line), file=sys.stderr)
     except (Refused, options.OptionError, OSError) as error:

@@ -38,6 +38,7 @@ def owners() -> dict:
 # how compilers, by their own names, end at the limits that workers.mk sets them
 STOPPED = re.compile(r"\S*(cc1|gcc|g\+\+|clang|nvcc)\S*: .*"
                      "(Killed|out of memory|memory exhausted|limit exceeded)")
+OF_BOX = "box: error: "  # how box_watch.c begins
 
 
 # what no student has caused, in the words of compilers and linkers
@@ -80,7 +81,8 @@ def not_compiled(objects: list, labs: Path) -> list:
         first = (errors or said or ["the compiler does not say why"])[0]
         if any(map(STOPPED.match, said)):
             first = ("the compiler was stopped: for this file it took more than 30 s, 8 GB or 1 GB "
-                     "of output; is there a macro or a template that grows without end?")
+                     "of output (of a submission: 20 s, 2 GB), or macros made 8 MB of it; is there "
+                     "a macro or a template that grows without end?")
         if not said and not source.exists():
             lines.append(gone(source))
         elif ": not compiled: " in first:  # by submission.py
@@ -93,6 +95,7 @@ def not_compiled(objects: list, labs: Path) -> list:
 def in_short(error: str, source: Path) -> str:
     """A compiler's line, which is shown in full elsewhere: "line 3: expected ';'". """
     match = re.match(rf"{re.escape(str(source))}[:(](\d+)\S* *(?:fatal )?error:? *(.*)", error)
+    error = error.removeprefix(OF_BOX)
     return ALSO_KNOWN_AS.sub("", f"line {match[1]}: {match[2]}" if match else error).strip()
 
 

@@ -75,6 +75,7 @@ class Case:
     wall_s: int = 90
     quick: bool = False  # for `make test`
     open: str = ""
+    alone: list = field(default_factory=list)  # layers, each of which stops it by itself
 
 
 @dataclass
@@ -93,7 +94,7 @@ def cases() -> list:
     rows = tomllib.loads((CASES / "cases.toml").read_text(encoding="utf-8"))["case"]
     found = [Case(**row) for row in rows]
     for case in found:
-        if not set(case.layers) <= LAYERS or not case.layers:
+        if not set(case.layers + case.alone) <= LAYERS or not case.layers:
             raise options.OptionError(f"cases.toml: {case.name}: layers are {sorted(LAYERS)}")
     return found
 

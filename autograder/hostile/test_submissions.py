@@ -10,7 +10,8 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
-import hostile_submissions as hostile  # noqa: E402 (found by the line above)
+import hostile_layers as layers  # noqa: E402 (found by the line above)
+import hostile_submissions as hostile  # noqa: E402
 import hostile_world as world  # noqa: E402
 
 CASES = {case.name: case for case in hostile.cases()}
@@ -27,6 +28,15 @@ def test_every_case_says_what_it_is():
     for case in CASES.values():
         handed = case.name in folders or case.make or case.beside or case.folder
         assert handed and case.cause and case.name.startswith(case.family), case.name
+
+
+def test_every_layer_has_a_case_that_it_alone_stops():
+    """make hostile LAYERS=1 tries them; here is seen that there is something to cut out."""
+    assert {layer for case in CASES.values() for layer in case.alone} == hostile.LAYERS
+    assert set(layers.CUTS) == hostile.LAYERS
+    for layer, cuts in layers.CUTS.items():
+        for name, there, _ in cuts:
+            assert (hostile.ROOT / name).read_text(encoding="utf-8").count(there) == 1, layer
 
 
 def test_hostile_submissions_get_nothing_and_harm_nobody():

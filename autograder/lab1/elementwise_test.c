@@ -146,7 +146,8 @@ static void expect_in_place(claim *c, const call_target *t, const char *name, of
     claim_case(c, t, "%s %s", name, shared_name[which]);
     call(&failing, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
     expect_ok(c, &r);
-    call(t, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
+    call_target elsewhere = claim_elsewhere(t);
+    call(&elsewhere, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
     expect_ok(c, &r);
     expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE(N));
 }

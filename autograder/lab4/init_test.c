@@ -12,16 +12,19 @@ static const char *const name[] = {"he_normal", "he_uniform", "xavier_normal", "
 
 enum { N = 20000 };
 
-static tl_real *draw_weights(claim *c, size_t n, int which, int in, int out, uint64_t seed,
-                             uint32_t stream) {
-    const call_target *t = &claim_targets[0]; /* drawn on the host, whatever the device */
+/* Drawn on the host, whatever the device; `worker`: by which of the claim's processes. */
+static tl_real *draw_by(int worker, claim *c, size_t n, int which, int in, int out, uint64_t seed,
+                        uint32_t stream) {
+    call_target own = claim_targets[0], *t = &own;
     call_report r;
+    own.worker = worker;
     tl_real *w = reals(c, n);
     claim_case(c, t, "tl_init_%s of [%zu], fan_in %d fan_out %d", name[which], n, in, out);
     call_init(t, &r, w, n, which, in, out, seed, stream);
     expect_ok(c, &r);
     return w;
 }
+#define draw_weights(...) draw_by(0, __VA_ARGS__)
 
 CLAIM(lab4_init, moments_are_those_of_the_formula) {
     static const int fans[][2] = {
@@ -70,7 +73,7 @@ CLAIM(lab4_init, seed_and_stream_decide) {
     for (int which = 0; which < KINDS; which++) {
         uint64_t seed = draw_bits(c);
         tl_real *w = draw_weights(c, 1001, which, 9, 5, seed, 4);
-        tl_real *same = draw_weights(c, 1001, which, 9, 5, seed, 4);
+        tl_real *same = draw_by(1, c, 1001, which, 9, 5, seed, 4);
         tl_real *stream = draw_weights(c, 1001, which, 9, 5, seed, 5);
         tl_real *other = draw_weights(c, 1001, which, 9, 5, seed + 1, 4);
         expect_same_bits(c, "equal seed and stream", same, w, SHAPE(1001));

@@ -2,17 +2,18 @@
  * on their way at once.
  *
  * The plain path's block takes 256 numbers and waits for them before it asks for the next. Here up
- * to 1,024 threads ask for eight groups each; a group is four outputs side by side where planes are
+ * to 1,024 threads ask for several groups each; a group is four outputs side by side where planes are
  * multiples of four. The sums are the same whether such a group is loaded in one go or, for want of
  * alignment, one by one. */
 #include "kernels/conv2d/03_implicit_tile.h"
 
-enum { WARP = 32, ROUND = 8 };
+/* (a round of loads takes 32 registers in either precision, and 1,024 threads have 64 each) */
+enum { WARP = 32, ROUND = 32 / sizeof(tl_real) };
 
 /* db[k] += the sum over dy[n,k,:], GROUP neighbours a thread, V of them in one load. */
 template <int NEAR, int V>
-static __global__ void bias_gradient(tl_real *db, const tl_real *__restrict__ dy, int images,
-                                     int outputs) {
+static __global__ void __launch_bounds__(BIAS_THREADS)
+    bias_gradient(tl_real *db, const tl_real *__restrict__ dy, int images, int outputs) {
     __shared__ tl_real part[BIAS_THREADS / WARP];
     unsigned groups = (unsigned)outputs / NEAR, count = groups * (unsigned)images;
     size_t k = blockIdx.x, channels = gridDim.x;

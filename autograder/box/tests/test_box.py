@@ -2,6 +2,7 @@
 else a wall would prove nothing."""
 
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -108,6 +109,38 @@ class TestTier:
         assert "fork" in done.stderr or int(done.stdout or 0) < 100, done
         assert mark not in subprocess.run(["ps", "-eo", "args"], capture_output=True,
                                           text=True).stdout
+
+    def test_what_a_build_says_is_cut_and_ends(self, tier):
+        script = "{ echo first; yes | head -c 3000000; echo last; } >&2"
+        done = boxed(tier, "build", ["/bin/sh", "-c", script])
+        assert done.returncode == 0 and len(done.stderr) < 250_000
+        assert done.stderr.startswith("first\ny\n") and done.stderr.endswith("y\nlast\n")
+        assert re.search(r"^\.\.\. \(27\d{5} more bytes of messages are left out\)$", done.stderr,
+                         re.MULTILINE)
+        begin = time.monotonic()
+        done = boxed(tier, "build", ["/bin/sh", "-c", "yes >&2; sleep 50"])
+        assert done.returncode > 128 and time.monotonic() - begin < 30
+        assert done.stderr.endswith("box: error: stopped, for it had said more than 4 MB\n")
+
+    def test_builds_of_one_list_have_their_time_together(self, tier, tmp_path):
+        (spent := tmp_path / "builds").touch()
+        work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 3"
+
+        def build(of, script="exit 0"):
+            return boxed(tier, "build", ["/bin/sh", "-c", script], f"spent={spent}", f"of={of}")
+
+        assert build("a.c", work).returncode == 3
+        ms, failed, name = spent.read_text().split()
+        assert int(ms) > 20 and (failed, name) == ("1", "a.c")  # all that ran inside is counted
+        assert build("a.c").returncode == 0
+        spent.write_text("6000 1 a.c\n9000 0 b.c\n")
+        assert "not tried again" in (done := build("a.c")).stderr and done.returncode == 1
+        assert build("b.c").returncode == 0
+        with spent.open("a") as file:
+            file.write("120000 0 c.c\n")
+        assert "not tried, for the files" in (done := build("d.c")).stderr and done.returncode == 1
+        spent.unlink()
+        assert build("a.c").returncode == 125
 
     def test_nobody_else_can_be_named(self, tier):
         neighbour = subprocess.Popen(["/bin/sleep", "30"])

@@ -265,8 +265,9 @@ ERRORS = [f"-Werror={what}" for what in ("implicit-function-declaration", "impli
 
 def compiled(source: Path, obj: Path, *flags: str) -> Path:
     obj.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["gcc", "-std=gnu11", *ERRORS, "-fopenmp", "-O1", f"-I{ROOT / 'tl/include'}",
-                    *flags, "-c", "-o", obj, source], check=True)
+    for made in (["-E", "-o", f"{obj}.i"], ["-c", "-o", obj]):  # as workers.mk does
+        subprocess.run(["gcc", "-std=gnu11", *ERRORS, "-fopenmp", "-O1",
+                        f"-I{ROOT / 'tl/include'}", *flags, *made, source], check=True)
     return obj
 
 

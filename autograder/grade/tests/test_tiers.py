@@ -1,0 +1,75 @@
+"""In each tier of the box that this machine has, every lab's skeleton gets nothing and its
+solution everything. Takes a quarter of an hour, so `make test-all` alone runs it:
+GRADLAB_TEST_ALL=1; by hand TIERS=A and `-k lab3` choose."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+
+import pytest
+import sandbox
+import skeletons
+
+ROOT = sandbox.ROOT
+LIMIT_S = 1800
+pytestmark = pytest.mark.skipif(os.environ.get("GRADLAB_TEST_ALL") != "1",
+                                reason="make test-all runs this")
+
+
+@pytest.fixture(scope="module")
+def no_namespaces(tmp_path_factory):
+    """Tier C is graded where no namespaces can be made, for which it is there."""
+    program = tmp_path_factory.mktemp("box") / "no_namespaces"
+    subprocess.run(["cc", "-o", program, ROOT / "autograder/box/tests/no_namespaces.c"], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory):
+    path = tmp_path_factory.mktemp("secret") / "secret"
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_hex(32))
+    return path
+
+
+def hand_in(folder, lab: int, whose: str) -> None:
+    made = skeletons.skeletons(ROOT)
+    for name in skeletons.own_files(ROOT, lab):
+        data = ((ROOT / f"solution/lab{lab}" / name).read_bytes() if whose == "solution"
+                else made[f"labs/lab{lab}/{name}"])
+        (folder / f"lab{lab}").mkdir(parents=True, exist_ok=True)
+        (folder / f"lab{lab}" / name).write_bytes(data)
+
+
+def there(tier: str) -> bool:
+    return subprocess.run([sandbox.BOX, "tier", sandbox.SECRET], capture_output=True,
+                          env=os.environ | {"GRADLAB_TIER": tier}).returncode == 0
+
+
+@pytest.mark.parametrize("lab", range(6), ids=lambda n: f"lab{n}")
+@pytest.mark.parametrize("tier", (os.environ.get("TIERS") or "A,B,C").split(","))
+def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, secret, tier, lab):
+    assert sandbox.lacking() == ""
+    if os.geteuid() != 0 and tier != "B":
+        pytest.skip("tiers A and C need root")
+    assert there(tier)
+    for whose in ("skeleton", "solution"):
+        folder = tmp_path / f"{whose}-{tier}-{os.getpid()}"
+        hand_in(folder, lab, whose)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        done = subprocess.run([*([no_namespaces] if tier == "C" else []), "make", "-C", ROOT,
+                               "--no-print-directory", "grade", f"LAB={lab}",
+                               f"SUBMISSION={folder}", f"SECRET={secret}", "JSON=1"],
+                              env=env | {"GRADLAB_TIER": tier}, capture_output=True, text=True,
+                              timeout=LIMIT_S)
+        assert done.returncode == 0, done.stderr[-2000:]
+        graded = json.loads(done.stdout[done.stdout.index("{"):])
+        score = graded["score"]
+        assert graded["sandbox"][0] == tier
+        points = score["points"], score["extra"]
+        due = (0, 0) if whose == "skeleton" else (score["max"], score["extra_max"])
+        assert points == due, (whose, score, done.stderr[-1000:])
+        for left in ROOT.glob(f"build/*/from/build/submissions/{folder.name}-*"):
+            shutil.rmtree(left)
