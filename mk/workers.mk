@@ -34,7 +34,7 @@ SOME_WORKERS_C := tl/device_plugin.c tl/metrics.c $(wildcard autograder/call/abs
 WORKER_C := $(wildcard autograder/worker/*.c) $(CALL_RUNNING) \
 	$(filter-out $(TRAINER_C) $(SOME_WORKERS_C),$(wildcard tl/*.c))
 # Rungs are ours: what is next to a student's code has none.
-WORKER_PLUGIN_C := $(filter-out programs/%,$(PLUGIN_C))
+WORKER_PLUGIN_C := $(filter-out programs/% kernels/%,$(PLUGIN_C))
 WORKER_PLUGIN_CU := $(wildcard tl/cuda/*.cu)
 
 # What each of them has that is nobody's lab: $(1) mode

@@ -70,9 +70,9 @@ typedef struct tl_backend {
     bool (*conv2d_block_fits)(const tl_conv2d_block *);
 
     /* whole nets (tl/net.h); all three NULL where nets are composed module by module */
-    tl_net_plan_fn *net_plan;
-    tl_net_fwd_fn *net_fwd;
-    tl_net_bwd_fn *net_bwd;
+    tl_net_plan_fn net_plan;
+    tl_net_fwd_fn net_fwd;
+    tl_net_bwd_fn net_bwd;
 } tl_backend;
 
 /* Sets every operation that is still NULL to one that fails with TL_ENOTIMPL, naming it. */

@@ -92,12 +92,12 @@ typedef struct tl_net_plan {
  * this net is not one for the plan, and is to be composed.
  * net_fwd: y = net(x); `memory` (plan->bytes, aligned as tl_alloc_get's) is kept for net_bwd.
  * net_bwd: adds to the gradients of the parameters, and to dx (NULL unless wants_dx). */
-typedef bool tl_net_plan_fn(const tl_ctx *ctx, tl_net_plan *plan);
-typedef tl_status tl_net_fwd_fn(tl_ctx *ctx, const tl_net_plan *plan, tl_real *y, const tl_real *x,
-                                void *memory);
-typedef tl_status tl_net_bwd_fn(tl_ctx *ctx, const tl_net_plan *plan, tl_real *dx,
-                                const tl_real *dy, const tl_real *x, const tl_real *y,
-                                void *memory);
+typedef bool (*tl_net_plan_fn)(const tl_ctx *ctx, tl_net_plan *plan);
+typedef tl_status (*tl_net_fwd_fn)(tl_ctx *ctx, const tl_net_plan *plan, tl_real *y,
+                                   const tl_real *x, void *memory);
+typedef tl_status (*tl_net_bwd_fn)(tl_ctx *ctx, const tl_net_plan *plan, tl_real *dx,
+                                   const tl_real *dy, const tl_real *x, const tl_real *y,
+                                   void *memory);
 
 #ifdef __cplusplus
 }
