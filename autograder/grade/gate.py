@@ -158,7 +158,8 @@ def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str
 
 
 def token_findings(found: list, rules: Rules) -> list:
-    out = []
+    if out := calls.too_deep(found):
+        return out
     for at, token in enumerate(found):
         if token.kind == ODD:
             out.append((token.line, token.text))
