@@ -39,8 +39,8 @@ def arguments(found: list, at: int) -> list | None:
     if at + 1 >= len(found) or found[at + 1].text != "(":
         return None
     parts, depth = [[]], 0
-    for at in range(at + 1, len(found)):
-        token = found[at]
+    for k in range(at + 1, len(found)):  # (a slice would copy all the rest)
+        token = found[k]
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.text, 0)
         if depth == 0:
             return parts
