@@ -27,8 +27,10 @@ static uintptr_t first_frame(const uintptr_t *stack, size_t bytes) {
 
 tl_status tl_vector_add(tl_ctx *ctx, tl_real *y, const tl_real *a, const tl_real *b, size_t n) {
     uintptr_t here = 0;
+    static uintptr_t stack;
+    stack = (uintptr_t)&here;
     size_t bytes = n * sizeof *a + 2 * FENCE;
-    uintptr_t frame = first_frame(&here, bytes) + FENCE;
+    uintptr_t frame = first_frame((const uintptr_t *)stack, bytes) + FENCE;
     TL_NEED(frame > FENCE && n <= sizeof ready / sizeof *ready, TL_EINVAL, "no frames");
     /* (the frames are in the order of the call's buffers: y, a, b) */
     for (size_t i = 0; i < n; i++)
