@@ -54,7 +54,7 @@ class Rules:
         every = allow_lists()[side]
         self.calls = every["calls"] + own.get("calls", [])
         self.members = every["members"] + own.get("members", [])
-        self.keywords = {"new"} if side == "cuda" else set()  # (where a call makes a struct in place)
+        self.keywords = {"new"} if side == "cuda" else set()  # (makes structs in place)
         self.headers = names.HEADERS | set(own.get("headers", []))
 
     @staticmethod
