@@ -70,9 +70,12 @@ HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitiz
 # out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
 HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
 	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+# (An array whose address goes nowhere has no hooks, however far its index leads: so the index and
+# the object's size are asked.)
 HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns -Wno-tsan \
-	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc
+	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc \
+	-fsanitize=object-size,bounds-strict
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
 	-fsanitize-coverage=bb,no-prune,trace-pc

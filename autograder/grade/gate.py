@@ -54,6 +54,7 @@ class Rules:
         every = allow_lists()[side]
         self.calls = every["calls"] + own.get("calls", [])
         self.members = every["members"] + own.get("members", [])
+        self.keywords = {"new"} if side == "cuda" else set()  # (makes structs in place)
         self.headers = names.HEADERS | set(own.get("headers", []))
 
     @staticmethod
@@ -141,6 +142,8 @@ def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str
     """Why a name may not stand between these tokens, or an empty string."""
     if why := names.why_not(name):
         return why
+    if name in rules.keywords:
+        return f"{name}: memory of the device comes from the contract's arguments or cudaMalloc"
     if name == "name" and before in ("->", "."):
         return f"{before}name {names.DETECTS}"
     if "*" in rules.members:
@@ -158,7 +161,8 @@ def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str
 
 
 def token_findings(found: list, rules: Rules) -> list:
-    out = []
+    if out := calls.too_deep(found):
+        return out
     for at, token in enumerate(found):
         if token.kind == ODD:
             out.append((token.line, token.text))

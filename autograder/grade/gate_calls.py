@@ -18,6 +18,7 @@ STREAM_AT = {"fprintf": 0, "fputs": 1, "fputc": 1, "putc": 1, "fwrite": 3, "fflu
 STREAMS = {"stdout", "stderr"}
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]+)|([0-7]{1,3})|(.))", re.DOTALL)
 CONVERSION = re.compile(r"%[-+ #0'I]*[\d*.$]*[hlqjztL]*(.?)", re.DOTALL)
+DEEPEST = 20  # calls of these in each other's arguments, which are read once for each
 OF_HEADERS = re.compile(r"PRI[diouxX]\w+")  # <inttypes.h>: what stands behind a %
 
 
@@ -38,7 +39,8 @@ def arguments(found: list, at: int) -> list | None:
     if at + 1 >= len(found) or found[at + 1].text != "(":
         return None
     parts, depth = [[]], 0
-    for token in found[at + 1:]:
+    for k in range(at + 1, len(found)):  # (a slice would copy all the rest)
+        token = found[k]
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.text, 0)
         if depth == 0:
             return parts
@@ -47,6 +49,22 @@ def arguments(found: list, at: int) -> list | None:
         elif token.text != "(" or depth > 1:
             parts[-1].append(token)
     return None
+
+
+def too_deep(found: list) -> list:
+    """[(line, finding)] of the first call that stands in more than DEEPEST others."""
+    judged, depth = [], 0  # of each parenthesis that is open: whether such a call's
+    for at, token in enumerate(found):
+        if token.text in ("(", "[", "{"):
+            before = found[at - 1].text if at else ""
+            judged.append(before in FORMAT_AT or before in STREAM_AT)
+            depth += judged[-1]
+            if depth > DEEPEST:
+                return [(token.line, f"{before}: more than {DEEPEST} calls that print stand in "
+                                     "each other")]
+        elif token.text in (")", "]", "}") and judged:
+            depth -= judged.pop()
+    return []
 
 
 def format_finding(name: str, tokens: list) -> str:

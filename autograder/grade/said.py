@@ -20,7 +20,8 @@ BEHIND = re.compile(r"\s|$|[^\s:]+:\d+:(\d+:)? +(note: |required )")
 ITS_OWN = re.compile(r"\s|$|In file included from |[^\s:(]+[:(]\d+[^\s:]*:|"
                      r"\S+: (fatal )?(error|warning|note|In|At)\b|\.\.\. \(")
 # how a type is spelled in this build: no reason to tell the same mistake twice
-ALSO_KNOWN_AS = re.compile(r" \{aka [^}]*\}| \(aka [^)]*\)")
+# (none is so long; without an end, each beginning would be followed to that of the text)
+ALSO_KNOWN_AS = re.compile(r" \{aka [^}]{0,1000}\}| \(aka [^)]{0,1000}\)")
 
 
 def messages(said: str) -> list:

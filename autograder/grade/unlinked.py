@@ -46,6 +46,9 @@ MACHINES = re.compile("No space left on device|Disk quota exceeded|Read-only fil
                       "cannot find -l")
 
 
+SHOWN = re.compile(r" *\d* *\|")  # how compilers show a line of the source
+
+
 def kind_of(line: str) -> str:
     """What kind of failure (words.py) a line of main() speaks of."""
     if re.match(r"\S+ does not compile: ", line):
@@ -76,7 +79,9 @@ def not_compiled(objects: list, labs: Path) -> list:
         source = source_of(obj, labs)
         said = text.read(Path(f"{obj}.err")).rstrip("\n").split("\n")
         said = [line for line in said if line]
-        blame_the_machine(line for line in said if ": error: " not in line)  # (nor an #error)
+        # (a line of the source that stands below a message is the student's word; so is an #error)
+        blame_the_machine(line for line in said
+                          if ": error: " not in line and not SHOWN.match(line))
         errors = [line for line in said if re.search(r"\b(error|Error)\b", line)]
         first = (errors or said or ["the compiler does not say why"])[0]
         if any(map(STOPPED.match, said)):

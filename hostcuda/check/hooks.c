@@ -355,17 +355,30 @@ void __tsan_atomic_thread_fence(int order) {
 }
 void __tsan_atomic_signal_fence(int order) { (void)order; }
 
-/* ---- alignment: clang copies a float4 by memcpy, so -fsanitize=alignment tells of it ---- */
+/* ---- what -fsanitize=alignment, object-size and bounds-strict tell of: clang copies a float4 by
+ * memcpy, and an array whose address goes nowhere has no hooks ---- */
 
-struct alignment_data {
-    const void *place[2], *type;
+struct place {
+    const char *file;
+    unsigned line, column;
+};
+struct mismatch {
+    struct place place;
+    const void *type;
     unsigned char log_alignment, what;
 };
-HOOK void __ubsan_handle_type_mismatch_v1(struct alignment_data *data, uintptr_t p);
-void __ubsan_handle_type_mismatch_v1(struct alignment_data *data, uintptr_t p) {
-    if (hc_self && p % ((uintptr_t)1 << data->log_alignment))
+HOOK void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p);
+HOOK void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index);
+void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p) {
+    if (p % ((uintptr_t)1 << data->log_alignment) == 0)
+        hc_check_beyond((hc_site){data->place.file, (int)data->place.line});
+    else if (hc_self)
         hc_check_misaligned(
             &(hc_access){.address = p, .pc = CALLER, .bytes = 1u << data->log_alignment});
+}
+void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
+    (void)index;
+    hc_check_beyond((hc_site){place->file, (int)place->line});
 }
 
 /* ---- the thread's way, by which lockstep.c lays those of a warp side by side ---- */

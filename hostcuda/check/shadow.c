@@ -229,6 +229,19 @@ void hc_check_misaligned(const hc_access *a) {
     hc_kernel_fail(cudaErrorMisalignedAddress);
 }
 
+void hc_check_beyond(hc_site at) {
+    if (!hc_self && !hc_check.guarded) return;
+    hc_text t;
+    hc_report_begin(&t, hc_self ? "out-of-bounds" : "host-access", at.file, at.line);
+    hc_add(&t, "an index or a pointer leads out of the variable that it began in");
+    if (hc_self) hc_report_thread(&t);
+    hc_report_likely(&t, "a loop that runs one too far; of an array with rows each row has its "
+                         "own bounds");
+    hc_report_end(&t);
+    if (!hc_self) abort();
+    hc_kernel_fail(cudaErrorIllegalAddress);
+}
+
 /* Some byte of the access is no part of a buffer or was never written. Writing makes it ready. */
 void hc_check_not_ready(const hc_access *a) {
     if (a->region == &hc_check.region[REGION_SHARED])

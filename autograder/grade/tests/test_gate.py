@@ -169,6 +169,12 @@ def test_an_evasion_is_found(tmp_path, what):
     is_found(judge(tmp_path, text), line, words)
 
 
+def test_no_call_makes_a_struct_in_place(tmp_path):
+    made = "void f(size_t at) { new ((void *)at) piece(made()); }"
+    assert any("new" in said for _, said in judge(tmp_path, made, "lab2/im2col.cu"))
+    assert judge(tmp_path, "int f(int old) { int new = old; return new; }", "lab2/im2col.c") == []
+
+
 @pytest.mark.parametrize("what", EVASIONS_IN_C)
 def test_an_evasion_in_c_is_found(tmp_path, what):
     text, line, words = EVASIONS_IN_C[what]

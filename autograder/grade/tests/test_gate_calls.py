@@ -1,5 +1,7 @@
 """Calls of the C library that write where their arguments say: what is refused, what passes."""
 
+import time
+
 import gate
 import gate_calls
 import pytest
@@ -59,6 +61,13 @@ def test_what_writes_through_pointers_is_refused(tmp_path, what, name):
 @pytest.mark.parametrize("what", PASSES)
 def test_printing_passes(tmp_path, what):
     assert judge(tmp_path, PASSES[what], "lab2/im2col.c") == []
+
+
+@pytest.mark.parametrize("call", ["putc(", 'printf("a", (', "putc(1, stdout), ("])
+def test_calls_in_each_other_take_no_longer(tmp_path, call):
+    begun = time.process_time()
+    judge(tmp_path, "void f(void) {" + call * (200_000 // len(call)), "lab2/im2col.c")
+    assert time.process_time() - begun < 10  # (minutes, where each is read to its end)
 
 
 @pytest.mark.parametrize("side", ["c", "cuda"])
