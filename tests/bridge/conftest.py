@@ -53,8 +53,10 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Marked `slow`: only where all is asked for."""
-    left = [item for item in items if item.get_closest_marker("slow") and not ALL]
+    """Marked `slow`: only where all is asked for; marked `one_way`: else by the last way alone."""
+    left = [item for item in items if not ALL and (
+        item.get_closest_marker("slow") or
+        item.get_closest_marker("one_way") and item.callspec.params["way"] != WAYS[-1])]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
@@ -62,6 +64,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: runs with GRADLAB_TEST_ALL=1")
+    config.addinivalue_line("markers", "one_way: both ways with GRADLAB_TEST_ALL=1, else one")
 
 
 @pytest.fixture(autouse=True)

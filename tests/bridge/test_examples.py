@@ -8,6 +8,8 @@ import sys
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.one_way  # processes of their own, each of which loads PyTorch
+
 
 def run(script, *words, **environment):
     return subprocess.run([sys.executable, ROOT / "bridge/examples" / script, *words], cwd=ROOT,
