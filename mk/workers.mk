@@ -109,6 +109,8 @@ lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWR
 # can be judged (preprocessed.py). The compiler shows lines of the source beside its messages, and no
 # longer sees comments, such as those that allow a case to fall through.
 lab_c_flags = $(call flags,$(mode)) $(call lab_optimise,$(mode)) $(lab_lines)
+# (an object of an older build tree has no preprocessed text beside it: it is made again)
+$(filter-out $(patsubst %.i,%,$(wildcard $(LAB_C_OBJECTS:%=%.i))),$(LAB_C_OBJECTS)): always
 $(LAB_C_OBJECTS):
 	$(call say,CC,$@)
 	$(call lab_compile,$(CC) $(lab_c_flags) -Itl/include -MMD -MP -MT $@ -MF $(@:.o=.d) -E \

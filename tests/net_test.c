@@ -11,7 +11,7 @@
 
 static void ok(claim *c, tl_status status) { expect_true(c, status == TL_OK, "%s", tl_error()); }
 
-/* ---- the same bits ------------------------------------------------------------------------------ */
+/* ---- the same bits -------------------------------------------------------------------------- */
 
 /* clang-format off */
 #define CONV(channels, pad) {TL_LAYER_CONV, channels, pad, 0}
@@ -26,8 +26,9 @@ static void ok(claim *c, tl_status status) { expect_true(c, status == TL_OK, "%s
  * dropout, which is not there in evaluation, between layers that would else be neighbours. */
 static const tl_layer usual[] = {CONV(6, 1), RELU, POOL, CONV(5, 0), RELU, FLATTEN, LINEAR(7), RELU,
                                  LINEAR(4), END};
-static const tl_layer odd[] = {RELU, CONV(3, 2), POOL, RELU, RELU, CONV(4, 0), DROPOUT(0.3), RELU, POOL,
-                               CONV(2, 1), FLATTEN, DROPOUT(0.5), LINEAR(5), DROPOUT(0.2), RELU, END};
+static const tl_layer odd[] = {RELU, CONV(3, 2), POOL, RELU, RELU, CONV(4, 0), DROPOUT(0.3),
+                               RELU, POOL, CONV(2, 1), FLATTEN, DROPOUT(0.5), LINEAR(5),
+                               DROPOUT(0.2), RELU, END};
 static const tl_layer rows[] = {FLATTEN, LINEAR(9), LINEAR(3), DROPOUT(0.4), END};
 static const tl_layer linear[] = {CONV(8, 1), FLATTEN, LINEAR(2), END};
 /* clang-format on */
@@ -125,7 +126,7 @@ CLAIM(net, planned_and_composed_give_the_same_bits) {
     }
 }
 
-/* ---- places ------------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 CLAIM(net, what_is_needed_at_the_same_time_lies_apart) {
     enum { STEPS = 60, TRIALS = 200 };

@@ -5,7 +5,7 @@
 
 #include "tl/backend.h"
 
-/* ---- the net as a list of layers ---------------------------------------------------------------- */
+/* ---- the net as a list of layers ------------------------------------------------------------ */
 
 /* What is on its way through the layers: n images of c planes of h x w, or with h = w = 1 rows. */
 typedef struct flow {
@@ -89,7 +89,7 @@ static bool describe(tl_net_plan *plan, const tl_module *m, flow *f) {
     return known;
 }
 
-/* ---- the node ----------------------------------------------------------------------------------- */
+/* ---- the node ------------------------------------------------------------------------------- */
 
 static tl_status whole_backward(tl_tape *t, tl_node *node) {
     tl_ctx *ctx = tl_tape_ctx(t);

@@ -95,9 +95,7 @@ static void try_tier(box_tier tier, box_profile profile, const char *secret, cha
         char *program = tier == BOX_C ? program_for_all() : "/box";
         char *const command[] = {program, "walls", profile == BOX_WORKER ? "worker" : "build",
                                  (char *)(uintptr_t)secret, NULL};
-        const box_job job = {.tier = tier,
-                             .profile = profile,
-                             .command = command};
+        const box_job job = {.tier = tier, .profile = profile, .command = command};
         _exit(run(&job));
     }
     close(ends[1]);

@@ -2,8 +2,8 @@
  *
  * A compiler can be made to say gigabytes, and to work as long as it may: once more for each build
  * of a file, and for each file. So messages end at a limit, where they are written, and time adds
- * up in a list (spent=), which is the submission's: a line for each build, its milliseconds, whether
- * it failed, and of what it was. */
+ * up in a list (spent=), which is the submission's: a line for each build, its milliseconds,
+ * whether it failed, and of what it was. */
 #define _GNU_SOURCE
 #include "box.h"
 
@@ -130,7 +130,7 @@ int box_watch(const box_job *job, int (*run)(const box_job *)) {
         fprintf(stderr, "box: error: %s\n", why);
         return 1;
     }
-    /* bubblewrap does not wait for what it has started: that comes to us, and its time is counted */
+    /* bubblewrap does not wait for what it has started: that comes to us, its time is counted */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (pipe2(ends, O_CLOEXEC) != 0) box_fail("no pipe: %s", strerror(errno));
     pid_t parent = getpid(), child = fork();

@@ -54,8 +54,8 @@ typedef struct call_target {
     /* hostcuda: after a call that went well the same is done again once for each of its launches,
      * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
     bool launches_fail;
-    /* Which of the claim's processes, where each has its own: none has seen the calls of another, so
-     * what it answers it has computed. */
+    /* Which of the claim's processes, where each has its own: none has seen the calls of another,
+     * so what it answers it has computed. */
     int worker;
 } call_target;
 enum { CALL_WORKERS = 5 };

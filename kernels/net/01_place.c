@@ -1,5 +1,5 @@
-/* 01_place.c: where the results of a net lie: offsets in one piece of memory, fixed before the first
- * step.
+/* 01_place.c: where the results of a net lie: offsets in one piece of memory, fixed before the
+ * first step.
  *
  * The largest buffer first, each into the smallest gap that the buffers needed at the same time
  * leave (Pisarchyk, Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, greedy

@@ -1,14 +1,14 @@
 /* 01_planned.c: rung 1 of nets: a fixed list of calls over a fixed piece of memory (tl/net.h).
  *
- * The calls are those that the tape would make, so the bits are the tape's. What is saved is memory:
- * a result lives until the last call that reads it, a gradient from the first that writes it to the
- * last that reads it; ReLU works in place, and behind the pool, whose largest element it leaves the
- * largest; evaluation keeps nothing. And the time in which a tape is written and walked. */
+ * The calls are those that the tape would make, so the bits are the tape's. What is saved is
+ * memory: a result lives until the last call that reads it, a gradient from the first that writes
+ * it to the last that reads it; ReLU works in place, and behind the pool, whose largest element it
+ * leaves the largest; evaluation keeps nothing. So is the time to write and walk a tape. */
 #include "kernels/net/01_planned.h"
 
 enum { NONE = -1 };
 
-/* ---- calls: run(ctx, layer, operands in the order of the operation's contract) ------------------ */
+/* ---- calls: run(ctx, layer, operands in the order of the operation's contract) -------------- */
 
 static tl_status zero_dx(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
     return ctx->ops->zero(ctx, at[0], l->x_size * sizeof(tl_real));
@@ -93,7 +93,7 @@ static tl_status linear_block_bwd(tl_ctx *ctx, const tl_net_layer *l, void *cons
                                       &l->of.linear_block.linear, l->fresh);
 }
 
-/* ---- layers: what is fused, what changes places ------------------------------------------------- */
+/* ---- layers: what is fused, what changes places --------------------------------------------- */
 
 static bool is(const tl_net_plan *plan, int layer, tl_net_kind kind) {
     return layer < plan->layers && plan->layer[layer].kind == kind;
@@ -159,7 +159,7 @@ static void rearrange(const tl_backend *ops, tl_net_plan *plan) {
     plan->layers = kept;
 }
 
-/* ---- steps and buffers -------------------------------------------------------------------------- */
+/* ---- steps and buffers ---------------------------------------------------------------------- */
 
 typedef struct builder {
     const tl_ctx *ctx;
@@ -290,7 +290,7 @@ static bool plan_net(const tl_ctx *ctx, tl_net_plan *plan) {
     return true;
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static tl_status run(tl_ctx *ctx, const tl_net_plan *plan, int from, int to, void *const given[],
                      void *memory) {

@@ -1,8 +1,8 @@
 /* 01_relu.c: rung 1 of pool on cpu: max pooling over 2x2 windows and ReLU in one pass, and ReLU's
  * gradient in place. (tl/fused.h)
  *
- * The byte of a window says where its maximum was, so that backward writes each pixel once and reads
- * a quarter of what int32 places take; a plane is one thread's. */
+ * The byte of a window says where its maximum was, so that backward writes each pixel once and
+ * reads a quarter of what int32 places take; a plane is one thread's. */
 #include <math.h>
 
 #include "../rungs.h"

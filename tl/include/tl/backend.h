@@ -64,7 +64,8 @@ typedef struct tl_backend {
 #define OP_FUSED                        TL_ENTRY
 #include "tl/ops.def"
 #undef TL_ENTRY
-    /* Scratch that this device's conv2d_* make do with, at most tl_conv2d_work_bytes; NULL: that. */
+    /* Scratch that this device's conv2d_* make do with, at most tl_conv2d_work_bytes; NULL: all
+     * of that. */
     size_t (*conv2d_work_bytes)(const tl_ctx *, const tl_conv2d_geom *);
     /* whether the kernels of conv2d_block_* take this geometry */
     bool (*conv2d_block_fits)(const tl_conv2d_block *);

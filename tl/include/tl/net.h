@@ -2,8 +2,8 @@
  *
  * Such a net needs no tape inside: which operations run, forward and backward, and where in one
  * piece of memory each result lies, is known before the first of them. A device offers it by three
- * optional entries of its table (tl/backend.h); the nets of tl/nets.h use them where they are there,
- * and are else composed module by module, with results of the same bits unless a plan says
+ * optional entries of its table (tl/backend.h); the nets of tl/nets.h use them where they are
+ * there, and are else composed module by module, with results of the same bits unless a plan says
  * otherwise. Given code. */
 #ifndef TL_NET_H
 #define TL_NET_H
@@ -88,8 +88,8 @@ typedef struct tl_net_plan {
 
 /* The entries' types.
  *
- * net_plan: from layers and the three flags, the rest; layers may be fused and change places. False:
- * this net is not one for the plan, and is to be composed.
+ * net_plan: from layers and the three flags, the rest; layers may be fused and change places.
+ * False: this net is not one for the plan, and is to be composed.
  * net_fwd: y = net(x); `memory` (plan->bytes, aligned as tl_alloc_get's) is kept for net_bwd.
  * net_bwd: adds to the gradients of the parameters, and to dx (NULL unless wants_dx). */
 typedef bool (*tl_net_plan_fn)(const tl_ctx *ctx, tl_net_plan *plan);
