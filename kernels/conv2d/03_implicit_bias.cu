@@ -3,8 +3,8 @@
  *
  * The plain path's block takes 256 numbers and waits for them before it asks for the next. Here up
  * to 1,024 threads ask for several groups each; a group is four outputs side by side where planes
- * are multiples of four. The sums are the same whether such a group is loaded in one go or, for want
- * of alignment, one by one. */
+ * are multiples of four. The sums are the same whether such a group is loaded in one go or, for
+ * want of alignment, one by one. */
 #include "kernels/conv2d/03_implicit_tile.h"
 
 /* (a round of loads takes 32 registers in either precision, and 1,024 threads have 64 each) */
