@@ -133,8 +133,8 @@ with_$way 2>/dev/null # (the shell's own line on whom a limit ended)
 $demangle <"$said" | awk -v wanted="$file" -f "$here/legality/reasons.awk" && exit 1
 # (who was killed says so or nothing; nvcc ends with 255 of its own accord, clang when killed)
 if ! [ -s "$said" ] || grep -qE '[Kk]illed|signal|out of memory|bad_alloc' "$said"; then
-    echo "legality.sh: ${!way} was stopped: for this file it took more than $seconds s, $memory GB" \
-        "or 1 GB of output; is there a macro or a template that grows without end?" >&2
+    echo "legality.sh: ${!way} was stopped: for this file it took more than $seconds s," \
+        "$memory GB or 1 GB of output; is there a macro or a template that grows without end?" >&2
 else
     echo "legality.sh: ${!way} failed without naming a line: $(head -20 "$said")" >&2
 fi

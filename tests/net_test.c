@@ -29,12 +29,14 @@ static const tl_layer usual[] = {CONV(6, 1), RELU, POOL, CONV(5, 0), RELU, FLATT
 static const tl_layer odd[] = {RELU, CONV(3, 2), POOL, RELU, RELU, CONV(4, 0), DROPOUT(0.3),
                                RELU, POOL, CONV(2, 1), FLATTEN, DROPOUT(0.5), LINEAR(5),
                                DROPOUT(0.2), RELU, END};
+static const tl_layer front[] = {RELU, POOL, CONV(3, 1), FLATTEN, LINEAR(3), END};
 static const tl_layer rows[] = {FLATTEN, LINEAR(9), LINEAR(3), DROPOUT(0.4), END};
 static const tl_layer linear[] = {CONV(8, 1), FLATTEN, LINEAR(2), END};
 /* clang-format on */
 
 static const tl_net_spec specs[] = {{.name = "usual", .c = 3, .h = 12, .w = 10, .layer = usual},
                                     {.name = "odd", .c = 2, .h = 11, .w = 14, .layer = odd},
+                                    {.name = "front", .c = 2, .h = 8, .w = 6, .layer = front},
                                     {.name = "rows", .c = 1, .h = 4, .w = 3, .layer = rows},
                                     {.name = "linear", .c = 5, .h = 7, .w = 7, .layer = linear}};
 enum { SPECS = sizeof specs / sizeof *specs, IMAGES = 6, PASSES = 2, MOST = 1 << 14 };
@@ -64,7 +66,8 @@ static tl_status note_gradient(void *user, const char *name, tl_var *param, tl_t
     return TL_OK;
 }
 
-/* Forward, and in training backward from the sum of the results, twice: gradients add up. */
+/* Forward, through the net twice, and in training backward from the sum of both results; and that
+ * once more: gradients of input and parameters add up. */
 static void run(claim *c, tl_ctx *ctx, const tl_net_spec *spec, const tl_real *image, bool training,
                 bool wants_dx, trace *to) {
     tl_module *net;
@@ -78,15 +81,17 @@ static void run(claim *c, tl_ctx *ctx, const tl_net_spec *spec, const tl_real *i
     ok(c, tl_tensor_new(&x, ctx, 4, (int[]){IMAGES, spec->c, spec->h, spec->w}));
     ok(c, tl_tensor_from_host(x, image));
     for (int pass = 0; pass < PASSES; pass++) {
-        tl_var *in, *y, *sum;
+        tl_var *in, *y, *again, *both, *sum;
         tl_tape_reset(tape);
         tl_tape_set_recording(tape, training);
         ok(c, tl_tape_wrap(tape, &in, x, 4, x->dim, wants_dx));
         ok(c, tl_module_forward(net, tape, &y, in, training));
         note(c, to, y->value);
+        ok(c, tl_module_forward(net, tape, &again, in, training));
         to->planned = !y->node || strcmp(y->node->op, "net") == 0;
         if (!training) continue;
-        ok(c, tl_op_sum(tape, &sum, y));
+        ok(c, tl_op_add(tape, &both, y, again));
+        ok(c, tl_op_sum(tape, &sum, both));
         ok(c, tl_tape_backward(tape, sum));
         if (wants_dx) note(c, to, in->grad);
     }

@@ -40,9 +40,7 @@ uid_t box_take_user(void) {
         snprintf(path, sizeof path, SLOTS "/%d", FIRST_USER + i);
         int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (file < 0) box_fail("%s cannot be opened: %s", path, strerror(errno));
-        if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-            return (uid_t)(FIRST_USER + i);
-        }
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) return (uid_t)(FIRST_USER + i);
         close(file);
     }
     box_fail("%d boxes stand already", USERS);

@@ -1,8 +1,8 @@
 /* call_remote.c: runs a call in a process that holds the judged code and cannot reach this one.
  *
- * One worker per claim, started by its first call, and others that know nothing of its calls, where a
- * claim asks for them (call_target). Nothing that the worker does can stop the grader
- * (every wait has a deadline) or pass for a result (every byte that comes back has its place). */
+ * One worker per claim, started by its first call, and others that know nothing of its calls, where
+ * a claim asks for them (call_target). Nothing that the worker does can stop the grader (every wait
+ * has a deadline) or pass for a result (every byte that comes back has its place). */
 #define _GNU_SOURCE
 #include "call_remote.h"
 

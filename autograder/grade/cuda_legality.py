@@ -69,14 +69,14 @@ def ask(path: Path) -> str:
     """What the compiler says, with \\0 for the file's name: an equal one may lie elsewhere."""
     boxed = submitted(path)
     if boxed:
-        warm_up(LEGALITY)
+        judge_headers(LEGALITY)  # leaves what makes the next file quicker: a box can keep nothing
     said = judge(path, boxed)
     text = said.stdout.replace(f"{path}:", "\0:")
     if said.returncode == 0 or (said.returncode == 1 and read(text)):
         return text
     # The reason stands in a header, or nowhere. Where the given headers by themselves are no CUDA
     # either, this machine cannot judge; else it is something of this file's.
-    if said_of_headers := judge_headers():
+    if said_of_headers := judge_headers(LEGALITY):
         raise CannotGrade(f"nothing was graded (make doctor says more): {said_of_headers}")
     return f"\0:1: error: {reason(said)}\n"
 
@@ -87,12 +87,7 @@ def submitted(path: Path) -> bool:
 
 
 @functools.cache
-def warm_up(_legality: Path) -> None:
-    """Leaves in the cache what makes the next file quicker: a box can keep nothing."""
-    judge_headers()
-
-
-def judge_headers() -> str:
+def judge_headers(_legality: Path) -> str:
     """Why a file that includes all headers of the labs is not judged legal, or nothing."""
     headers = sorted(path.name for path in (ROOT / "tl/include/tl").glob("*.h"))
     with tempfile.TemporaryDirectory(prefix="gradlab-") as folder:

@@ -2,9 +2,6 @@
  * a thread one 2x2 window of T channels: the pool is then a comparison of registers. */
 #include "kernels/conv2d/02_block_window.h"
 
-/* Whether v takes the place of best, as in max pooling: the first of equals, and a NaN, stay. */
-static __device__ bool beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
-
 template <int T>
 static __global__ void forward(tl_real *y, uint8_t *code, const tl_real *x, const tl_real *w,
                                const tl_real *b, tl_conv2d_block block, share sh, plane s,

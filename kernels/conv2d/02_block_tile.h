@@ -7,9 +7,7 @@
 #define CONV2D_BLOCK_TILE_H
 
 #include "kernels/conv2d/02_block.h"
-
-/* T numbers that are loaded and stored in one go. */
-template <int T> struct alignas(T * sizeof(tl_real)) pack { tl_real v[T]; };
+#include "kernels/device.h"
 
 /* Division of numbers below 2^16 by one that only the host knows, as a multiplication. */
 typedef struct divisor {

@@ -85,11 +85,7 @@ template <class T> struct deep_weight_source {
 
     __device__ void store(tiles<T> &to, const tl_real (&a)[T::A_LOADS],
                           const tl_real (&b)[T::B_LOADS]) const {
-        int l = (int)threadIdx.x % T::DEPTH, line = (int)threadIdx.x / T::DEPTH;
-#pragma unroll
-        for (int i = 0; i < T::A_LOADS; i++) to.a[l * T::A_PITCH + line + i * AT_ONCE] = a[i];
-#pragma unroll
-        for (int i = 0; i < T::B_LOADS; i++) to.b[l * T::B_PITCH + line + i * AT_ONCE] = b[i];
+        store_lines<T>(to, a, b);
     }
 };
 

@@ -7,8 +7,7 @@
 #define CONV2D_IMPLICIT_TILE_H
 
 #include "kernels/conv2d/03_implicit.h"
-
-template <int T> struct alignas(T * sizeof(tl_real)) pack { tl_real v[T]; };
+#include "kernels/device.h"
 
 /* A block makes M x N sums, each thread TM x TN of them; a step adds DEPTH products to each. */
 template <int M_, int N_, int DEPTH_, int TM_, int TN_> struct tiling {
@@ -35,6 +34,19 @@ template <class T> struct tiles {
     alignas(32) tl_real a[T::DEPTH * T::A_PITCH];
     alignas(32) tl_real b[T::DEPTH * T::B_PITCH];
 };
+
+/* Puts a thread's share of a step into the tiles, where threads side by side have neighbours in l:
+ * each has one l and every (THREADS / DEPTH)-th line of a and of b. */
+template <class T>
+static inline __device__ void store_lines(tiles<T> &to, const tl_real (&a)[T::A_LOADS],
+                                          const tl_real (&b)[T::B_LOADS]) {
+    const int at_once = T::THREADS / T::DEPTH;
+    int l = (int)threadIdx.x % T::DEPTH, line = (int)threadIdx.x / T::DEPTH;
+#pragma unroll
+    for (int i = 0; i < T::A_LOADS; i++) to.a[l * T::A_PITCH + line + i * at_once] = a[i];
+#pragma unroll
+    for (int i = 0; i < T::B_LOADS; i++) to.b[l * T::B_PITCH + line + i * at_once] = b[i];
+}
 
 /* Of SIZE numbers thread `at` takes COUNT: up to four neighbours, then as many a good way on, so
  * that the threads of a warp read one piece of memory. Where its i-th lies: */

@@ -3,6 +3,7 @@
  * At batch 64 a product has too few outputs to fill a GPU. Forward cuts the inner dimension into
  * fixed pieces whose sums are added in order; backward makes dx, dw and db in one launch, whose
  * blocks do not wait for each other, and applies the ReLU's mask while it reads dy. */
+#include "kernels/device.h"
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/fused.h"
@@ -36,8 +37,6 @@ typedef struct matrix {
     const tl_real *data, *mask;
     int rows, columns, row, column;
 } matrix;
-
-template <int V> struct alignas(V * sizeof(tl_real)) pack { tl_real v[V]; };
 
 static __device__ bool positive(tl_real v) { return v > 0; }
 

@@ -117,8 +117,10 @@ static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_la
         to->y_size = tl_conv2d_block_y_size(&g);
         return g.pool ? 3 : 2;
     }
+    /* (its gradient overwrites, and a caller's may hold another already) */
+    bool overwrites = i > 0 || !plan->wants_dx;
     if (l->kind == TL_NET_RELU && is(plan, i + 1, TL_NET_MAXPOOL2D) && ops->pool_relu_fwd &&
-        halves(&plan->layer[i + 1].of.maxpool2d)) {
+        overwrites && halves(&plan->layer[i + 1].of.maxpool2d)) {
         *to = plan->layer[i + 1];
         to->kind = TL_NET_POOL_RELU;
         return 2;
@@ -241,40 +243,65 @@ static void forward(builder *b, int i) {
     b->in[i] = x, b->out[i] = b->x = y, b->winner[i] = winner;
 }
 
+/* Where the gradient of the layer's input goes: nothing is in a buffer of ours yet, so what adds to
+ * it needs a zero first. */
+static short input_gradient(builder *b, int i, bool adds) {
+    tl_net_layer *l = &b->plan->layer[i];
+    l->fresh = i > 0;
+    if (i == 0) return b->plan->wants_dx ? (short)TL_NET_DX : (short)NONE;
+    short dx = reals(b, l->x_size);
+    if (adds) CALL(b, i, zero_dx, dx, NONE, NONE, NONE, NONE);
+    return dx;
+}
+
 /* The gradients of the parameters first: then what they were made of need not outlive dx. */
 static void backward(builder *b, int i) {
-    tl_net_plan *plan = b->plan;
-    tl_net_layer *l = &plan->layer[i];
+    const tl_net_layer *l = &b->plan->layer[i];
     const short x = b->in[i], y = b->out[i], winner = b->winner[i], dy = b->dy;
-    bool wanted = i > 0 || plan->wants_dx;
-    if (l->kind == TL_NET_RELU && i > 0 && dy >= TL_NET_GIVEN && b->ctx->ops->relu_mask) {
-        CALL(b, i, relu_mask, dy, y, NONE, NONE, NONE);
-        return;
-    }
-    short dx = i > 0 ? reals(b, l->x_size) : wanted ? (short)TL_NET_DX : (short)NONE;
-    l->fresh = i > 0;
-    bool overwrites = l->kind >= TL_NET_CONV2D_BLOCK;
-    if (l->kind == TL_NET_CONV2D) {
+    short dx = NONE;
+    switch (l->kind) {
+    case TL_NET_CONV2D:
         if (l->b) CALL(b, i, conv2d_bwd_bias, dy, NONE, NONE, NONE, NONE);
         CALL(b, i, conv2d_bwd_weight, dy, x, columns(b, &l->of.conv2d), NONE, NONE);
-    } else if (l->kind == TL_NET_LINEAR) {
+        dx = input_gradient(b, i, true);
+        if (dx != NONE) CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
+        break;
+    case TL_NET_LINEAR:
         if (l->b) CALL(b, i, linear_bwd_bias, dy, NONE, NONE, NONE, NONE);
         CALL(b, i, linear_bwd_weight, dy, x, NONE, NONE, NONE);
-    }
-    if (wanted && l->fresh && !overwrites) CALL(b, i, zero_dx, dx, NONE, NONE, NONE, NONE);
-    if (wanted && l->kind == TL_NET_CONV2D)
-        CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
-    if (wanted && l->kind == TL_NET_LINEAR) CALL(b, i, linear_bwd_input, dx, dy, NONE, NONE, NONE);
-    if (wanted && l->kind == TL_NET_RELU) CALL(b, i, relu_bwd, dx, dy, y, NONE, NONE);
-    if (wanted && l->kind == TL_NET_MAXPOOL2D)
-        CALL(b, i, maxpool2d_bwd, dx, dy, winner, NONE, NONE);
-    if (wanted && l->kind == TL_NET_DROPOUT) CALL(b, i, dropout_bwd, dx, dy, NONE, NONE, NONE);
-    if (wanted && l->kind == TL_NET_POOL_RELU)
-        CALL(b, i, pool_relu_bwd, dx, dy, winner, NONE, NONE);
-    if (l->kind == TL_NET_CONV2D_BLOCK)
+        dx = input_gradient(b, i, true);
+        if (dx != NONE) CALL(b, i, linear_bwd_input, dx, dy, NONE, NONE, NONE);
+        break;
+    case TL_NET_RELU:
+        if (i > 0 && dy >= TL_NET_GIVEN && b->ctx->ops->relu_mask) { /* in place */
+            CALL(b, i, relu_mask, dy, y, NONE, NONE, NONE);
+            return;
+        }
+        dx = input_gradient(b, i, true);
+        if (dx != NONE) CALL(b, i, relu_bwd, dx, dy, y, NONE, NONE);
+        break;
+    case TL_NET_MAXPOOL2D:
+        dx = input_gradient(b, i, true);
+        if (dx != NONE) CALL(b, i, maxpool2d_bwd, dx, dy, winner, NONE, NONE);
+        break;
+    case TL_NET_DROPOUT:
+        dx = input_gradient(b, i, true);
+        if (dx != NONE) CALL(b, i, dropout_bwd, dx, dy, NONE, NONE, NONE);
+        break;
+    case TL_NET_POOL_RELU:
+        dx = input_gradient(b, i, false);
+        if (dx != NONE) CALL(b, i, pool_relu_bwd, dx, dy, winner, NONE, NONE);
+        break;
+    case TL_NET_CONV2D_BLOCK:
+        dx = input_gradient(b, i, false);
         CALL(b, i, conv2d_block_bwd, dx, dy, winner, x,
              buffer(b, tl_conv2d_block_work_bytes(&l->of.conv2d_block)));
-    if (l->kind == TL_NET_LINEAR_BLOCK) CALL(b, i, linear_block_bwd, dx, dy, y, x, NONE);
+        break;
+    case TL_NET_LINEAR_BLOCK:
+        dx = input_gradient(b, i, false);
+        CALL(b, i, linear_block_bwd, dx, dy, y, x, NONE);
+        break;
+    }
     b->dy = dx;
 }
 

@@ -4,15 +4,10 @@
  * A thread has one window: it reads four pixels in two loads and writes a result and a byte.
  * Backward it writes the four pixels of its window, winner and losers, so that nothing has to be
  * zeroed first, and every pixel is written once instead of asking which windows cover it. */
+#include "kernels/device.h"
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/fused.h"
-
-/* T numbers that are loaded and stored in one go. */
-template <int T> struct alignas(T * sizeof(tl_real)) pack { tl_real v[T]; };
-
-/* Whether v takes the place of best, as in max pooling: the first of equals, and a NaN, stay. */
-static __device__ bool beats(tl_real v, tl_real best) { return !(v <= best) && !isnan(best); }
 
 /* Pixels of a row of a window: in one load where `pairs`. */
 static __device__ pack<2> row_of(const tl_real *x, bool pairs) {
