@@ -133,7 +133,8 @@ bridge_memory() {
     make_bridge && "${bridge_env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
         compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 \
         --report-api-errors no --kernel-name-exclude kns=at6native \
-        "$PYTHON" -m pytest -q -p no:cacheprovider -n 15 -k "cpp and (every_sample or rungs)" \
+        "$PYTHON" -um pytest -q -p no:cacheprovider -p no:benchmark -n 15 --dist worksteal \
+        -k "cpp and (every_sample or rungs)" \
         tests/bridge/test_samples.py tests/bridge/test_gradcheck.py
 }
 

@@ -26,6 +26,7 @@ INFOS = {op.name.removeprefix("nn.functional."): op for op in op_db
          if op.name.removeprefix("nn.functional.") in TWINS and op.name.startswith("nn.")
          and not op.variant_test_name}
 FLOATS = (torch.float32, torch.float64)
+SAMPLE_PARTS = {"max_pool2d": 8}  # more samples than all the others together: judged part by part
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +89,11 @@ def judge_dropout(ours, x, p=0.5, training=True, inplace=False):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("name", TWINS)
-def test_every_sample_agrees_or_is_refused(name, dtype, device):
-    counts = {"agrees": 0, "refused": 0}
-    for arguments, options in samples(name, device, dtype):
+@pytest.mark.parametrize("name,part",
+                         [(n, i) for n in TWINS for i in range(SAMPLE_PARTS.get(n, 1))])
+def test_every_sample_agrees_or_is_refused(name, part, dtype, device):
+    counts, parts = {"agrees": 0, "refused": 0}, SAMPLE_PARTS.get(name, 1)
+    for arguments, options in itertools.islice(samples(name, device, dtype), part, None, parts):
         counts[judge(name, arguments, options)] += 1
     print(f"{name} {dtype} on {device}: {counts}")
     table = json.loads(COUNTS.read_text())
@@ -99,7 +101,7 @@ def test_every_sample_agrees_or_is_refused(name, dtype, device):
     assert counts["agrees"] > 0
     version = ".".join(torch.__version__.split(".")[:2])
     if version == table["torch"] and device == "cpu":
-        assert counts["agrees"] == table["agrees"][name]
+        assert counts["agrees"] == len(range(part, table["agrees"][name], parts))
 
 
 @pytest.mark.parametrize("name", TWINS)
