@@ -10,8 +10,12 @@
 
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-enum { IMAGES = 64 };
+enum { IMAGES = 64, PAGE = 4096, STACK_MOST = 256 << 20 };
 static struct {
     uintptr_t frame; /* of who called the operation: what lies above is not the student's */
     uintptr_t stack_low, stack_end; /* of this thread */
@@ -38,16 +42,26 @@ static int note_image(struct dl_phdr_info *info, size_t size, void *unused) {
     return 0;
 }
 
+/* The first thread's stack ends behind the name of its program, as the kernel lays it out; the C
+ * library would read /proc, which a worker in a tree of its own has not. */
 static void set_up(void) {
-    pthread_attr_t about;
-    void *low;
-    size_t bytes;
-    if (pthread_getattr_np(pthread_self(), &about) != 0 ||
-        pthread_attr_getstack(&about, &low, &bytes) != 0)
-        abort();
-    pthread_attr_destroy(&about);
-    host.stack_low = (uintptr_t)low;
-    host.stack_end = (uintptr_t)low + bytes;
+    struct rlimit limit;
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    if (getpid() == gettid() && name && getrlimit(RLIMIT_STACK, &limit) == 0) {
+        size_t bytes = limit.rlim_cur < STACK_MOST ? limit.rlim_cur : STACK_MOST;
+        host.stack_end = ((uintptr_t)name + strlen(name) + PAGE) / PAGE * PAGE;
+        host.stack_low = host.stack_end - bytes;
+    } else {
+        pthread_attr_t about;
+        void *low;
+        size_t bytes;
+        if (pthread_getattr_np(pthread_self(), &about) != 0 ||
+            pthread_attr_getstack(&about, &low, &bytes) != 0)
+            abort();
+        pthread_attr_destroy(&about);
+        host.stack_low = (uintptr_t)low;
+        host.stack_end = (uintptr_t)low + bytes;
+    }
     dl_iterate_phdr(note_image, NULL);
 }
 
