@@ -163,7 +163,7 @@ class Runner:
                  if program.name == "worker" or program.suffix == ".so"}
         if reason := sandbox.write(script, sorted(built)):
             return reason
-        self.sandbox = {"GRADLAB_SANDBOX": str(script),
+        self.sandbox = {"GRADLAB_SANDBOX": str(script), "GRADLAB_TIER": sandbox.tier()[0],
                         "GRADLAB_TOOL": str(sandbox.tool_of(script))}
         if any(run.device == "cuda" for run in runs):
             return "the driver of a GPU needs more than a sandbox gives"

@@ -124,7 +124,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="gradlab-")
 SANDBOX = Path(FOLDER.name, "sandbox")
 PLACES = {"process": {}}
 if not sandbox.write(SANDBOX, []):
-    PLACES["sandbox"] = {"GRADLAB_SANDBOX": str(SANDBOX)}
+    PLACES["sandbox"] = {"GRADLAB_SANDBOX": str(SANDBOX), "GRADLAB_TIER": sandbox.tier()[0]}
 
 
 def deeds() -> list:

@@ -82,20 +82,21 @@ hc_check_site *hc_check_sites(unsigned *count) {
 
 /* ---- lines ---- */
 
-/* addr2line -a -i answers each address by itself ("0x…") and then file:line of the innermost frame
- * first; the first one in a student's file counts. */
+/* addr2line -a -i -f answers each address by itself ("0x…") and then function and file:line of the
+ * innermost frame first; the first one of a student's counts. */
 static void read_answers(FILE *answers, unsigned first, unsigned end) {
-    char line[4300];
+    char function[4300], line[4300];
     unsigned site = first - 1;
-    while (fgets(line, sizeof line, answers)) {
-        if (strncmp(line, "0x", 2) == 0) {
+    while (fgets(function, sizeof function, answers)) {
+        if (strncmp(function, "0x", 2) == 0) {
             site++;
             continue;
         }
+        if (!fgets(line, sizeof line, answers)) return;
         char *colon = strrchr(line, ':');
         if (site < first || site >= end || !colon || *sites[site].file) continue;
         *colon = '\0';
-        if (!hc_source_is_students(line) || atoi(colon + 1) == 0) continue;
+        if (!hc_source_is_students(function, line) || atoi(colon + 1) == 0) continue;
         sites[site].file = strdup(line);
         sites[site].line = atoi(colon + 1);
     }
@@ -104,8 +105,7 @@ static void read_answers(FILE *answers, unsigned first, unsigned end) {
 static void ask(unsigned first, unsigned end, const char *questions) {
     char command[sizeof module_path];
     snprintf(command, sizeof command, "%s", module_path);
-    char *arguments[] = {(char *)"addr2line", (char *)"-a", (char *)"-i", (char *)"-e", command,
-                         (char *)questions,   NULL};
+    char *arguments[] = {(char *)"addr2line", (char *)"-aifCe", command, (char *)questions, NULL};
     pid_t child;
     FILE *answers = hc_addr2line(arguments, &child);
     if (!answers) return;

@@ -204,6 +204,40 @@ RIGHT(structs_by_their_bytes) {
     cudaFree(x), cudaFree(y);
 }
 
+struct pair {
+    double first, second;
+};
+__device__ __noinline__ double total(pair p) { return p.first + p.second; }
+__device__ __noinline__ pair twice(double x) { return {x, x}; }
+__global__ void totals(double *out, const pair *in, int n) {
+    int i = threadIdx.x;
+    if (i <= n) out[i] = total(in[i]); // wrong struct_argument_past: out-of-bounds
+}
+__global__ void pairs(pair *out, const double *in, int n) {
+    int i = threadIdx.x;
+    if (i <= n) out[i] = twice(in[i]); // wrong struct_result_past: out-of-bounds
+}
+WRONG(struct_argument_past) {
+    double *x = device_count<double>(20), *y = device_count<double>(11);
+    totals<<<1, 11>>>(y, (pair *)x, 10);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
+WRONG(struct_result_past) {
+    double *x = device_count<double>(11), *y = device_count<double>(20);
+    pairs<<<1, 11>>>((pair *)y, x, 10);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
+RIGHT(structs_of_16_bytes_at_8) {
+    double *x = device_count<double>(21), *y = device_count<double>(21), *z;
+    cudaMalloc(&z, 11 * sizeof *z);
+    totals<<<1, 10>>>(z, (pair *)(x + 1), 10);
+    pairs<<<1, 10>>>((pair *)(y + 1), z, 10);
+    EXPECT(to_host(z, 10)[9] == 39 && to_host(y, 21)[20] == 39);
+    cudaFree(x), cudaFree(y), cudaFree(z);
+}
+
 // ---- memcpy and memset in a kernel ----
 
 __global__ void copy_rows(char *to, const char *from, int bytes) {

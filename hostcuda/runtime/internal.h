@@ -63,7 +63,7 @@ typedef struct hc_source {
 /* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction.
  */
 bool hc_source_of(void *const *pcs, int count, hc_source *source);
-bool hc_source_is_students(const char *file);
+bool hc_source_is_students(const char *function, const char *file);
 /* What addr2line answers to these arguments, the first of which is its name; NULL if it cannot be
  * started. The caller closes the answer and then waits for the child. */
 FILE *hc_addr2line(char **arguments, pid_t *child);

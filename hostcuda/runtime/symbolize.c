@@ -20,11 +20,28 @@ extern char **environ;
 
 enum { FRAMES_MAX = 24 };
 
-/* Is the file the student's, and not a header of the runtime or the system? */
-bool hc_source_is_students(const char *file) {
+/* As C++ writes `type::operator=(type const&)` and `type::type(type&&)`: a struct's copy, whose line
+ * is the struct's. */
+static bool is_a_copy(const char *function) {
+    const char *arguments = strchr(function, '('), *type = function, *name = NULL;
+    for (const char *c = function; arguments && c + 1 < arguments; c++)
+        if (c[0] == ':' && c[1] == ':') {
+            if (name) type = name;
+            name = c + 2;
+        }
+    if (!name) return false;
+    size_t length = (size_t)(name - 2 - function), letters = (size_t)(arguments - name);
+    const char *rest = arguments + 1 + length;
+    return (strncmp(name, "operator=(", 10) == 0 || strncmp(name, type, letters) == 0) &&
+           strncmp(arguments + 1, function, length) == 0 &&
+           (strncmp(rest, " const&)", 8) == 0 || strncmp(rest, "&&)", 3) == 0);
+}
+
+/* Is it the student's code: none of the runtime's or the system's headers, and written out? */
+bool hc_source_is_students(const char *function, const char *file) {
     return file[0] != '?' && !strstr(file, "hostcuda/include/") &&
            !strstr(file, "hostcuda/runtime/") && !strstr(file, "hostcuda/check/") &&
-           strncmp(file, "/usr/", 5) != 0;
+           strncmp(file, "/usr/", 5) != 0 && !is_a_copy(function);
 }
 
 /* Reads addr2line's pairs of lines: function, file:line. */
@@ -32,7 +49,7 @@ static bool read_answer(FILE *answer, hc_source *source) {
     char function[1000], place[1000];
     while (fgets(function, sizeof function, answer) && fgets(place, sizeof place, answer)) {
         char *colon = strrchr(place, ':');
-        if (!colon || !hc_source_is_students(place) || atoi(colon + 1) == 0) continue;
+        if (!colon || !hc_source_is_students(function, place) || atoi(colon + 1) == 0) continue;
         *colon = '\0';
         function[strcspn(function, "\n")] = '\0';
         snprintf(source->function, sizeof source->function, "%.*s",

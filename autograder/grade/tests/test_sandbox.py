@@ -1,5 +1,6 @@
 """What a worker in a box can see and do; and where there can be none, why."""
 
+import json
 import shutil
 import subprocess
 
@@ -50,6 +51,17 @@ def test_programs_of_a_students_are_not_shown_to_ldd(tmp_path, monkeypatch):
     told = [command for command in asked if command[0] == "ldd"]
     assert told and not [command for command in told if str(worker) in command]
     assert any("libopenblas" in path for path in sandbox.libraries([sandbox.LIBRARIES]))
+
+
+YOUNG = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c"]
+if subprocess.run([*YOUNG, "true"], capture_output=True).returncode == 0:
+    def test_a_container_without_low_process_numbers_grades():
+        """Where bubblewrap is not started in the namespace of its /proc, it looks for a child's low
+        number among the machine's."""
+        burn = "/bin/true; " * 9
+        done = subprocess.run([*YOUNG, f"{burn} make -s -C {sandbox.ROOT} grade LAB=0 LABS=solution"
+                               " DEVICES=cpu JSON=1"], capture_output=True, text=True)
+        assert json.loads(done.stdout[done.stdout.index("{"):])["score"]["points"] == 2, done
 
 
 def test_a_machine_without_a_tier_is_told_what_would_mend_it(monkeypatch):
