@@ -16,10 +16,7 @@ TL_DIRECT_INLINE void tile(const tl_channels_job *j, const tl_real *x, tl_real *
     tl_direct_vec sum[TL_CHANNELS_SUM][2];
     const int channels = j->channels;
     const tl_real *w = j->w;
-    for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < 2; v++)
-            sum[i][v] = j->first ? (tl_direct_vec){0}
-                                 : tl_direct_load(to + i * TL_CHANNELS + v * TL_DIRECT_LANES);
+    for (int i = 0; i < pixels; i++) sum[i][0] = sum[i][1] = (tl_direct_vec){0};
     for (int r = 0; r < j->r; r++, x += j->row)
         for (int s = 0; s < j->s; s++) {
             const tl_real *from = x + (size_t)s * j->tap;
@@ -34,9 +31,11 @@ TL_DIRECT_INLINE void tile(const tl_channels_job *j, const tl_real *x, tl_real *
             }
             w += (TL_CHANNELS - channels) * TL_CHANNELS;
         }
-    for (int i = 0; i < pixels; i++)
-        for (int v = 0; v < 2; v++)
-            tl_direct_store(to + i * TL_CHANNELS + v * TL_DIRECT_LANES, sum[i][v]);
+    for (int i = 0; i < pixels; i++, to += TL_CHANNELS)
+        for (int v = 0; v < 2; v++) {
+            tl_real *at = to + v * TL_DIRECT_LANES;
+            tl_direct_store(at, j->first ? sum[i][v] : tl_direct_load(at) + sum[i][v]);
+        }
 }
 
 #define TILE(pixels)                                                                               \

@@ -43,14 +43,13 @@ static cut cut_of(const tl_conv2d_geom *g) {
     return c;
 }
 
-/* sum[i][lane] += sum over pixels of x[pixel][i] * dy[pixel][lane], for `channels` channels. */
+/* sum[i][lane] += sum over pixels of x[pixel][i] * dy[pixel][lane], for `channels` channels.
+ * The sums begin at 0 and are added at the end: short sums round less than one long one. */
 TL_DIRECT_INLINE void tile(const tl_channels_outer *j, int first, tl_real *to, const int channels) {
     tl_direct_vec sum[TL_CHANNELS_SUM][2];
     const tl_real *dy = j->dy;
     to += first * TL_CHANNELS;
-    for (int i = 0; i < channels; i++)
-        for (int v = 0; v < 2; v++)
-            sum[i][v] = tl_direct_load(to + i * TL_CHANNELS + v * TL_DIRECT_LANES);
+    for (int i = 0; i < channels; i++) sum[i][0] = sum[i][1] = (tl_direct_vec){0};
     for (int row = 0; row < j->rows; row++) {
         const tl_real *x = j->x + row * j->pitch * TL_CHANNELS + first;
         for (int q = 0; q < j->q; q++, x += TL_CHANNELS, dy += TL_CHANNELS) {
@@ -63,9 +62,11 @@ TL_DIRECT_INLINE void tile(const tl_channels_outer *j, int first, tl_real *to, c
             }
         }
     }
-    for (int i = 0; i < channels; i++)
-        for (int v = 0; v < 2; v++)
-            tl_direct_store(to + i * TL_CHANNELS + v * TL_DIRECT_LANES, sum[i][v]);
+    for (int i = 0; i < channels; i++, to += TL_CHANNELS)
+        for (int v = 0; v < 2; v++) {
+            tl_real *at = to + v * TL_DIRECT_LANES;
+            tl_direct_store(at, tl_direct_load(at) + sum[i][v]);
+        }
 }
 
 #define TILE(channels)                                                                             \
