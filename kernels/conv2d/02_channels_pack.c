@@ -2,21 +2,23 @@
  * turned in registers. */
 #include "02_channels.h"
 
-/* The lanes of a that keep their place and those of b that come beside them, where 1 << bit lanes
- * go together: the two rows of a square of squares turned. */
+/* Two rows of a square of lanes, of which groups of 1, 2 or 4 lanes change places: the first row of
+ * it for at = 0, the other one for at = the size of a group. */
+/* clang-format off */
 #if TL_DIRECT_BYTES == 32 && !defined(TL_REAL_DOUBLE)
-#define TURN_1(a, b, at)                                                                           \
-    __builtin_shufflevector(a, b, at, at + 8, at + 2, at + 10, at + 4, at + 12, at + 6, at + 14)
-#define TURN_2(a, b, at)                                                                           \
-    __builtin_shufflevector(a, b, at, at + 1, at + 8, at + 9, at + 4, at + 5, at + 12, at + 13)
-#define TURN_4(a, b, at)                                                                           \
-    __builtin_shufflevector(a, b, at, at + 1, at + 2, at + 3, at + 8, at + 9, at + 10, at + 11)
+#define TURN_1(a, b, at) __builtin_shufflevector(a, b, at, at + 8, at + 2, at + 10, \
+                                                 at + 4, at + 12, at + 6, at + 14)
+#define TURN_2(a, b, at) __builtin_shufflevector(a, b, at, at + 1, at + 8, at + 9, \
+                                                 at + 4, at + 5, at + 12, at + 13)
+#define TURN_4(a, b, at) __builtin_shufflevector(a, b, at, at + 1, at + 2, at + 3, \
+                                                 at + 8, at + 9, at + 10, at + 11)
 #elif TL_DIRECT_BYTES == 32 || !defined(TL_REAL_DOUBLE)
 #define TURN_1(a, b, at) __builtin_shufflevector(a, b, at, at + 4, at + 2, at + 6)
 #define TURN_2(a, b, at) __builtin_shufflevector(a, b, at, at + 1, at + 4, at + 5)
 #else
 #define TURN_1(a, b, at) __builtin_shufflevector(a, b, at, at + 2)
 #endif
+/* clang-format on */
 
 #define TURN(step)                                                                                 \
     for (int i = 0; i < TL_DIRECT_LANES; i++)                                                      \
