@@ -26,17 +26,17 @@ static inline int tl_channels_rows(int p, int q) {
     return rows < p ? rows : p;
 }
 
-/* to[pixel][lane] = from[lane][pixel], for `channels` planes; lanes beyond them stay as they are. */
+/* to[pixel][lane] = from[lane][pixel], for `channels` planes; lanes beyond stay as they are. */
 void tl_channels_gather(tl_real *to, const tl_real *from, size_t plane, int channels, int pixels);
 /* to[lane][pixel] (+)= from[pixel][lane] + b[lane]; b may be NULL. */
 void tl_channels_scatter(tl_real *to, const tl_real *from, size_t plane, int channels, int pixels,
                          const tl_real *b, int accumulate);
-/* An image into its padded places, block after block; borders and lanes without a channel must be
+/* An image into its padded places, block by block; borders and lanes without a channel must be
  * zero already. `a` counts in pixels. */
 void tl_channels_pad(tl_real *to, const tl_real *from, int channels, const tl_direct_layout *a);
 
-/* What one block of output channels is summed from: r times s vectors of taps, `row` and `tap` reals
- * of x apart, each of `channels` channels. */
+/* What one block of output channels is summed from: r times s taps, `row` and `tap` reals of x
+ * apart, each of `channels` channels. */
 typedef struct tl_channels_job {
     const tl_real *w; /* [tap][channel of x][channel of y], whole blocks */
     int r, s;
