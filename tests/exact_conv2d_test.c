@@ -27,6 +27,9 @@ static const tl_conv2d_geom shapes[] = {
     {3, 8, 215, 108, 65, 1, 2, 2, 1, 0, 0, 1, 1, 0, 0}, /* y of many products ... */
     {3, 65, 108, 107, 8, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0}, /* ... and dx */
     {2, 64, 17, 19, 112, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* many products, but few outputs */
+    {5, 37, 7, 9, 45, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* blocks of channels, images by two */
+    {3, 50, 20, 27, 33, 3, 2, 1, 1, 1, 0, 1, 1, 0, 0},  /* ... and rows by four */
+    {2, 40, 12, 16, 35, 5, 4, 1, 1, 2, 1, 1, 1, 0, 0},  /* ... and a large filter */
     {67, 1, 63, 64, 2, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},   /* 270,144 terms in a weight */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };

@@ -113,4 +113,18 @@ size_t tl_direct_weight_partials(const tl_conv2d_geom *g); /* reals for all of t
 void tl_direct_weight_run(const tl_conv2d_geom *g, tl_real *dw, const tl_real *dy, const tl_real *x,
                           int workers, tl_real *scratch);
 
+/* 01_direct.c: the rung itself, which rung 2 hands over to; threads worth waking for one call. */
+int tl_direct_supports(const tl_conv2d_geom *g);
+int tl_direct_wanted(const tl_ctx *ctx, const tl_conv2d_geom *g);
+tl_direct_sum tl_direct_forward_sum(const tl_conv2d_geom *g, const tl_real *w, const tl_real *b);
+tl_direct_sum tl_direct_input_sum(const tl_conv2d_geom *g, const tl_real *w);
+size_t tl_direct_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g);
+tl_status tl_direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                        const tl_real *b, const tl_conv2d_geom *g, void *work);
+tl_status tl_direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                              const tl_conv2d_geom *g, void *work);
+tl_status tl_direct_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                               const tl_conv2d_geom *g, void *work);
+tl_status tl_direct_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g);
+
 #endif
