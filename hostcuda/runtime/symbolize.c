@@ -20,8 +20,8 @@ extern char **environ;
 
 enum { FRAMES_MAX = 24 };
 
-/* As C++ writes `type::operator=(type const&)` and `type::type(type&&)`: a struct's copy, whose line
- * is the struct's. */
+/* As C++ writes `type::operator=(type const&)` and `type::type(type&&)`: a struct's copy, whose
+ * line is the struct's. */
 static bool is_a_copy(const char *function) {
     const char *arguments = strchr(function, '('), *type = function, *name = NULL;
     for (const char *c = function; arguments && c + 1 < arguments; c++)

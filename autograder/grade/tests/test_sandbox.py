@@ -53,6 +53,7 @@ def test_programs_of_a_students_are_not_shown_to_ldd(tmp_path, monkeypatch):
     assert any("libopenblas" in path for path in sandbox.libraries([sandbox.LIBRARIES]))
 
 
+# (root alone can make such a namespace with a /proc of its own)
 YOUNG = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c"]
 if subprocess.run([*YOUNG, "true"], capture_output=True).returncode == 0:
     def test_a_container_without_low_process_numbers_grades():
