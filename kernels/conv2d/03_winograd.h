@@ -2,8 +2,9 @@
  * 16 products a pair of channels instead of 36.
  *
  * F(2x2,3x3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016):
- *   y = A' [ (G w G') . (B' x B) ] A      for a square of y and the 4x4 pixels of x that it sees
- * with the 16 products of each point summed over the channels as a matrix product. */
+ *   y = A' [ (G w G') . (B' x B) ] A
+ * for a square of y and the 4x4 pixels of x that it sees, with the 16 products of each point summed
+ * over the channels as a matrix product. */
 #ifndef TL_CONV2D_WINOGRAD_H
 #define TL_CONV2D_WINOGRAD_H
 
