@@ -100,11 +100,20 @@ hostcuda_quote = '$(subst ','\'',$(1))'
 # From x.cu to an object: $(1) C++ compiler, $(2) flags, $(3) -I flags. The rewriter puts headers
 # that hold CUDA syntax into its output and names them in the .hc.d file beside the object: there as
 # what the object depends on, for make has no recipe for that output and would look no further.
-hostcuda_compile = $(HOSTCUDA_REWRITE) $3 -d $(@:.o=.hc.d) -o $(@:.o=.hc.cpp) $< && \
-	sed -i 's|^$(@:.o=.hc.cpp):|$@:|' $(@:.o=.hc.d) && \
-	$1 $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2 $3 -iquote $(dir $<) -MMD -MP \
-	-c -o $@ $(@:.o=.hc.cpp)$(if $(findstring $(HOSTCUDA_CHECK),$2), && \
-	objcopy $(HOSTCUDA_RENAME) $@)
+hostcuda_rewritten = $(HOSTCUDA_REWRITE) $1 -d $(@:.o=.hc.d) -o $(@:.o=.hc.cpp) $< && \
+	sed -i 's|^$(@:.o=.hc.cpp):|$@:|' $(@:.o=.hc.d)
+hostcuda_flagged = $1 $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2
+hostcuda_finished = $(if $(findstring $(HOSTCUDA_CHECK),$1), && objcopy $(HOSTCUDA_RENAME) $@)
+hostcuda_compile = $(call hostcuda_rewritten,$3) && \
+	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -c -o $@ \
+	$(@:.o=.hc.cpp)$(call hostcuda_finished,$2)
+# The same in two steps: $@.ii is what the compiler is given, and all that it is given. (Comments are
+# gone from it, such as those that allow a case to fall through.)
+hostcuda_preprocess = $(call hostcuda_rewritten,$3) && \
+	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -MT $@ -MF $(@:.o=.d) -E \
+	$(if $(findstring clang,$1),,-fpch-preprocess) -o $@.ii $(@:.o=.hc.cpp)
+hostcuda_preprocessed = $(hostcuda_flagged) -Wno-implicit-fallthrough -c -o $@ \
+	$@.ii$(call hostcuda_finished,$2)
 # What an object depends on beside its source.
 HOSTCUDA_NEEDS := $(HOSTCUDA_REWRITE) $(HOSTCUDA_HEADERS)
 

@@ -78,7 +78,7 @@ lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
 # box has narrower ones, and one for the sum of all files (box/box_watch.c).
 lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30 -v 8000000 -f 1000000);
-# The recipe: $(1) a compiler's command; of C the preprocessor's, with $(2) its limit and $(3) what it
+# The recipe: $(1) a compiler's command; but for a GPU the preprocessor's, with $(2) its limit and $(3) what it
 # makes, and then $(4) the compiler's, which sees $(5). Their messages are kept, for `why` and for
 # said.py; without an object, go on. What submission.py has refused is not shown to a compiler, which
 # would read, and tell, whatever an #include names. (A shell of its own for mkdir costs as much as a
@@ -105,21 +105,25 @@ lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
 
-# C is preprocessed by itself, at most 8 MB, and what came of it is compiled and nothing else: so it
-# can be judged (preprocessed.py). The compiler shows lines of the source beside its messages, and no
-# longer sees comments, such as those that allow a case to fall through.
+# A file is preprocessed by itself, at most 8 MB, and what came of it is compiled and nothing else:
+# so it can be judged (preprocessed.py). The compiler shows lines of the source beside its messages,
+# and no longer sees comments, such as those that allow a case to fall through.
 lab_c_flags = $(call flags,$(mode)) $(call lab_optimise,$(mode)) $(lab_lines)
+lab_largest := ulimit -f 8192;
 # (an object of an older build tree has no preprocessed text beside it: it is made again)
 $(filter-out $(patsubst %.i,%,$(wildcard $(LAB_C_OBJECTS:%=%.i))),$(LAB_C_OBJECTS)): always
+$(filter-out $(patsubst %.ii,%,$(wildcard $(LAB_HOSTCUDA_OBJECTS:%=%.ii))),$(LAB_HOSTCUDA_OBJECTS)): \
+	always
 $(LAB_C_OBJECTS):
 	$(call say,CC,$@)
 	$(call lab_compile,$(CC) $(lab_c_flags) -Itl/include -MMD -MP -MT $@ -MF $(@:.o=.d) -E \
-	    -o $@.i $<,ulimit -f 8192;,$@.i,$(CC) $(lab_c_flags) -Wno-implicit-fallthrough -c -o $@ \
+	    -o $@.i $<,$(lab_largest),$@.i,$(CC) $(lab_c_flags) -Wno-implicit-fallthrough -c -o $@ \
 	    $@.i,$@.i $<)
 
 $(LAB_HOSTCUDA_OBJECTS):
 	$(call say,CUCC,$@)
-	$(call lab_compile,{ $(call lab_hostcuda_compile,-Itl/include); })
+	$(call lab_compile,{ $(call lab_hostcuda,preprocess,-Itl/include); },$(lab_largest),$@.ii,{ \
+	    $(call lab_hostcuda,preprocessed); },$@.ii $< build/$(mode)/precompiled)
 
 $(LAB_CUDA_OBJECTS):
 	$(call say,NVCC,$@)
@@ -129,8 +133,8 @@ $(LAB_CUDA_OBJECTS):
 # gcc reads hostcuda's headers precompiled: half of the time of a short file. A kernel has to serve
 # any number of elements with any grid (tl/cuda.h): three blocks show it.
 lab_hostcuda_flags = $(call hostcuda_flags,$(mode)) $(call lab_optimise,$(mode)) -DTL_MAX_BLOCKS=3
-lab_hostcuda_compile = $(call \
-	hostcuda_compile,$(CXX) -Ibuild/$(mode)/precompiled,$(lab_hostcuda_flags),$1)
+lab_hostcuda = $(call \
+	hostcuda_$1,$(CXX) -Ibuild/$(mode)/precompiled,$(lab_hostcuda_flags),$2)
 
 build/%/precompiled/hostcuda/hostcuda.h.gch: $(HOSTCUDA)/include/hostcuda/hostcuda.h \
 		$(HOSTCUDA_HEADERS) build/%/host-flags build/%/flags
@@ -145,7 +149,7 @@ build/%.cu.lab.o: $$(source).cu $(HOSTCUDA_REWRITE) \
 		build/$$(mode)/precompiled/hostcuda/hostcuda.h.gch
 	@mkdir -p $(@D)
 	$(call say,CUCC,$@)
-	$(Q)$(call lab_hostcuda_compile,$(call includes,$<))
+	$(Q)$(call lab_hostcuda,compile,$(call includes,$<))
 LAB_GIVEN_CU := $(WORKER_PLUGIN_CU) $(addprefix solution/,$(filter %.cu,$(LAB_FILES)))
 -include $(call in_modes,$(LAB_GIVEN_CU:%=%.lab.d) $(LAB_GIVEN_CU:%=%.lab.hc.d))
 

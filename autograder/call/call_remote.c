@@ -242,7 +242,7 @@ static bool start(call_wire *w) {
     signal(SIGPIPE, SIG_IGN);
     bool started = getenv("GRADLAB_KEEPER")
                        ? remote_borrow(&now->worker, w->error)
-                       : remote_start(&now->worker, w->target.device, w->error);
+                       : remote_start(&now->worker, w->target.worker, w->target.device, w->error);
     if (!started) return false;
     now->lines_read = remote_lines_size(&now->worker);
     bool answered = exchange(&opening, MESSAGE_OPEN, true, &reply);

@@ -30,9 +30,9 @@ typedef struct remote_worker {
 
 /* ---- call_remote_start.c ---- */
 
-/* Starts GRADLAB_WORKER for `device`. False with a line in `error`; the judged code has no part in
- * that. */
-bool remote_start(remote_worker *w, const char *device, char error[CALL_TEXT]);
+/* Starts GRADLAB_WORKER for `device`, the worker of this number: of another one hostcuda's threads
+ * come in another order. False with a line in `error`; the judged code has no part in that. */
+bool remote_start(remote_worker *w, int number, const char *device, char error[CALL_TEXT]);
 /* Kills it with all its children if it has not ended, closes its files; returns its wait status,
  * and its CPU seconds unless cpu_s is NULL. */
 int remote_stop(remote_worker *w, double *cpu_s);

@@ -28,7 +28,7 @@ static pid_t keeper = -1;
  */
 static void serve(int customer, remote_worker *w) {
     char error[CALL_TEXT] = "", answer = END;
-    bool there = w->pid > 0 || remote_start(w, "cuda", error);
+    bool there = w->pid > 0 || remote_start(w, 0, "cuda", error);
     if (!there || !remote_send(customer, w)) {
         ssize_t told = write(customer, error, sizeof error);
         (void)told; /* a customer that has left needs no reason */

@@ -25,10 +25,12 @@ enum { SANITISED = 0 };
 #endif
 
 /* What a worker hears of the outside. MALLOC_PERTURB_ fills fresh and freed memory, so that a read
- * of it shows; hostcuda's own watchdog names an endless kernel before our deadline does. */
+ * of it shows; hostcuda's own watchdog names an endless kernel before our deadline does; LLVM's
+ * OpenMP may not bind threads to processors in a box, and ends where it tries to. */
 static char *const fixed[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                               "LC_ALL=C",
                               "OMP_WAIT_POLICY=passive",
+                              "KMP_AFFINITY=disabled",
                               "OPENBLAS_NUM_THREADS=1",
                               "MALLOC_PERTURB_=165",
                               "HOSTCUDA_LOG=fd:5",
@@ -45,8 +47,8 @@ enum { PASSED = sizeof passed / sizeof *passed };
 #define RACES "HOSTCUDA_RACES"
 
 /* Room for the strings that outlive the fork: the child may not allocate. */
-static char *environment[FIXED + PASSED + 2];
-static void make_environment(bool gpu) {
+static char *environment[FIXED + PASSED + 3];
+static void make_environment(int number, bool gpu) {
     int count = FIXED;
     memcpy(environment, fixed, sizeof fixed);
     for (int i = 0; gpu && i < PASSED; i++) {
@@ -60,6 +62,10 @@ static void make_environment(bool gpu) {
     const char *asked = getenv(RACES);
     if (asked && strcmp(asked, "0") == 0) races[sizeof races - 2] = '0';
     environment[count++] = races;
+    /* by which hostcuda draws the order of blocks and threads: a sum by atomics has other bits */
+    static char seed[32];
+    snprintf(seed, sizeof seed, "HOSTCUDA_SEED=%d", number + 1);
+    environment[count++] = seed;
     environment[count] = NULL;
 }
 
@@ -130,7 +136,7 @@ static bool open_files(int file[8]) {
     return true;
 }
 
-bool remote_start(remote_worker *w, const char *device, char error[CALL_TEXT]) {
+bool remote_start(remote_worker *w, int number, const char *device, char error[CALL_TEXT]) {
     const char *path = getenv("GRADLAB_WORKER");
     int file[8];
     *w = (remote_worker){.pid = -1, .to = -1, .from = -1, .lines = -1, .output = -1, .keeper = -1};
@@ -140,7 +146,7 @@ bool remote_start(remote_worker *w, const char *device, char error[CALL_TEXT]) {
         return false;
     }
     bool gpu = strcmp(device, "cuda") == 0;
-    make_environment(gpu);
+    make_environment(number, gpu);
     if (!open_files(file)) {
         snprintf(error, CALL_TEXT, "no pipes for a worker: %s", strerror(errno));
         return false;

@@ -275,7 +275,7 @@ def findings(lab: int, folder: str) -> list:
     out = []
     for path in paths:
         symbols, objects = [], objects_of(lab, folder, path)
-        made = [Path(f"{obj}.i") for obj in objects if path.suffix == ".c"]
+        made = [Path(f"{obj}{preprocessed.SUFFIX[path.suffix]}") for obj in objects]
         for obj in objects:
             try:
                 symbols.append(symbols_of(obj))

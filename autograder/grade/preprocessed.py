@@ -1,9 +1,10 @@
 """preprocessed.py: the gate on what a compiler is given.
 
-workers.mk has each C file preprocessed, and gives the compiler just what came of it (FILE.o.i
-beside the object): conditions decided, macros expanded, lines spliced. Here the student's own lines
-of that are judged by the rules of gate.py, so nothing hangs on reading macros as a preprocessor
-does. What the headers' macros bring in may hold names that belong to compilers.
+workers.mk has each file preprocessed, and gives the compiler just what came of it (FILE.o.i beside
+the object, or FILE.o.ii of CUDA, which hostcuda has rewritten before): conditions decided, macros
+expanded, lines spliced. Here the student's own lines of that are judged by the rules of gate.py, so
+nothing hangs on reading macros as a preprocessor does. What the headers' macros bring in may hold
+names that belong to compilers, and what the rewriter writes, those of hostcuda.
 """
 
 import functools
@@ -16,6 +17,10 @@ import gate_names as names
 import tokens
 from tokens import IDENTIFIER, PUNCTUATOR, STRING
 
+ROOT = Path(__file__).resolve().parents[2]
+SUFFIX = {".c": ".i", ".cu": ".ii"}  # of a source: what is put behind the name of its object
+# macros that hostcuda's rewriter writes
+WRITTEN = {"HC_SITE", "HC_NAME", "HC_DEVICE_CONSTANT", "HC_DEVICE_VARIABLE", "HC_STATIC_LOCAL"}
 LARGEST = 1 << 20  # of a student's own lines: four times what a source may have
 # (a # that macros bring to the beginning of a line is set in, and means nothing)
 MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*')
@@ -28,12 +33,13 @@ class Lost(Exception):
 
 
 def own_lines(text: str) -> tuple:
-    """(the student's own lines, their numbers in his file). A line marker says whose the next lines
-    are; the first one names the file. Where lines of others stood is a semicolon."""
+    """(the student's own lines, their numbers in the file). A line marker says whose the next lines
+    are; the first one that is no header's names the file. Where lines of others stood is a
+    semicolon."""
     source, lines, numbers, mine, number = None, [], [], False, 0
     for line in text.split("\n"):
         if match := MARKER.fullmatch(line):
-            source = source or match[2]
+            source = source or (match[2] if Path(match[2]).suffix in SUFFIX else None)
             number, mine = int(match[1]), match[2] == source
         elif mine:
             lines.append(line)
@@ -45,27 +51,42 @@ def own_lines(text: str) -> tuple:
     return "\n".join(lines), numbers
 
 
-@functools.cache
-def of_headers(headers: frozenset) -> set:
-    """Names that macros of these headers, and of the contracts, expand to."""
-    root = Path(__file__).resolve().parents[2]
-    given = [f'#include "tl/{p.name}"' for p in sorted((root / "tl/include/tl").glob("*.h"))
-             if p.name not in ("cublas.h", "cuda.h")]
-    system = [f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in sorted(headers)
-              if h.endswith(".h") and not h.startswith("cu")]
-    said = subprocess.run([os.environ.get("CC") or "cc", "-std=gnu11", "-fopenmp", "-E", "-dM",
-                           f"-I{root / 'tl/include'}", "-"], input="\n".join([*system, *given, ""]),
-                          capture_output=True, text=True)
+def macros_of(command: list, headers: list) -> dict:
+    """name -> the names that it expands to, of each macro that these headers define."""
+    said = subprocess.run([*command, "-E", "-dM", f"-I{ROOT / 'tl/include'}", "-"], text=True,
+                          capture_output=True, input="\n".join([*headers, ""]))
     if said.returncode:
         raise Lost(f"the compiler cannot read the given headers: {said.stderr.strip()[:300]}")
-    macros = {m[1]: set(re.findall(r"[A-Za-z_]\w*", m[3])) for m in map(
-        DEFINED.fullmatch, said.stdout.splitlines()) if m}
-    found, left = set(), [name for name in macros if not names.why_not(name)]
+    found = map(DEFINED.fullmatch, said.stdout.splitlines())
+    return {m[1]: set(re.findall(r"[A-Za-z_]\w*", m[3])) for m in found if m}
+
+
+@functools.cache
+def of_headers(headers: frozenset, cuda: bool) -> set:
+    """Names that macros of these headers, and of the contracts, expand to."""
+    given = [f'#include "tl/{p.name}"' for p in sorted((ROOT / "tl/include/tl").glob("*.h"))
+             if cuda or p.name not in ("cublas.h", "cuda.h")]
+    system = [f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in sorted(headers)
+              if cuda or h.endswith(".h") and not h.startswith("cu")]
+    if cuda:
+        macros = macros_of([os.environ.get("CXX") or "g++", "-x", "c++", "-std=c++17",
+                            "-DHOSTCUDA_CHECK", f"-I{ROOT / 'hostcuda/include'}"],
+                           ["#include <hostcuda/hostcuda.h>", *system, *given])
+    else:
+        macros = macros_of([os.environ.get("CC") or "cc", "-std=gnu11", "-fopenmp"],
+                           [*system, *given])
+    found = set()
+    left = [name for name in macros if not names.why_not(name) or name in WRITTEN]
     while left:
         new = macros.get(left.pop(), set()) - found
         found |= new
         left += new & set(macros)
     return found
+
+
+def of_hostcuda(name: str) -> bool:
+    """Whether the rewriter writes it, or a macro of its headers: a student may not (gate_names)."""
+    return name == "hc" or name.lower().startswith("hc_")
 
 
 def tokens_of(path: Path, rules) -> tuple:
@@ -78,11 +99,15 @@ def tokens_of(path: Path, rules) -> tuple:
         return [], [(1, GROWS)]
     form = [(numbers[at], "a backslash at the end of a line that macros have made")
             for at, line in enumerate(text.split("\n")) if line.rstrip().endswith("\\")]
-    brought, found = of_headers(frozenset(rules.headers)), []
-    for token in tokens.tokens(text):
+    cuda = path.suffix == SUFFIX[".cu"]
+    brought, found = of_headers(frozenset(rules.headers), cuda), []
+    for token in tokens.tokens(text, "c++" if cuda else "c"):
         line = numbers[min(token.line, len(numbers)) - 1] if numbers else 1
-        compilers = names.reserved(token.text) or token.text.startswith("__builtin_")
-        if token.kind == IDENTIFIER and compilers and token.text in brought:
+        # (how a student writes attributes was judged in the source; __global__ brings some)
+        compilers = (names.reserved(token.text) or token.text.startswith("__builtin_")
+                     or cuda and token.text == "__attribute__")
+        if token.kind == IDENTIFIER and (compilers and token.text in brought
+                                         or cuda and of_hostcuda(token.text)):
             continue
         found.append(token._replace(line=line))
     return found, form

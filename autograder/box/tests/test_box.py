@@ -71,6 +71,27 @@ def test_where_no_namespaces_can_be_made_root_has_tier_c(no_namespaces):
         assert boxed("C", "worker", ["/bin/true"], before=(no_namespaces,)).returncode == 0
 
 
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_workers_shared_memory_is_its_own(tier, tmp_path):
+    """As LLVM's OpenMP takes it; nothing of it is seen in /dev/shm."""
+    (tmp_path / "main.c").write_text("""#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+    int file = shm_open("/gradlab_shared", O_CREAT | O_EXCL | O_RDWR, 0666);
+    return file < 0 || ftruncate(file, 1024) != 0 || access("/dev/shm/gradlab_shared", F_OK) == 0 ||
+           mmap(0, 1024, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED;
+}
+""")
+    program = tmp_path / "shared"
+    subprocess.run(["cc", "-static", "-o", program, tmp_path / "main.c",
+                    ROOT / "autograder/worker/worker_shm.c"], check=True)
+    tmp_path.chmod(0o755)
+    done = boxed(tier, "worker", ["/shared"] if tier == "C" else [program],
+                 *([f"tree={tmp_path}"] if tier == "C" else [f"in={tmp_path}", f"see={program}"]))
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_launcher_that_runs_nothing_is_no_tier(tmp_path):
     (tmp_path / "bwrap").write_text("#!/bin/sh\nexit 0\n")
     (tmp_path / "bwrap").chmod(0o755)

@@ -1,5 +1,6 @@
 """The gate on preprocessed C: whose line is whose, and that what macros hide is seen."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,19 @@ def judged(tmp_path, source: str) -> list:
     subprocess.run(["gcc", "-std=gnu11", "-fopenmp", f"-I{ROOT / 'tl/include'}", "-E", path, "-o",
                     f"{path}.i"], check=True)
     return preprocessed.findings(Path(f"{path}.i"), gate.Rules(0, path),
+                                 (gate.token_findings, gate.directive_findings))
+
+
+def judged_cuda(tmp_path, source: str) -> list:
+    """The same of what hostcuda's rewriter and g++ make of a CUDA file."""
+    path, made = tmp_path / "vector_add.cu", tmp_path / "vector_add.cu.hostcuda.o.ii"
+    path.write_text(source)
+    rewriter = "build/hostcuda/hostcuda-rewrite"
+    subprocess.run(["make", "-s", rewriter], cwd=ROOT, check=True)
+    subprocess.run([rewriter, "-Itl/include", "-o", f"{path}.cpp", path], cwd=ROOT, check=True)
+    subprocess.run(["g++", "-std=c++17", "-Ihostcuda/include", "-Itl/include", "-E", f"{path}.cpp",
+                    "-o", made], cwd=ROOT, check=True)
+    return preprocessed.findings(made, gate.Rules(0, path),
                                  (gate.token_findings, gate.directive_findings))
 
 
@@ -40,6 +54,49 @@ def test_lines_of_headers_are_not_the_students():
     ('#define D(x) x x x x x x x x\nint a = D(D(D(D(D(D(D(+1)))))));\n', 1, "macros make")])
 def test_what_macros_hide_is_seen(tmp_path, source, line, said):
     assert any(at == line and said in text for at, text in judged(tmp_path, source)), source
+
+
+@pytest.mark.parametrize("source, line, said", [
+    ('#define A(x) __##x##__\nA(asm)("nop");\n', 2, "assembly"),
+    ('#define J(a, b) a##b\nint f() { return J(sys, call)(1); }\n', 2, "syscall"),
+    ('#define HASH #\nHASH pragma GCC optimize("O3")\n', 2, "only omp"),
+    ('#define D(x) x x x x x x x x\nint a = D(D(D(D(D(D(D(+1)))))));\n', 1, "macros make"),
+    ('#include "tl/cuda.h"\n#define B(x) __builtin_##x\n\nint a = B(ctz)(8);\n', 4,
+     "__builtin_ctz"),
+    ('#include "tl/cuda.h"\n__global__ void k() {}\n#define N(f, x) f##printf(x, 0)\n\n'
+     'void f(char *a) { k<<<1, 1>>>(); N(, a); }\n', 5, "its format has to stand")])
+def test_what_macros_hide_is_seen_in_cuda(tmp_path, source, line, said):
+    assert any(at == line and said in text for at, text in judged_cuda(tmp_path, source)), source
+
+
+def test_what_the_rewriter_writes_is_nobodys_fault(tmp_path):
+    assert judged_cuda(tmp_path, """#include "tl/cuda.h"
+#include <assert.h>
+#include <math.h>
+__constant__ float scale[4];
+template <typename T> __global__ void __launch_bounds__(256) twice(T *x, int n) {
+    __shared__ __align__(16) T tile[256];
+    extern __shared__ float more[];
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = at < n ? x[at] : (T)0;
+    __syncthreads();
+    assert(n > 0 && isfinite(tile[0]));
+    if (at < n) atomicAdd(&x[at], __shfl_down_sync(0xffffffffu, tile[threadIdx.x], 1) * scale[1]);
+    if (at == 0) printf("%f\\n", (double)__ldg(x));
+}
+tl_status f(tl_ctx *ctx, float *x, int n) {
+    TL_NEED(ctx && x, TL_EINVAL, "no x");
+    TL_CUDA(cudaMemcpyToSymbolAsync(scale, x, sizeof scale));
+    twice<<<tl_blocks(n), 256, 0, tl_stream(ctx)>>>(x, n);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+""") == []
+
+
+def test_the_rewriters_macros_are_known():
+    text = "".join(p.read_text() for p in (ROOT / "hostcuda/rewriter").glob("*.c"))
+    assert preprocessed.WRITTEN == set(re.findall(r"\bHC_[A-Z_]+", text)) - {"HC_CUDA_ARCH"}
 
 
 def test_what_headers_bring_is_nobodys_fault(tmp_path):
