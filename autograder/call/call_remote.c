@@ -109,6 +109,12 @@ static void forget_checkers(void) {
     evidence.line = 0;
 }
 
+static const char *unopened(void) {
+    if (now->opened) return NULL;
+    evidence.output[evidence.output_bytes] = '\0';
+    return evidence.output;
+}
+
 /* Ends the worker and says why in w->kind and w->ended. */
 static void finish(call_wire *w, remote_event event, const remote_watch *watch) {
     bool ended =
@@ -154,7 +160,7 @@ static void finish(call_wire *w, remote_event event, const remote_watch *watch) 
     else if (trace.crashed && evidence.checkers > told)
         remote_conclude_checker(w, evidence.checker[told]);
     else
-        remote_conclude_end(w, status, &trace, now->opened);
+        remote_conclude_end(w, status, &trace, unopened());
     if (strcmp(w->kind, "exit") == 0) forget_checkers();
 }
 
@@ -186,7 +192,7 @@ static void part(call_wire *w) {
     int status = remote_stop(&now->worker, &cpu_s);
     evidence.cpu_s += cpu_s;
     if (ended && !w->kind[0] && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        remote_conclude_end(w, status, &(remote_trace){.crashed = false}, now->opened);
+        remote_conclude_end(w, status, &(remote_trace){.crashed = false}, unopened());
 }
 
 /* ---- calls ---- */

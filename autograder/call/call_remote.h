@@ -90,9 +90,9 @@ off_t remote_lines_size(const remote_worker *w);
 
 __attribute__((format(printf, 3, 4))) void remote_conclude(call_wire *w, const char *kind,
                                                            const char *format, ...);
-/* By its wait status and what its crash left; `opened`: it had answered once, so it was started and
- * speaks our language, whatever it says at its end. */
-void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, bool opened);
+/* By its wait status and what its crash left. `unopened`: what was printed, of one that has never
+ * answered; NULL: it was started and speaks our language, whatever it says at its end. */
+void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, const char *unopened);
 /* By a message of hostcuda: "im2col.cu:7: hostcuda [out-of-bounds]: …" is kind out_of_bounds. */
 void remote_conclude_checker(call_wire *w, const char *message);
 

@@ -18,7 +18,10 @@ void remote_conclude(call_wire *w, const char *kind, const char *format, ...) {
     va_end(arguments);
 }
 
-static void conclude_exit(call_wire *w, int code, const remote_trace *trace, bool opened) {
+#define BUBBLEWRAP "bwrap: " /* so it begins what it says, and ends with 1, as a worker may */
+
+static void conclude_exit(call_wire *w, int code, const remote_trace *trace, const char *unopened) {
+    bool opened = unopened == NULL;
     if (code == WORKER_CRASHED && trace->crashed)
         remote_conclude(w, trace->memory ? "memory" : "crash", "%s%s", trace->text,
                         trace->memory ? " (after taking all the memory it may have)" : "");
@@ -35,13 +38,20 @@ static void conclude_exit(call_wire *w, int code, const remote_trace *trace, boo
         remote_conclude(w, "machine", "the worker could not be started");
     else if (code == WORKER_WITHOUT_BOX && !opened)
         remote_conclude(w, "machine", "no box could be built around the worker");
+    else if (!opened && strncmp(unopened, BUBBLEWRAP, strlen(BUBBLEWRAP)) == 0)
+        remote_conclude(w, "machine",
+                        "no box could be built around the worker: bubblewrap says: "
+                        "%.*s",
+                        (int)strcspn(unopened + strlen(BUBBLEWRAP), "\n"),
+                        unopened + strlen(BUBBLEWRAP));
     else
         remote_conclude(w, "exit", "your code ended the whole program with exit(%d)", code);
 }
 
-void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, bool opened) {
+void remote_conclude_end(call_wire *w, int status, const remote_trace *trace,
+                         const char *unopened) {
     if (WIFEXITED(status))
-        conclude_exit(w, WEXITSTATUS(status), trace, opened);
+        conclude_exit(w, WEXITSTATUS(status), trace, unopened);
     else if (WTERMSIG(status) == SIGKILL)
         remote_conclude(w, "crash",
                         "the process was killed (SIGKILL): by itself, or by the machine when "

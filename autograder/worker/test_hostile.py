@@ -213,6 +213,17 @@ def test_deed_is_named(worker, tmp_path, deed, operation, place):
         assert line["call"].startswith(operation) and line["text"]
 
 
+def test_a_box_that_could_not_be_built_is_no_deed_of_the_code(worker, tmp_path, monkeypatch):
+    """bubblewrap ends with 1, as a program may by itself."""
+    script = tmp_path / "sandbox"
+    script.write_text("#!/bin/sh\necho 'bwrap: no room for a namespace' >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setitem(PLACES, "none", {"GRADLAB_SANDBOX": str(script), "GRADLAB_TIER": "A"})
+    found = judged(worker, "none", "im2col", tmp_path, "none")
+    assert {line["kind"] for line in found.values()} == {"machine"}
+    assert "bubblewrap says: no room for a namespace" in str(found)
+
+
 def test_every_call_is_listed():
     assert every_call() == set(CLAIM) | UNGRADED
 
