@@ -39,8 +39,9 @@ HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 # protection makes a large frame touch the guard page of its stack.
 HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # (two fields that gcc stores as one vector would be read back one by one at the next barrier)
+HOSTCUDA_X86 := $(filter x86_64,$(shell uname -m))
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -g1 $(HOSTCUDA_LINK_SAFE) \
-	$(HOSTCUDA_WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
+	$(if $(HOSTCUDA_X86),-fcf-protection=none) $(HOSTCUDA_WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
 # A host compiler knows no `#pragma unroll`. A static member that is only declared has no section
 # yet.
 HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-pragmas -Wno-sign-compare \
@@ -70,17 +71,24 @@ HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitiz
 # out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
 HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
 	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+# (calls by an address and returns: check/calls.c)
+HOSTCUDA_WATCHED_JUMPS := -fcf-protection=branch -mindirect-branch=thunk-extern \
+	-mindirect-branch-register -mfunction-return=thunk-extern -fno-jump-tables -mno-red-zone
 # (An array whose address goes nowhere has no hooks, however far its index leads: so the index and
 # the object's size are asked. Nor has a struct that a call takes by value, but where it is copied
 # first; and 16 bytes have one hook, whether a float4 or two doubles: alignment knows the type.)
 HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns -Wno-tsan \
 	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc \
-	-fsanitize=object-size,bounds-strict,alignment -fno-elide-constructors
+	-fsanitize=object-size,bounds-strict,alignment -fno-elide-constructors \
+	$(if $(HOSTCUDA_X86),$(HOSTCUDA_WATCHED_JUMPS))
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
 	-fsanitize-coverage=bb,no-prune,trace-pc
 # $(1): a C++ compiler by any name
+# (what a student's file calls of ours, in C, returns as it does, and is nobody's to call by address)
+hostcuda_hooks_c = $(HOSTCUDA_HOOKS) $(if $(HOSTCUDA_X86),-fcf-protection=none $(if $(findstring \
+	clang,$(1)),,-mfunction-return=thunk-extern))
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))
 # (... and should fortification be switched on again behind these flags, it calls __memcpy_chk.)
 # Variables of host code go where host.c finds them; what would start libtsan goes.

@@ -55,7 +55,7 @@ build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags
 # who calls them)
 build/%.host.o: $$(source).c build/$$(mode)/flags
 	$(call compile,-fPIC -fvisibility=hidden $(hostcuda_named) \
-	    $(if $(findstring -check,$(mode)),$(HOSTCUDA_HOOKS)))
+	    $(if $(findstring -check,$(mode)),$(call hostcuda_hooks_c,$(CC))))
 	$(if $(findstring -check,$(mode)),$(Q)objcopy $(HOSTCUDA_RENAME) $@)
 
 build/%/host-flags: hostcuda-always

@@ -94,6 +94,9 @@ KINDS = {
     "host_access": ("host code out of its place", "The host's side of the code read or wrote "
                     "memory that is none of its own: no local variable, and no variable of its "
                     "file. Arrays of an operation are for kernels."),
+    "foreign_call": ("a jump out of its place", "The code called an address at which no function "
+                     "of its file begins, or returned to where it was not called from: a pointer "
+                     "to a function that was never set, or an index outside of a local array."),
     "launches": ("too many launches", "The number of kernel launches grows with the number of "
                  "images. One launch can cover them all: let the image be part of what a thread "
                  "finds out about itself."),

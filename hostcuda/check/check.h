@@ -90,6 +90,11 @@ void hc_check_shared_fresh(void); /* a block begins */
 /* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. ---- */
 void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc);
 
+/* ---- calls.c: a function is entered, which is to return to `back`, and left ---- */
+void hc_check_enters(uintptr_t back, uintptr_t pc);
+void hc_check_leaves(void);
+void hc_check_ways_begin(int count); /* of the threads of a block that begins */
+
 /* ---- order.c: does something order the access of this word before those of the running thread? */
 bool hc_check_ordered_in_warp(uint64_t old);
 bool hc_check_ordered_by_place(uint64_t old);       /* in this block and interval */

@@ -394,10 +394,13 @@ HOOK void __tsan_func_entry(void *caller);
 HOOK void __tsan_func_exit(void);
 void __sanitizer_cov_trace_pc(void) { step(STEP_BLOCK, CALLER); }
 void __tsan_func_entry(void *caller) {
-    (void)caller;
+    hc_check_enters((uintptr_t)caller, CALLER);
     step(STEP_ENTERS, CALLER);
 }
-void __tsan_func_exit(void) { step(STEP_LEAVES, CALLER); }
+void __tsan_func_exit(void) {
+    step(STEP_LEAVES, CALLER);
+    hc_check_leaves();
+}
 
 /* ---- what needs nothing done ---- */
 

@@ -226,6 +226,7 @@ void hc_check_block_begins(hc_worker *w) {
     places_full = false;
     memset(fenced, 0, sizeof fenced);
     hc_check_shared_fresh();
+    hc_check_ways_begin(w->count);
     hc_check_log_block(w);
 }
 

@@ -64,6 +64,17 @@ cudaError_t corpus_reset();
     } while (0)
 #endif
 
+/* A case is watched as a student's file is, and so are its calls by an address (check/calls.c): this
+ * one goes to the runtime, as a program that counts does. */
+#if defined __x86_64__ && !defined __clang__
+#define OUTSIDE __attribute__((noinline, indirect_branch("keep")))
+#else
+#define OUTSIDE __attribute__((noinline))
+#endif
+template <class F, class... T> OUTSIDE static auto outside(F function, T... arguments) {
+    return function(arguments...);
+}
+
 /* n elements on the device, filled with 0, 1, 2, … */
 template <class T> static inline T *device_count(int n) {
     std::vector<T> host(n);

@@ -8,13 +8,13 @@
 template <class F> static hostcuda_kernel_counts counts_of(F run) {
     const hostcuda_counts *counts = hostcuda_counts_get();
     hostcuda_kernel_counts k[2] = {};
-    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && counts->count_memory(true));
+    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && outside(counts->count_memory, true));
     cudaDeviceSynchronize();
-    counts->reset();
+    outside(counts->reset);
     run();
     EXPECT(cudaDeviceSynchronize() == cudaSuccess);
-    EXPECT(counts->kernels(k, 2) == 1);
-    counts->count_memory(false);
+    EXPECT(outside(counts->kernels, k, 2) == 1);
+    outside(counts->count_memory, false);
     return k[0];
 }
 
@@ -238,11 +238,11 @@ RIGHT(loads_of_a_tiled_product) {
 }
 RIGHT(launches_without_counting) {
     int *x = device_count<int>(64), *bins = device_count<int>(8);
-    hostcuda_counts_get()->count_memory(false);
-    uint64_t before = hostcuda_counts_get()->launches();
+    outside(hostcuda_counts_get()->count_memory, false);
+    uint64_t before = outside(hostcuda_counts_get()->launches);
     for (int i = 0; i < 5; i++) histogram<<<1, 64>>>(bins, x);
     cudaDeviceSynchronize();
-    EXPECT(hostcuda_counts_get()->launches() == before + 5);
+    EXPECT(outside(hostcuda_counts_get()->launches) == before + 5);
     cudaFree(x), cudaFree(bins);
 }
 
@@ -252,19 +252,19 @@ RIGHT(launch_told_to_fail) {
     const hostcuda_counts *counts = hostcuda_counts_get();
     int *x = device_count<int>(64), *bins = device_count<int>(8), bin = -1;
     cudaMemset(bins, 0, 8 * sizeof *bins);
-    uint64_t before = counts->launches();
-    counts->fail_launch(2);
+    uint64_t before = outside(counts->launches);
+    outside(counts->fail_launch, 2);
     histogram<<<1, 64>>>(bins, x);
     EXPECT(cudaGetLastError() == cudaSuccess);
     histogram<<<1, 64>>>(bins, x);
     EXPECT(cudaGetLastError() == cudaErrorLaunchOutOfResources);
     histogram<<<1, 64>>>(bins, x);
     EXPECT(cudaGetLastError() == cudaSuccess);
-    counts->fail_launch(1);
-    counts->fail_launch(0);
+    outside(counts->fail_launch, 1);
+    outside(counts->fail_launch, 0);
     histogram<<<1, 64>>>(bins, x);
     EXPECT(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
-    EXPECT(counts->launches() == before + 3);
+    EXPECT(outside(counts->launches) == before + 3);
     EXPECT(cudaMemcpy(&bin, bins, sizeof bin, cudaMemcpyDeviceToHost) == cudaSuccess);
     EXPECT(bin == 3 * 8);
     cudaFree(x), cudaFree(bins);
@@ -272,9 +272,9 @@ RIGHT(launch_told_to_fail) {
 WRONG(failed_launch_unasked) {
     const hostcuda_counts *counts = hostcuda_counts_get();
     int *x = device_count<int>(64), *bins = device_count<int>(8);
-    counts->fail_launch(1);
+    outside(counts->fail_launch, 1);
     histogram<<<1, 64>>>(bins, x); // wrong failed_launch_unasked: unchecked-error
-    counts->fail_launch(0);
+    outside(counts->fail_launch, 0);
     EXPECT(cudaGetLastError() == cudaSuccess);
     cudaFree(x), cudaFree(bins);
 }

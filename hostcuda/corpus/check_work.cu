@@ -11,9 +11,9 @@ template <class F> static hostcuda_work work_of(float *y, const float *x, F run)
     const hostcuda_counts *counts = hostcuda_counts_get();
     hostcuda_work work = {};
     const hostcuda_array arrays[] = {{y, N * sizeof *y, true}, {x, N * sizeof *x, false}};
-    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && counts->watch(arrays, 2));
+    EXPECT(counts->abi == HOSTCUDA_COUNTS_ABI && outside(counts->watch, arrays, 2));
     run();
-    counts->worked(&work);
+    outside(counts->worked, &work);
     EXPECT(cudaDeviceSynchronize() == cudaSuccess);
     return work;
 }
@@ -108,9 +108,9 @@ static __attribute__((noinline)) int within(float *y, const float *x, int k) {
 }
 RIGHT(guarded_code_has_its_own) {
     float *x = device_count<float>(N), *y = device_count<float>(N);
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     int got = within(y, x, 1);
-    hostcuda_counts_get()->guard(nullptr);
+    outside(hostcuda_counts_get()->guard, nullptr);
     EXPECT(got != 0 || got == 0);
     cudaFree(x), cudaFree(y);
 }
@@ -120,7 +120,7 @@ static __attribute__((noinline)) void store(int *p) {
 }
 WRONG(guarded_store_to_the_heap) {
     int *p = new int[4];
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     store(p);
 }
 static __attribute__((noinline)) int load(const int *p) {
@@ -128,7 +128,7 @@ static __attribute__((noinline)) int load(const int *p) {
 }
 WRONG(guarded_load_of_the_heap) {
     int *p = new int[4]();
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     EXPECT(load(p) == 0);
 }
 static __attribute__((noinline)) void store_above(int *p) {
@@ -139,7 +139,7 @@ WRONG(guarded_store_to_the_callers_stack) {
     int *p = mine;
     asm volatile("" : "+r"(p)::"memory");
     auto called = [](int *q) __attribute__((noinline)) {
-        hostcuda_counts_get()->guard(__builtin_frame_address(0));
+        outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
         store_above(q);
     };
     called(p);
@@ -149,17 +149,17 @@ static __attribute__((noinline)) void copy_over(int *p, const int *from) {
 }
 WRONG(guarded_memcpy) {
     int *p = new int[4];
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     copy_over(p, own);
 }
 WRONG(guarded_cuda_memcpy) {
     int *p = new int[4];
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     cudaMemcpy(p, own, sizeof own, cudaMemcpyHostToHost); // wrong guarded_cuda_memcpy: host-access
 }
 WRONG(guarded_cuda_malloc) {
     void **p = new void *[1];
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     cudaMalloc(p, 64); // wrong guarded_cuda_malloc: host-access
 }
 static __device__ int devices;
@@ -169,6 +169,43 @@ static __attribute__((noinline)) int load_variable(const int *p) {
 WRONG(guarded_load_of_a_device_variable) {
     void *p;
     EXPECT(cudaGetSymbolAddress(&p, devices) == cudaSuccess);
-    hostcuda_counts_get()->guard(__builtin_frame_address(0));
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     EXPECT(load_variable((const int *)p) == 0);
 }
+
+// ---- whither code goes ----
+
+#if defined __x86_64__ && !defined __clang__ // who can tell
+static __attribute__((noinline)) int one() { return 1; }
+static int (*volatile chosen)() = one;
+RIGHT(call_of_an_own_function) { EXPECT(chosen() == 1); }
+WRONG(call_of_the_c_library) {
+    auto end = (int (*)())(void *)&abort;
+    chosen = end;
+    chosen(); // wrong call_of_the_c_library: foreign-call
+}
+WRONG(call_into_a_function) {
+    chosen = (int (*)())((char *)one + 4);
+    chosen(); // wrong call_into_a_function: foreign-call
+}
+
+static __attribute__((noinline)) int recursion(int n, volatile int *sum) {
+    if (n > 0) recursion(n - 1, sum);
+    *sum += n;
+    return *sum;
+}
+RIGHT(recursion_returns) {
+    volatile int sum = 0;
+    EXPECT(recursion(1000, &sum) == 500500);
+}
+static __attribute__((noinline)) void leave(volatile long *word, volatile long *sum) {
+    for (int i = 0; i < 40; i++) // its own return address is among them
+        if (word[i] == (long)__builtin_return_address(0)) word[i] += 1;
+    *sum += 1;
+}
+WRONG(return_to_elsewhere) {
+    volatile long sum = 0;
+    volatile long *below = (volatile long *)((char *)__builtin_frame_address(0) - 256);
+    leave(below, &sum); // wrong return_to_elsewhere: foreign-call
+}
+#endif

@@ -1,0 +1,127 @@
+/* calls.c: whither a student's file goes. Whoever has an address can call it, and what lies on the
+ * stack above a local array is where its function returns to: no hook at an access sees either. So
+ * a compiler that can (g++ for x86-64) leaves both jumps to functions of ours, as it does against
+ * Spectre: -mindirect-branch=thunk-extern, -mfunction-return=thunk-extern.
+ *
+ * A call by an address has to lead to a function that was compiled as the file itself was: in this
+ * module, with endbr64 at its beginning (-fcf-protection=branch; the runtime has none, and g++
+ * writes no number that reads so). A return has to lead whither __tsan_func_entry() was told; who
+ * calls no hook has written nothing and called nobody. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { DEPTH = 256, HOST_DEPTH = 1 << 16 }; /* calls within calls: a thread's, the host's */
+
+typedef struct way {
+    size_t depth;
+    uintptr_t back[];
+} way;
+static struct thread_way {
+    size_t depth;
+    uintptr_t back[DEPTH];
+} threads[THREADS_MAX];
+static __thread way *of_host;
+
+void hc_check_ways_begin(int count) {
+    for (int i = 0; i < count; i++) threads[i].depth = 0;
+}
+
+static way *here(size_t *most) {
+    *most = hc_self ? DEPTH : HOST_DEPTH;
+    if (hc_self) return (way *)&threads[hc_self->current];
+    if (!of_host) {
+        of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(uintptr_t),
+                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (of_host == MAP_FAILED) abort();
+    }
+    return of_host;
+}
+
+static __attribute__((noreturn)) void end(uintptr_t pc, const char *what, uintptr_t whither,
+                                          const char *likely) {
+    hc_text t;
+    hc_check_message_begin(&t, "foreign-call", pc);
+    hc_add(&t, what, (void *)whither);
+    hc_report_likely(&t, likely);
+    hc_report_end(&t);
+    abort();
+}
+
+void hc_check_enters(uintptr_t back, uintptr_t pc) {
+    size_t most;
+    way *w = here(&most);
+    if (w->depth == most)
+        end(pc, "more calls stand in each other than can be followed", 0,
+            "a recursion that does not end");
+    w->back[w->depth++] = back;
+}
+
+/* 0: not known, for its function has called no hook. */
+__attribute__((visibility("hidden"))) __thread uintptr_t hc_check_back;
+void hc_check_leaves(void) {
+    size_t most;
+    way *w = here(&most);
+    hc_check_back = w->depth ? w->back[--w->depth] : 0;
+}
+
+#ifdef __x86_64__
+/* What the jumps below have found; their own frames are gone. */
+__attribute__((used, visibility("hidden"), noreturn)) void hc_check_call_ends(uintptr_t whither,
+                                                                              uintptr_t pc);
+__attribute__((used, visibility("hidden"), noreturn)) void hc_check_return_ends(uintptr_t whither,
+                                                                                uintptr_t pc);
+void hc_check_call_ends(uintptr_t whither, uintptr_t pc) {
+    end(pc, "a call goes to %p, where no function of this file begins", whither,
+        "a pointer to a function that was made of a number, or written over");
+}
+void hc_check_return_ends(uintptr_t whither, uintptr_t pc) {
+    end(pc, "a function returns to %p, and was called from elsewhere", whither,
+        "an index outside of a local array has written over its frame");
+}
+
+/* Every register but the flags, r10 and r11 of a return is as before. */
+__asm__(".text\n"
+        "hc_check_goes:\n" /* the stack: target, return address */
+        "    xchg %rax, (%rsp)\n"
+        "    push %rdx\n"
+        "    lea __ehdr_start(%rip), %rdx\n"
+        "    cmp %rdx, %rax\n"
+        "    jb 1f\n"
+        "    lea etext(%rip), %rdx\n"
+        "    cmp %rdx, %rax\n"
+        "    jae 1f\n"
+        "    cmpl $0xfa1e0ff3, (%rax)\n" /* endbr64 */
+        "    jne 1f\n"
+        "    pop %rdx\n"
+        "    xchg %rax, (%rsp)\n"
+        "    ret\n"
+        "1:  mov %rax, %rdi\n"
+        "    mov 16(%rsp), %rsi\n"
+        "    and $-16, %rsp\n"
+        "    call hc_check_call_ends\n"
+        ".hidden __ehdr_start, etext\n"
+        ".irp r, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15\n"
+        ".globl __x86_indirect_thunk_\\r\n"
+        ".hidden __x86_indirect_thunk_\\r\n"
+        "__x86_indirect_thunk_\\r:\n"
+        "    push %\\r\n"
+        "    jmp hc_check_goes\n"
+        ".endr\n"
+        ".globl __x86_return_thunk\n"
+        ".hidden __x86_return_thunk\n"
+        "__x86_return_thunk:\n"
+        "    mov hc_check_back@gottpoff(%rip), %r11\n"
+        "    mov %fs:(%r11), %r10\n"
+        "    test %r10, %r10\n"
+        "    je 2f\n"
+        "    movq $0, %fs:(%r11)\n"
+        "    cmp %r10, (%rsp)\n"
+        "    jne 3f\n"
+        "2:  ret\n"
+        "3:  mov (%rsp), %rdi\n"
+        "    mov %r10, %rsi\n"
+        "    and $-16, %rsp\n"
+        "    call hc_check_return_ends\n");
+#endif
