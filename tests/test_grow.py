@@ -4,6 +4,7 @@ quick half of `make test-all`'s job `grow`, which also builds and runs them."""
 import shutil
 
 import pytest
+import table
 from grow import grow
 from relink import ROOT
 
@@ -34,6 +35,8 @@ def test_examples_fit_and_are_counted_right(name, tmp_path):
     for step, own, together in steps:
         assert said[step.folder] == (len(together), own)
         assert len(together) <= step.at_most
+    for path in tmp_path.rglob("lab.toml"):
+        assert table.parse(path.read_text(encoding="utf-8"), path).tasks
 
 
 def test_every_row_that_is_said_to_be_tried_is():
