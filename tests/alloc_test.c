@@ -177,6 +177,38 @@ Test(alloc, trim_returns_cached_blocks_and_leaves_live_ones) {
     close_alloc(a, &s);
 }
 
+Test(alloc, captured_steps_share_blocks_with_each_other_alone) {
+    source s;
+    tl_alloc *a = open_alloc(&s, (size_t)16 << 20);
+    const size_t large = (size_t)4 << 20;
+    tl_alloc_hold(a);
+    tl_alloc_enter_step(a);
+    void *step = get(a, large), *small = get(a, 1000);
+    cr_assert_eq(tl_alloc_put(a, step), TL_OK);
+    cr_assert_eq(tl_alloc_put(a, small), TL_OK);
+    tl_alloc_leave_step(a);
+
+    void *other = get(a, large), *own = get(a, 1000);
+    cr_assert(other != step && own != small, "a graph still names those blocks");
+    cr_assert_eq(tl_alloc_put(a, other), TL_OK);
+    cr_assert_eq(tl_alloc_put(a, own), TL_OK);
+    size_t held = s.held;
+    tl_alloc_trim(a);
+    cr_assert_eq(held - s.held, large + 1024, "the trim returns what no graph names, and that all");
+
+    tl_alloc_enter_step(a);
+    cr_assert_eq(get(a, 2000) == step, false, "a small block of another size is no large one");
+    void *next = get(a, large / 3);
+    cr_assert_eq(next, step, "the next step has the same memory, and less of it");
+    tl_alloc_leave_step(a);
+    cr_assert_eq(tl_alloc_put(a, next), TL_OK);
+    tl_alloc_release(a);
+    tl_alloc_trim(a);
+    cr_assert_eq(tl_alloc_read_stats(a).held_bytes, 2048);
+    tl_alloc_free(a);
+    cr_assert_eq(s.held, 2048, "the one that is still out");
+}
+
 Test(alloc, wrong_pointers_are_refused_and_change_nothing) {
     source s, other;
     tl_alloc *a = open_alloc(&s, SIZE_MAX), *b = open_alloc(&other, SIZE_MAX);

@@ -15,18 +15,23 @@ typedef struct entry {
     void *memory;
     size_t bytes; /* of its size class */
     int size_class;
-    bool live;          /* handed out; else it hangs in a free list */
+    bool live; /* handed out; else it hangs in a free list: */
+    int lot;
     struct entry *next; /* of the same hash bucket */
     struct entry *next_cached;
 } entry;
 
+enum { ANYBODYS, STEPS, LOTS };
+
 struct tl_alloc {
     tl_alloc_source source;
     tl_alloc_stats stats;
-    entry *cached[CLASSES]; /* a stack per class: what was freed last is warm, and goes out first */
-    entry **bucket;         /* every block, live or cached; `buckets` is a power of two */
+    /* a stack per class: what was freed last is warm, and goes out first */
+    entry *cached[LOTS][CLASSES];
+    entry **bucket; /* every block, live or cached; `buckets` is a power of two */
     size_t buckets, blocks;
-    unsigned holds; /* captured steps that name blocks which may be cached */
+    int lot;        /* from which blocks are handed out now */
+    unsigned holds; /* captured steps that name blocks of theirs which may be cached */
 };
 
 /* Size classes are 1, 2, 3, 4 times 256 bytes, then four per power of two: rounding up to the next
@@ -94,7 +99,7 @@ static void erase(tl_alloc *a, entry *b) {
 static void *ask_source(tl_alloc *a, size_t bytes) {
     a->stats.source_calls++;
     void *memory = a->source.raw_get(a->source.user, bytes);
-    if (memory == NULL && !a->holds && a->stats.held_bytes > a->stats.live_bytes) {
+    if (memory == NULL && a->stats.held_bytes > a->stats.live_bytes) {
         tl_alloc_trim(a);
         a->stats.source_calls++;
         memory = a->source.raw_get(a->source.user, bytes);
@@ -118,7 +123,7 @@ static tl_status take(tl_alloc *a, entry **made, int size_class, size_t bytes) {
         return TL_FAIL(TL_EDEVICE, "the device gave a block at %p, not aligned to %d bytes", memory,
                        ALIGNMENT);
     }
-    *b = (entry){.memory = memory, .bytes = bytes, .size_class = size_class};
+    *b = (entry){.memory = memory, .bytes = bytes, .size_class = size_class, .lot = a->lot};
     insert(a, b);
     a->stats.held_bytes += bytes;
     *made = b;
@@ -141,6 +146,10 @@ tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source) {
     return TL_OK;
 }
 
+void tl_alloc_enter_step(tl_alloc *alloc) { alloc->lot = STEPS; }
+
+void tl_alloc_leave_step(tl_alloc *alloc) { alloc->lot = ANYBODYS; }
+
 void tl_alloc_hold(tl_alloc *alloc) { alloc->holds++; }
 
 void tl_alloc_release(tl_alloc *alloc) { alloc->holds--; }
@@ -159,6 +168,19 @@ void tl_alloc_free(tl_alloc *alloc) {
     free(alloc);
 }
 
+/* The cached block that serves a class best; NULL: there is none. */
+static entry *take_cached(tl_alloc *a, int size_class, size_t class_bytes) {
+    entry **cached = a->cached[a->lot];
+    int last = a->lot == STEPS && class_bytes >= TL_ALLOC_LARGE ? CLASSES - 1 : size_class;
+    for (int c = size_class; c <= last; c++) {
+        entry *b = cached[c];
+        if (b == NULL) continue;
+        cached[c] = b->next_cached;
+        return b;
+    }
+    return NULL;
+}
+
 /* A cached block goes out again at once, though work queued on the device may still use it: all
  * work of a context runs in the order of one stream, so the next user of the block comes later
  * there. */
@@ -170,11 +192,8 @@ tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes) {
             alloc->stats.held_bytes);
     size_t class_bytes;
     int size_class = class_of(bytes, &class_bytes);
-    entry *b = alloc->cached[size_class];
-    if (b != NULL)
-        alloc->cached[size_class] = b->next_cached;
-    else
-        TL_TRY(take(alloc, &b, size_class, class_bytes));
+    entry *b = take_cached(alloc, size_class, class_bytes);
+    if (b == NULL) TL_TRY(take(alloc, &b, size_class, class_bytes));
     /* Cached or just taken, the block is in the map and held; now it is the caller's, too. */
     b->live = true;
     b->next_cached = NULL;
@@ -193,25 +212,29 @@ tl_status tl_alloc_put(tl_alloc *alloc, void *memory) {
     TL_NEED(b->live, TL_EINVAL, "the block at %p (%zu bytes) is given back twice", memory,
             b->bytes);
     b->live = false;
-    b->next_cached = alloc->cached[b->size_class];
-    alloc->cached[b->size_class] = b;
+    b->next_cached = alloc->cached[b->lot][b->size_class];
+    alloc->cached[b->lot][b->size_class] = b;
     alloc->stats.live_blocks--;
     alloc->stats.live_bytes -= b->bytes;
     return TL_OK;
 }
 
-void tl_alloc_trim(tl_alloc *alloc) {
-    if (alloc->holds) return;
-    for (int c = 0; c < CLASSES; c++)
-        for (entry *b = alloc->cached[c], *next; b != NULL; b = next) {
+static void trim(tl_alloc *a, entry *cached[CLASSES]) {
+    for (int c = 0; c < CLASSES; c++) {
+        for (entry *b = cached[c], *next; b != NULL; b = next) {
             next = b->next_cached;
-            erase(alloc, b);
-            alloc->stats.held_bytes -= b->bytes;
-            alloc->source.raw_put(alloc->source.user, b->memory, b->bytes);
+            erase(a, b);
+            a->stats.held_bytes -= b->bytes;
+            a->source.raw_put(a->source.user, b->memory, b->bytes);
             free(b);
         }
-    /* A stale head would hand out memory that is no longer ours. */
-    for (int c = 0; c < CLASSES; c++) alloc->cached[c] = NULL;
+        cached[c] = NULL; /* a stale head would hand out memory that is no longer ours */
+    }
+}
+
+void tl_alloc_trim(tl_alloc *alloc) {
+    trim(alloc, alloc->cached[ANYBODYS]);
+    if (!alloc->holds) trim(alloc, alloc->cached[STEPS]);
 }
 
 tl_alloc_stats tl_alloc_read_stats(const tl_alloc *alloc) { return alloc->stats; }

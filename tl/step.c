@@ -10,9 +10,7 @@ struct tl_captured {
     tl_work work;
     const tl_device_split *split;
     int n;
-    tl_tape *tape; /* holds the memory that the graph names */
-    tl_var *loss;  /* what the work left in tr->loss; NULL if nothing */
-    void *graph;   /* NULL until the second run */
+    void *graph; /* NULL until the second run */
     tl_captured *next;
 };
 
@@ -27,28 +25,21 @@ static tl_status add(tl_trainer *tr, tl_captured **made, tl_work work, const tl_
     tl_captured *c = *made = calloc(1, sizeof *c);
     TL_NEED(c, TL_ENOMEM, "no host memory for a captured step");
     *c = (tl_captured){.work = work, .split = split, .n = n};
-    tl_status status = tl_tape_new(&c->tape, tr->ctx);
-    if (status != TL_OK) {
-        free(c);
-        return status;
-    }
-    /* scratch that the work gives back at once is not on its tape, but in the graph */
     tl_alloc_hold(tr->ctx->alloc);
     c->next = tr->captured;
     tr->captured = c;
     return TL_OK;
 }
 
-/* The work itself, on the graph's own tape. */
-static tl_status run_on_tape(tl_trainer *tr, tl_captured *c) {
-    tl_tape *tape = tr->tape;
-    tl_var *loss = tr->loss;
-    tr->tape = c->tape;
-    tr->loss = NULL;
+/* The work itself. Its memory is that of all captured work, which runs one after the other and
+ * reads nothing that another has left. */
+static tl_status run(tl_trainer *tr, const tl_captured *c) {
+    tl_tape_reset(tr->tape);
+    tl_alloc_enter_step(tr->ctx->alloc);
     tl_status status = c->work(tr, c->split, c->n);
-    tr->tape = tape;
-    c->loss = tr->loss;
-    if (!c->loss) tr->loss = loss;
+    tl_alloc_leave_step(tr->ctx->alloc);
+    tl_tape_reset(tr->tape);
+    tr->loss = NULL;
     return status;
 }
 
@@ -57,7 +48,7 @@ static tl_status run_on_tape(tl_trainer *tr, tl_captured *c) {
 static tl_status capture(tl_trainer *tr, tl_captured *c) {
     const tl_backend *ops = tr->ctx->ops;
     TL_TRY(ops->graph_begin(tr->ctx));
-    tl_status status = run_on_tape(tr, c);
+    tl_status status = run(tr, c);
     if (status == TL_OK) return ops->graph_end(tr->ctx, &c->graph);
     ops->graph_end(tr->ctx, NULL);
     return status;
@@ -69,10 +60,9 @@ tl_status tl_trainer_run(tl_trainer *tr, tl_work work, const tl_device_split *sp
     tl_captured *c = find(tr, work, split, n);
     if (!c) {
         TL_TRY(add(tr, &c, work, split, n));
-        return run_on_tape(tr, c);
+        return run(tr, c);
     }
     if (!c->graph) TL_TRY(capture(tr, c));
-    if (c->loss) tr->loss = c->loss;
     return ops->graph_launch(tr->ctx, c->graph);
 }
 
@@ -81,7 +71,6 @@ void tl_captured_free(tl_trainer *tr) {
         tl_captured *c = tr->captured;
         tr->captured = c->next;
         if (c->graph) tr->ctx->ops->graph_free(tr->ctx, c->graph);
-        tl_tape_free(c->tape);
         tl_alloc_release(tr->ctx->alloc);
         free(c);
     }

@@ -4,7 +4,7 @@
 
 #include "tl/train.h"
 
-/* Frees all graphs of the trainer and their tapes. */
+/* Frees all graphs of the trainer. */
 void tl_captured_free(tl_trainer *tr);
 
 #endif

@@ -30,6 +30,17 @@ static bool countable(const tl_conv2d_geom *g) {
 /* Which layers are quicker this way, by shape alone. */
 static bool takes(const tl_conv2d_geom *g) { return countable(g); }
 
+extern "C" size_t tl_rung_conv2d_implicit_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g) {
+    size_t all = tl_conv2d_work_bytes(g, ctx->ops->column_bytes);
+    if (!takes(g)) return all;
+    size_t taps = (size_t)g->r * (size_t)g->s, rows = 128;
+    size_t forward = (size_t)g->c * taps * ((size_t)g->k + rows);
+    size_t backward = (size_t)g->k * taps * ((size_t)g->c + rows);
+    size_t weights = forward > backward ? forward : backward;
+    size_t wanted = (FULL * rows * rows + weights) * sizeof(tl_real);
+    return wanted < all ? wanted : all;
+}
+
 static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
                      const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
@@ -66,4 +77,5 @@ extern "C" void tl_rung_conv2d_implicit(tl_backend *ops) {
     ops->conv2d_bwd_input = bwd_input;
     ops->conv2d_bwd_weight = bwd_weight;
     ops->conv2d_bwd_bias = bwd_bias;
+    ops->conv2d_work_bytes = tl_rung_conv2d_implicit_work_bytes;
 }

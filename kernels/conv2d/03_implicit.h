@@ -31,6 +31,9 @@ typedef struct __align__(16) tap {
 }
 tap;
 
+/* Scratch that these kernels make do with, and that all of them divide: the tiles of a full GPU, of
+ * 128x128 numbers at most, and weights in another order. (At most tl_conv2d_work_bytes.) */
+size_t tl_rung_conv2d_implicit_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g);
 /* y = conv(x, w) + b */
 tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                                       const tl_real *b, const tl_conv2d_geom *g, void *work);

@@ -211,7 +211,7 @@ static bool start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl
     double terms = (double)a.n * a.rows * a.columns * a.in * a.out * a.r * a.s;
     if (a.out <= 32 || terms < MANY_TERMS || (INPUT && (g->stride_h > 1 || g->stride_w > 1)))
         return false;
-    size_t reals = tl_conv2d_work_bytes(g, ctx->ops->column_bytes) / sizeof(tl_real);
+    size_t reals = tl_rung_conv2d_implicit_work_bytes(ctx, g) / sizeof(tl_real);
     if (fill_tall(a.out)) return start<large<128>, INPUT>(ctx, out, in, w, b, a, work, reals);
     return start<large<64>, INPUT>(ctx, out, in, w, b, a, work, reals);
 }

@@ -141,7 +141,7 @@ int tl_rung_conv2d_chunks(const tl_ctx *ctx, const tl_conv2d_geom *g, int blocks
     int outputs = g->n * g->p * g->q, most = (outputs - 1) / LEAST_CHUNK + 1;
     int chunks = FULL * 256 / threads / blocks;
     size_t sums = tl_conv2d_w_size(g) * sizeof(tl_real);
-    size_t fit = tl_conv2d_work_bytes(g, ctx->ops->column_bytes) / sums;
+    size_t fit = tl_rung_conv2d_implicit_work_bytes(ctx, g) / sums;
     if (chunks > most) chunks = most;
     if (chunks < 1) chunks = 1;
     if ((size_t)chunks > fit) chunks = (int)fit;

@@ -47,11 +47,17 @@ tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes);
  * back twice, is TL_EINVAL and changes nothing. */
 tl_status tl_alloc_put(tl_alloc *alloc, void *block);
 
-/* Returns the cached blocks to the source, unless they are held. */
+/* Returns the cached blocks to the source, but not those of captured steps while one is held. */
 void tl_alloc_trim(tl_alloc *alloc);
 
-/* hold: from now on cached blocks stay with the allocator, for a captured step still names them;
- * they are lent out as before. release undoes one hold. */
+/* Between enter and leave blocks are those of captured steps. A graph names them for as long as it
+ * lives, so when they are given back they go to captured steps alone, which run one after the other
+ * and can share them; from TL_ALLOC_LARGE bytes on the smallest that is large enough serves. */
+enum { TL_ALLOC_LARGE = 1 << 20 };
+void tl_alloc_enter_step(tl_alloc *alloc);
+void tl_alloc_leave_step(tl_alloc *alloc);
+/* hold: a captured step names such blocks: they stay with the allocator. release undoes one hold.
+ */
 void tl_alloc_hold(tl_alloc *alloc);
 void tl_alloc_release(tl_alloc *alloc);
 

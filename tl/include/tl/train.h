@@ -57,7 +57,7 @@ struct tl_trainer {
     int32_t *label;
     tl_real *row_loss, *prob;
     tl_metric_sums *sums;
-    tl_var *loss; /* of the latest step; valid until the next one */
+    tl_var *loss; /* of the work that runs: it lies on the tape */
 
     bool graph;                   /* true: replay captured work where the device can */
     struct tl_captured *captured; /* owned; one per work, split and number of images */
@@ -74,9 +74,10 @@ tl_status tl_trainer_init(tl_trainer *tr);
 void tl_trainer_release(tl_trainer *tr);
 
 /* Given code: work(tr, split, n), as it is; or with tr->graph, on a device that can, captured: the
- * first time it runs as it is, the second time it is recorded, and from then on only launched. Each
- * graph has a tape of its own, so that its memory is lent to nobody else; and the same bits come
- * out either way. What changes from batch to batch must be in *ctx->step before. */
+ * first time it runs as it is, the second time it is recorded, and from then on only launched. What
+ * it puts on tr->tape is gone behind it, and the memory goes to the next captured work and nobody
+ * else (tl/alloc.h); the same bits come out either way. What changes from batch to batch must be in
+ * *ctx->step before. */
 tl_status tl_trainer_run(tl_trainer *tr, tl_work work, const tl_device_split *split, int n);
 
 /* The student's training loop (lab 5). */
