@@ -14,13 +14,16 @@
 
 enum { DEPTH = 256, HOST_DEPTH = 1 << 16 }; /* calls within calls: a thread's, the host's */
 
+typedef struct call {
+    uintptr_t back, frame; /* where it returns to; where its frame begins */
+} call;
 typedef struct way {
     size_t depth;
-    uintptr_t back[];
+    call calls[];
 } way;
 static struct thread_way {
     size_t depth;
-    uintptr_t back[DEPTH];
+    call calls[DEPTH];
 } threads[THREADS_MAX];
 static __thread way *of_host;
 
@@ -32,8 +35,8 @@ static way *here(size_t *most) {
     *most = hc_self ? DEPTH : HOST_DEPTH;
     if (hc_self) return (way *)&threads[hc_self->current];
     if (!of_host) {
-        of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(uintptr_t),
-                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(call), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (of_host == MAP_FAILED) abort();
     }
     return of_host;
@@ -49,13 +52,17 @@ static __attribute__((noreturn)) void end(uintptr_t pc, const char *what, uintpt
     abort();
 }
 
-void hc_check_enters(uintptr_t back, uintptr_t pc) {
+void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc) {
     size_t most;
     way *w = here(&most);
     if (w->depth == most)
         end(pc, "more calls stand in each other than can be followed", 0,
             "a recursion that does not end");
-    w->back[w->depth++] = back;
+    w->calls[w->depth++] = (call){back, frame};
+}
+
+uintptr_t hc_check_frame(void) {
+    return of_host && of_host->depth ? of_host->calls[of_host->depth - 1].frame : UINTPTR_MAX;
 }
 
 /* 0: not known, for its function has called no hook. */
@@ -63,7 +70,7 @@ __attribute__((visibility("hidden"))) __thread uintptr_t hc_check_back;
 void hc_check_leaves(void) {
     size_t most;
     way *w = here(&most);
-    hc_check_back = w->depth ? w->back[--w->depth] : 0;
+    hc_check_back = w->depth ? w->calls[--w->depth].back : 0;
 }
 
 #ifdef __x86_64__
