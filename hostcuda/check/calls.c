@@ -3,13 +3,16 @@
  * a compiler that can (g++ for x86-64) leaves both jumps to functions of ours, as it does against
  * Spectre: -mindirect-branch=thunk-extern, -mfunction-return=thunk-extern.
  *
- * A call by an address has to lead to a function that was compiled as the file itself was: in this
- * module, with endbr64 at its beginning (-fcf-protection=branch; the runtime has none, and g++
- * writes no number that reads so). A return has to lead whither __tsan_func_entry() was told; who
+ * A call by an address has to lead to a function that was compiled as the file itself was: with
+ * endbr64 at its beginning (-fcf-protection=branch; the runtime has none), and in the module's table
+ * for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to lead whither __tsan_func_entry() was told; who
  * calls no hook has written nothing and called nobody. */
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { DEPTH = 256, HOST_DEPTH = 1 << 16 }; /* calls within calls: a thread's, the host's */
@@ -52,8 +55,48 @@ static __attribute__((noreturn)) void end(uintptr_t pc, const char *what, uintpt
     abort();
 }
 
+/* Where functions begin that may be called by an address. */
+__attribute__((visibility("hidden"))) uintptr_t *hc_check_begins, *hc_check_begins_end;
+
+/* .eh_frame_hdr, as ld writes it: where each function begins and its entry of .eh_frame. */
+typedef struct unwind_table {
+    unsigned char version, frame_form, count_form, form;
+    int32_t frame;
+    uint32_t count;
+    struct {
+        int32_t begin, entry; /* from the table on */
+    } of[];
+} unwind_table;
+
+static void note_begins(const unwind_table *t) {
+    static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    if (t->version != 1 || t->count_form != 0x03 || t->form != 0x3b) abort();
+    hc_check_begins = hc_check_begins_end = malloc((t->count + 1) * sizeof *hc_check_begins);
+    if (!hc_check_begins) abort();
+    for (uint32_t i = 0; i < t->count; i++) {
+        uintptr_t begin = (uintptr_t)t + (uintptr_t)(intptr_t)t->of[i].begin;
+        if (memcmp((const void *)begin, endbr64, sizeof endbr64) == 0)
+            *hc_check_begins_end++ = begin;
+    }
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *inside) {
+    uintptr_t table = 0;
+    bool ours = false;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        uintptr_t from = info->dlpi_addr + h->p_vaddr;
+        ours |= h->p_type == PT_LOAD && (uintptr_t)inside - from < h->p_memsz;
+        if (h->p_type == PT_GNU_EH_FRAME) table = from;
+    }
+    if (ours && table) note_begins((const unwind_table *)table);
+    return ours;
+}
+
 void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc) {
     size_t most;
+    if (!hc_check_begins) dl_iterate_phdr(note_module, (void *)pc);
     way *w = here(&most);
     if (w->depth == most)
         end(pc, "more calls stand in each other than can be followed", 0,
@@ -93,14 +136,12 @@ __asm__(".text\n"
         "hc_check_goes:\n" /* the stack: target, return address */
         "    xchg %rax, (%rsp)\n"
         "    push %rdx\n"
-        "    lea __ehdr_start(%rip), %rdx\n"
-        "    cmp %rdx, %rax\n"
-        "    jb 1f\n"
-        "    lea etext(%rip), %rdx\n"
-        "    cmp %rdx, %rax\n"
+        "    mov hc_check_begins(%rip), %rdx\n"
+        "4:  cmp hc_check_begins_end(%rip), %rdx\n"
         "    jae 1f\n"
-        "    cmpl $0xfa1e0ff3, (%rax)\n" /* endbr64 */
-        "    jne 1f\n"
+        "    cmp (%rdx), %rax\n"
+        "    lea 8(%rdx), %rdx\n"
+        "    jne 4b\n"
         "    pop %rdx\n"
         "    xchg %rax, (%rsp)\n"
         "    ret\n"
@@ -108,7 +149,6 @@ __asm__(".text\n"
         "    mov 16(%rsp), %rsi\n"
         "    and $-16, %rsp\n"
         "    call hc_check_call_ends\n"
-        ".hidden __ehdr_start, etext\n"
         ".irp r, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15\n"
         ".globl __x86_indirect_thunk_\\r\n"
         ".hidden __x86_indirect_thunk_\\r\n"
