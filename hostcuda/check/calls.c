@@ -98,6 +98,10 @@ void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc) {
     size_t most;
     if (!hc_check_begins) dl_iterate_phdr(note_module, (void *)pc);
     way *w = here(&most);
+    /* (one that is aligned to more than a page may lie beyond the guard below the stack) */
+    if (hc_self && frame - hc_check.stack >= STACK_BYTES)
+        end(pc, "the frame of a function begins at %p, outside of the thread's stack", frame,
+            "a local variable that is aligned to more than a page");
     if (w->depth == most)
         end(pc, "more calls stand in each other than can be followed", 0,
             "a recursion that does not end");
