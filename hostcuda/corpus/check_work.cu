@@ -187,10 +187,10 @@ WRONG(guarded_copy_below_its_frame) {
 }
 WRONG(copy_past_a_device_variable) {
     int *p = device_count<int>(4096);
-    void *variable;
-    EXPECT(cudaGetSymbolAddress(&variable, devices) == cudaSuccess);
-    EXPECT(cudaMemcpy(variable, p, 4096 * sizeof *p, // wrong copy_past_a_device_variable: copy-size
-                      cudaMemcpyDeviceToDevice) == cudaErrorInvalidValue);
+    void *to;
+    EXPECT(cudaGetSymbolAddress(&to, devices) == cudaSuccess);
+    cudaMemcpy(to, p, 16384, cudaMemcpyDeviceToDevice); // wrong copy_past_a_device_variable: copy-size
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
     cudaFree(p);
 }
 
