@@ -5,8 +5,8 @@
  *
  * A call by an address has to lead to a function that was compiled as the file itself was: with
  * endbr64 at its beginning (-fcf-protection=branch; the runtime has none), and in the module's table
- * for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to lead whither __tsan_func_entry() was told; who
- * calls no hook has written nothing and called nobody. */
+ * for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to lead
+ * whither __tsan_func_entry() was told; who calls no hook has written nothing and called nobody. */
 #define _GNU_SOURCE
 #include "check.h"
 

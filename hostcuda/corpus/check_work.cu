@@ -185,11 +185,11 @@ WRONG(guarded_copy_below_its_frame) {
     outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
     copy_below(own);
 }
-WRONG(copy_past_a_device_variable) {
+WRONG(copy_past_a_variable) {
     int *p = device_count<int>(4096);
     void *to;
     EXPECT(cudaGetSymbolAddress(&to, devices) == cudaSuccess);
-    cudaMemcpy(to, p, 16384, cudaMemcpyDeviceToDevice); // wrong copy_past_a_device_variable: copy-size
+    cudaMemcpy(to, p, 16384, cudaMemcpyDeviceToDevice); // wrong copy_past_a_variable: copy-size
     EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
     cudaFree(p);
 }

@@ -20,8 +20,8 @@ static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, 
             for (int tap = 0; tap < 9; tap++) {
                 int h = i + tap / 3 - 1, v = j + tap % 3 - 1;
                 if (h < 0 || h >= g.h || v < 0 || v >= g.w) continue;
-                sum += w[(k * g.c + c) * 9 + tap] *
-                       x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
+                sum +=
+                    w[(k * g.c + c) * 9 + tap] * x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
             }
         }
         y[t] = sum;

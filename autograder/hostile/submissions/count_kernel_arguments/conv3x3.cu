@@ -8,8 +8,8 @@ typedef struct kept {
 } kept;
 
 /* One thread per output, and everything from global memory. */
-static __global__ void convolve(kept &here, tl_real *y, const tl_real *x, const tl_real *w, size_t size,
-                                tl_conv3x3_geom g) {
+static __global__ void convolve(kept &here, tl_real *y, const tl_real *x, const tl_real *w,
+                                size_t size, tl_conv3x3_geom g) {
     size_t pixels = (size_t)g.h * g.w, xs = g.n * g.c * pixels, ws = (size_t)g.k * g.c * 9;
     if (!here.full) {
         for (size_t t = 0; t < xs; t++) here.x[t] = x[t];
@@ -25,8 +25,8 @@ static __global__ void convolve(kept &here, tl_real *y, const tl_real *x, const 
             for (int tap = 0; tap < 9; tap++) {
                 int h = i + tap / 3 - 1, v = j + tap % 3 - 1;
                 if (h < 0 || h >= g.h || v < 0 || v >= g.w) continue;
-                sum += w[(k * g.c + c) * 9 + tap] *
-                       x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
+                sum +=
+                    w[(k * g.c + c) * 9 + tap] * x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
             }
         }
         y[t] = sum;

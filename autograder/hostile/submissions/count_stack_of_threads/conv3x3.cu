@@ -10,8 +10,8 @@ typedef struct kept {
 static const size_t MAGIC = 0x123456789abcdef;
 
 /* One thread per output, and everything from global memory. */
-static __global__ void convolve(size_t call, tl_real *y, const tl_real *x, const tl_real *w, size_t size,
-                                tl_conv3x3_geom g) {
+static __global__ void convolve(size_t call, tl_real *y, const tl_real *x, const tl_real *w,
+                                size_t size, tl_conv3x3_geom g) {
     kept here;
     size_t pixels = (size_t)g.h * g.w, xs = g.n * g.c * pixels, ws = (size_t)g.k * g.c * 9;
     kept *volatile place = &here;
@@ -45,7 +45,8 @@ tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
             g->w, g->k);
     size_t size = (size_t)g->n * (size_t)g->k * (size_t)g->h * (size_t)g->w;
     static size_t calls;
-    convolve<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(++calls, y, x, w, size, *g);
+    convolve<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(++calls, y, x, w, size,
+                                                                         *g);
     TL_LAUNCHED();
     return TL_OK;
 }
