@@ -123,13 +123,21 @@ def symbols(program: Path, names: str) -> dict:
 
 
 def find_the_counter(folder: Path, _world) -> None:
-    """How far the counter of launches is from hostile_anchor, in the plug-in that this submission
-    becomes. Where nothing is built that tells it, it is some number."""
-    numbers = {"LAUNCHES_AWAY": 64}
+    """How far what is counted, and code that can be strung together, is from hostile_anchor, in the
+    plug-in that this submission becomes. Where nothing is built that tells it, some number."""
+    names = {"LAUNCHES": "total", "TO_HOST": "to_host", "COUNTS": "hc_check_work_to_host",
+             "LEAVES": "__tsan_func_exit"}
+    codes = {"POP": b"\x5f\xc3", "RETURN": b"\xc3"}  # pop %rdi; ret, and ret, of x86-64
+    numbers = dict.fromkeys([f"{name}_AWAY" for name in (*names, *codes)], 64)
     for built in build_once(folder, numbers):
-        at = symbols(built, "total|hostile_anchor") if built.suffix == ".so" else {}
-        if len(at) == 2:
-            numbers = {"LAUNCHES_AWAY": at["total"] - at["hostile_anchor"]}
+        tells = built.suffix == ".so"
+        at = symbols(built, "|".join([*names.values(), "hostile_anchor"])) if tells else {}
+        if "hostile_anchor" not in at:
+            continue
+        code, begin = built.read_bytes(), at["hc_check_work_to_host"]  # (code lies where it says)
+        places = {name: at[symbol] for name, symbol in names.items()} | {
+            name: code.find(found, begin) for name, found in codes.items()}
+        numbers = {f"{name}_AWAY": place - at["hostile_anchor"] for name, place in places.items()}
     source = folder / "vector_add.cu"
     fill(source, source.read_text(), numbers)
 

@@ -3,24 +3,30 @@
  * a compiler that can (g++ for x86-64) leaves both jumps to functions of ours, as it does against
  * Spectre: -mindirect-branch=thunk-extern, -mfunction-return=thunk-extern.
  *
- * A call by an address has to lead to a function that was compiled as the file itself was: in this
- * module, with endbr64 at its beginning (-fcf-protection=branch; the runtime has none, and g++
- * writes no number that reads so). A return has to lead whither __tsan_func_entry() was told; who
- * calls no hook has written nothing and called nobody. */
+ * A call by an address has to lead to a function that was compiled as the file itself was: with
+ * endbr64 at its beginning (-fcf-protection=branch; the runtime has none), and in the module's table
+ * for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to lead
+ * whither __tsan_func_entry() was told; who calls no hook has written nothing and called nobody. */
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { DEPTH = 256, HOST_DEPTH = 1 << 16 }; /* calls within calls: a thread's, the host's */
 
+typedef struct call {
+    uintptr_t back, frame; /* where it returns to; where its frame begins */
+} call;
 typedef struct way {
     size_t depth;
-    uintptr_t back[];
+    call calls[];
 } way;
 static struct thread_way {
     size_t depth;
-    uintptr_t back[DEPTH];
+    call calls[DEPTH];
 } threads[THREADS_MAX];
 static __thread way *of_host;
 
@@ -32,8 +38,8 @@ static way *here(size_t *most) {
     *most = hc_self ? DEPTH : HOST_DEPTH;
     if (hc_self) return (way *)&threads[hc_self->current];
     if (!of_host) {
-        of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(uintptr_t),
-                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(call), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (of_host == MAP_FAILED) abort();
     }
     return of_host;
@@ -49,13 +55,61 @@ static __attribute__((noreturn)) void end(uintptr_t pc, const char *what, uintpt
     abort();
 }
 
-void hc_check_enters(uintptr_t back, uintptr_t pc) {
+/* Where functions begin that may be called by an address. */
+__attribute__((visibility("hidden"))) uintptr_t *hc_check_begins, *hc_check_begins_end;
+
+/* .eh_frame_hdr, as ld writes it: where each function begins and its entry of .eh_frame. */
+typedef struct unwind_table {
+    unsigned char version, frame_form, count_form, form;
+    int32_t frame;
+    uint32_t count;
+    struct {
+        int32_t begin, entry; /* from the table on */
+    } of[];
+} unwind_table;
+
+static void note_begins(const unwind_table *t) {
+    static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    if (t->version != 1 || t->count_form != 0x03 || t->form != 0x3b) abort();
+    hc_check_begins = hc_check_begins_end = malloc((t->count + 1) * sizeof *hc_check_begins);
+    if (!hc_check_begins) abort();
+    for (uint32_t i = 0; i < t->count; i++) {
+        uintptr_t begin = (uintptr_t)t + (uintptr_t)(intptr_t)t->of[i].begin;
+        if (memcmp((const void *)begin, endbr64, sizeof endbr64) == 0)
+            *hc_check_begins_end++ = begin;
+    }
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *inside) {
+    uintptr_t table = 0;
+    bool ours = false;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        uintptr_t from = info->dlpi_addr + h->p_vaddr;
+        ours |= h->p_type == PT_LOAD && (uintptr_t)inside - from < h->p_memsz;
+        if (h->p_type == PT_GNU_EH_FRAME) table = from;
+    }
+    if (ours && table) note_begins((const unwind_table *)table);
+    return ours;
+}
+
+void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc) {
     size_t most;
+    if (!hc_check_begins) dl_iterate_phdr(note_module, (void *)pc);
     way *w = here(&most);
+    /* (one that is aligned to more than a page may lie beyond the guard below the stack) */
+    if (hc_self && frame - hc_check.stack >= STACK_BYTES)
+        end(pc, "the frame of a function begins at %p, outside of the thread's stack", frame,
+            "a local variable that is aligned to more than a page");
     if (w->depth == most)
         end(pc, "more calls stand in each other than can be followed", 0,
             "a recursion that does not end");
-    w->back[w->depth++] = back;
+    w->calls[w->depth++] = (call){back, frame};
+}
+
+uintptr_t hc_check_frame(void) {
+    return of_host && of_host->depth ? of_host->calls[of_host->depth - 1].frame : UINTPTR_MAX;
 }
 
 /* 0: not known, for its function has called no hook. */
@@ -63,7 +117,7 @@ __attribute__((visibility("hidden"))) __thread uintptr_t hc_check_back;
 void hc_check_leaves(void) {
     size_t most;
     way *w = here(&most);
-    hc_check_back = w->depth ? w->back[--w->depth] : 0;
+    hc_check_back = w->depth ? w->calls[--w->depth].back : 0;
 }
 
 #ifdef __x86_64__
@@ -86,14 +140,12 @@ __asm__(".text\n"
         "hc_check_goes:\n" /* the stack: target, return address */
         "    xchg %rax, (%rsp)\n"
         "    push %rdx\n"
-        "    lea __ehdr_start(%rip), %rdx\n"
-        "    cmp %rdx, %rax\n"
-        "    jb 1f\n"
-        "    lea etext(%rip), %rdx\n"
-        "    cmp %rdx, %rax\n"
+        "    mov hc_check_begins(%rip), %rdx\n"
+        "4:  cmp hc_check_begins_end(%rip), %rdx\n"
         "    jae 1f\n"
-        "    cmpl $0xfa1e0ff3, (%rax)\n" /* endbr64 */
-        "    jne 1f\n"
+        "    cmp (%rdx), %rax\n"
+        "    lea 8(%rdx), %rdx\n"
+        "    jne 4b\n"
         "    pop %rdx\n"
         "    xchg %rax, (%rsp)\n"
         "    ret\n"
@@ -101,7 +153,6 @@ __asm__(".text\n"
         "    mov 16(%rsp), %rsi\n"
         "    and $-16, %rsp\n"
         "    call hc_check_call_ends\n"
-        ".hidden __ehdr_start, etext\n"
         ".irp r, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15\n"
         ".globl __x86_indirect_thunk_\\r\n"
         ".hidden __x86_indirect_thunk_\\r\n"

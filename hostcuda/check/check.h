@@ -65,8 +65,9 @@ typedef struct hc_check_state {
     hc_region region[REGIONS];
     uint64_t me; /* interval, thread and clock of the running thread */
     uint64_t block_first, interval_first;
-    uintptr_t stack; /* low end of the stack that it runs on */
-    uintptr_t text;  /* code of this module, and the site of each of its addresses */
+    uintptr_t stack;  /* low end of the stack that it runs on */
+    uintptr_t unused; /* bytes from there on that no thread has used yet, on any stack */
+    uintptr_t text;   /* code of this module, and the site of each of its addresses */
     size_t text_bytes;
     uint16_t *site_at;
     uint64_t *log, *log_end; /* of the running thread; equal when full or when nothing is counted */
@@ -87,12 +88,14 @@ void hc_check_beyond(hc_site at); /* an index or a pointer leads out of a variab
 void hc_check_forget_accesses(void);
 void hc_check_shared_fresh(void); /* a block begins */
 
-/* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. ---- */
-void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc);
+/* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. Its own frames
+ * begin at `frames`: below are those of who asks, with the places that they return to. ---- */
+void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc, uintptr_t frames);
 
 /* ---- calls.c: a function is entered, which is to return to `back`, and left ---- */
-void hc_check_enters(uintptr_t back, uintptr_t pc);
+void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc);
 void hc_check_leaves(void);
+uintptr_t hc_check_frame(void);      /* of the student's function that the host is in */
 void hc_check_ways_begin(int count); /* of the threads of a block that begins */
 
 /* ---- order.c: does something order the access of this word before those of the running thread? */
@@ -147,7 +150,7 @@ static inline bool hc_log_is_step(uint64_t entry) { return hc_log_region(entry) 
 /* Site and region: equal for the accesses of one instruction. */
 static inline uint64_t hc_log_place(uint64_t entry) { return entry >> 46; }
 
-void hc_check_log_beyond(unsigned site); /* no room in the thread's log */
+void hc_check_log_beyond(unsigned site, unsigned region, uint64_t at); /* its log has no room */
 void hc_check_log_switch(hc_worker *w);
 void hc_check_log_arrives(hc_worker *w, bool ends);
 void hc_check_log_block(hc_worker *w);

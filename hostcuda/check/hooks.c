@@ -11,6 +11,7 @@
 
 #define HOOK        __attribute__((visibility("hidden")))
 #define CALLER      ((uintptr_t)__builtin_return_address(0))
+#define FRAMES      ((uintptr_t)__builtin_dwarf_cfa()) /* of the caller and above: not our own */
 #define INLINE      static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -83,7 +84,7 @@ INLINE void one_cell(const hc_access *a, hc_cell *c, uint64_t word, unsigned kin
 
 INLINE void access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
     if (!hc_self) {
-        if (UNLIKELY(hc_check.guarded)) hc_check_host(p, n, kind, pc);
+        if (UNLIKELY(hc_check.guarded)) hc_check_host(p, n, kind, pc, FRAMES);
         return;
     }
     hc_region *r = hc_check.region;
@@ -126,7 +127,7 @@ INLINE void access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
     if (UNLIKELY(hc_check.log != hc_check.log_end))
         *hc_check.log++ = hc_log_entry(site, (unsigned)(r - hc_check.region), at);
     else if (UNLIKELY(hc_check.counting))
-        hc_check_log_beyond(site);
+        hc_check_log_beyond(site, (unsigned)(r - hc_check.region), at);
 }
 
 /* A CPU would carry the access out; a GPU does not. (Of 16 bytes only their type says whether they
@@ -134,6 +135,13 @@ INLINE void access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
 INLINE void aligned(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
     if (n > 1 && n < 16 && UNLIKELY(p % n) && hc_self)
         hc_check_misaligned(&(hc_access){.address = p, .pc = pc, .bytes = n, .kind = kind});
+}
+
+/* A flag in global memory that is polled through volatile orders what fences stand around it. */
+INLINE void volatile_access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
+    access(p, n, kind | ACCESS_STRONG, pc);
+    if (hc_self && p - hc_check.region[REGION_GLOBAL].base < hc_check.region[REGION_GLOBAL].bytes)
+        hc_check_sync_access(p, kind & ACCESS_WRITE);
 }
 
 #define PLAIN(bytes)                                                                               \
@@ -172,13 +180,6 @@ INLINE void aligned(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
         volatile_access((uintptr_t)p, bytes, ACCESS_WRITE, CALLER);                                \
     }
 
-/* A flag in global memory that is polled through volatile orders what fences stand around it. */
-static void volatile_access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
-    access(p, n, kind | ACCESS_STRONG, pc);
-    if (hc_self && p - hc_check.region[REGION_GLOBAL].base < hc_check.region[REGION_GLOBAL].bytes)
-        hc_check_sync_access(p, kind & ACCESS_WRITE);
-}
-
 PLAIN(1)
 PLAIN(2)
 PLAIN(4)
@@ -187,9 +188,9 @@ PLAIN(16)
 
 /* ---- ranges: struct copies, memcpy and memset; counted as accesses of four bytes ---- */
 
-static void range(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
+INLINE void range(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
     if (!hc_self) {
-        if (hc_check.guarded) hc_check_host(p, n, kind, pc);
+        if (hc_check.guarded) hc_check_host(p, n, kind, pc, FRAMES);
         return;
     }
     while (n > 0) {
@@ -268,8 +269,8 @@ int hc_check_snprintf(char *to, size_t room, const char *format, ...) {
 
 /* atomicAdd and its kin load first and then compare and exchange: the load is not counted. Device
  * variables apart, what is no device memory is the runtime's own. */
-static void atomic_load(uintptr_t p, unsigned n, uintptr_t pc) {
-    if (!hc_self && hc_check.guarded) hc_check_host(p, n, ACCESS_READ, pc);
+INLINE void atomic_load(uintptr_t p, unsigned n, uintptr_t pc) {
+    if (!hc_self && hc_check.guarded) hc_check_host(p, n, ACCESS_READ, pc, FRAMES);
     if (!hc_self) return;
     for (int i = 0; i < REGIONS; i++)
         if (p - hc_check.region[i].base < hc_check.region[i].bytes)
@@ -282,7 +283,7 @@ static void atomic_compare(uintptr_t p) {
             hc_check_compares(&hc_check.region[i], p - hc_check.region[i].base);
 }
 
-static void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
+INLINE void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
     access(p, n, ACCESS_STRONG | ACCESS_ATOMIC, pc);
     if (!hc_self) return;
     hc_check_sync_access(p, true);
@@ -385,6 +386,8 @@ void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
 /* ---- the thread's way, by which lockstep.c lays those of a warp side by side ---- */
 
 INLINE void step(hc_log_step what, uintptr_t pc) {
+    uintptr_t unused = FRAMES - hc_check.stack;
+    if (UNLIKELY(unused < hc_check.unused)) hc_check.unused = unused;
     if (UNLIKELY(hc_check.log != hc_check.log_end) && hc_self)
         *hc_check.log++ = hc_log_entry(site_of(pc, 0, ACCESS_READ), LOG_STEP, what);
 }
@@ -394,7 +397,7 @@ HOOK void __tsan_func_entry(void *caller);
 HOOK void __tsan_func_exit(void);
 void __sanitizer_cov_trace_pc(void) { step(STEP_BLOCK, CALLER); }
 void __tsan_func_entry(void *caller) {
-    hc_check_enters((uintptr_t)caller, CALLER);
+    hc_check_enters((uintptr_t)caller, FRAMES, CALLER);
     step(STEP_ENTERS, CALLER);
 }
 void __tsan_func_exit(void) {

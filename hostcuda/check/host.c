@@ -89,10 +89,9 @@ static bool in_image(uintptr_t p, size_t n) {
     return false;
 }
 
-static bool may(uintptr_t p, size_t n, unsigned kind) {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+static bool may(uintptr_t p, size_t n, unsigned kind, uintptr_t frames) {
     bool writes = kind & (ACCESS_WRITE | ACCESS_ATOMIC);
-    if (inside(p, n, here, writes ? host.frame : host.stack_end)) return true;
+    if (inside(p, n, frames, writes ? host.frame : host.stack_end)) return true;
     if (between(p, n, __start_hc_host_data, __stop_hc_host_data) ||
         between(p, n, __start_hc_host_bss, __stop_hc_host_bss))
         return true;
@@ -114,9 +113,9 @@ static __attribute__((noreturn)) void end(hc_text *t, uintptr_t p, size_t n, uns
 }
 
 /* (the access of closed device memory or of a null pointer faults by itself: fault.c) */
-void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
+void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc, uintptr_t frames) {
     bool faults = p < 1 << 16 || (hc_arena_holds((void *)p) && !hc_arena_is_open());
-    if (n == 0 || may(p, n, kind) || faults) return;
+    if (n == 0 || may(p, n, kind, frames) || faults) return;
     hc_text t;
     hc_check_message_begin(&t, "host-access", pc);
     end(&t, p, n, kind);
@@ -124,7 +123,7 @@ void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
 
 void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at) {
     unsigned kind = writes ? ACCESS_WRITE : ACCESS_READ;
-    if (!hc_check.guarded || !bytes || may((uintptr_t)p, bytes, kind)) return;
+    if (!hc_check.guarded || !bytes || may((uintptr_t)p, bytes, kind, hc_check_frame())) return;
     hc_text t;
     hc_report_begin(&t, "host-access", at.file, at.line);
     end(&t, (uintptr_t)p, bytes, kind);
@@ -134,4 +133,6 @@ void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at) {
 bool hc_check_guarded_stack(const void *p) {
     return hc_check.guarded && inside((uintptr_t)p, 1, host.stack_low, host.stack_end);
 }
-bool hc_check_guarded_now(void) { return hc_check.guarded; }
+bool hc_check_guarded_still(const void *p) {
+    return hc_check.guarded && (uintptr_t)p >= hc_check_frame();
+}

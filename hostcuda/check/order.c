@@ -237,6 +237,14 @@ void hc_check_thread_runs(hc_worker *w) {
     hc_check_log_switch(w);
 }
 
+/* A stack has what the thread before has left there: an uninitialised variable would keep it, as no
+ * GPU does, and no hook counts it. So it is made NaN (by no call, which would have a frame there). */
+__attribute__((noinline)) void hc_check_thread_starts(void) {
+    volatile uint64_t *end = __builtin_frame_address(0);
+    uintptr_t from = hc_check.stack + hc_check.unused / sizeof *end * sizeof *end;
+    for (volatile uint64_t *p = (volatile uint64_t *)from; p < end; p++) *p = UINT64_MAX;
+}
+
 void hc_check_block_ends(void) { hc_check_tell_early(); }
 
 void hc_check_barrier(hc_worker *w) {

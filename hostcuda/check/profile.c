@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* A thread's log between two barriers; what lies beyond is counted, but not grouped. */
+/* A thread's log between two barriers; what lies beyond is counted alone. */
 enum { LOG_MAX = 1 << 17, BANKS = 32, SECTOR = 32, FRAMES_MAX = 16 };
 
 typedef struct thread_log {
@@ -103,15 +103,13 @@ void hc_check_request(unsigned site_number, unsigned region, const hc_request *r
     }
 }
 
-void hc_check_log_beyond(unsigned site_number) {
+/* Nobody knows which lanes ask together: so it is a request of its own, and one that waits. */
+void hc_check_log_beyond(unsigned site_number, unsigned region, uint64_t at) {
     unsigned count;
-    hc_check_site *site = &hc_check_sites(&count)[site_number];
-    hostcuda_kernel_counts *k = &kernel->counts;
-    if (!site->kernel) site->kernel = kernel;
-    site->threads++;
-    *(site->kind & ACCESS_ATOMIC  ? &k->atomics
-      : site->kind & ACCESS_WRITE ? &k->stores
-                                  : &k->loads) += 1;
+    hc_check_request(site_number, region, &(hc_request){.lanes = 1, .at = {at}});
+    if (region != REGION_SHARED) return;
+    hc_check_sites(&count)[site_number].conflicts++;
+    kernel->counts.bank_conflicts++;
 }
 
 /* ---- the logs of one warp ---- */

@@ -10,7 +10,7 @@
 
 enum { SHARED_ARENA = 256 * 1024, GUARD = 4096, CELL = 4, CELL_BYTES = sizeof(hc_cell) };
 
-hc_check_state hc_check;
+hc_check_state hc_check = {.unused = STACK_BYTES};
 
 /* ---- ready bits ---- */
 
@@ -300,15 +300,16 @@ bool hc_check_elsewhere(const hc_access *a) {
     const hc_worker *w = hc_self;
     const hc_launch *l = w->launch;
     uintptr_t p = a->address;
-    if (within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx) ||
-        within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
-        within(p, l->arguments, l->argument_bytes) ||
-        within(p, &hc_shared_base, sizeof hc_shared_base) ||
-        within(p, &hc_shared_launch, sizeof hc_shared_launch))
+    bool writes = a->kind & (ACCESS_WRITE | ACCESS_ATOMIC);
+    if (!writes &&
+        (within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx) ||
+         within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
+         within(p, l->arguments, l->argument_bytes) ||
+         within(p, &hc_shared_base, sizeof hc_shared_base) ||
+         within(p, &hc_shared_launch, sizeof hc_shared_launch)))
         return true;
-    if (hc_check_is_constant(p)) return !(a->kind & ACCESS_WRITE);
-    if (a->kind & (ACCESS_WRITE | ACCESS_ATOMIC))
-        hc_check_work_to_host(a->bytes); /* it can read both */
+    if (hc_check_is_constant(p)) return !writes;
+    if (writes) hc_check_work_to_host(a->bytes); /* it can read both */
     if (is_static(p)) return true;
     hc_buffer *b;
     hc_space space = hc_space_of((void *)p, &b);

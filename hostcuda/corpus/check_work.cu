@@ -173,6 +173,44 @@ WRONG(guarded_load_of_a_device_variable) {
     EXPECT(load_variable((const int *)p) == 0);
 }
 
+// Where its own frames end are those of whom it calls, and what these return to.
+static __attribute__((noinline)) void copy_below(const int *from) {
+    int mine[4] = {1};
+    int *p = mine - 2;
+    asm volatile("" : "+r"(p) : "r"(mine) : "memory");
+    for (uintptr_t at = (uintptr_t)p; at > (uintptr_t)mine - 512; at -= sizeof(void *))
+        memcpy((void *)at, from, sizeof *from); // wrong guarded_copy_below_its_frame: host-access
+}
+WRONG(guarded_copy_below_its_frame) {
+    outside(hostcuda_counts_get()->guard, __builtin_frame_address(0));
+    copy_below(own);
+}
+WRONG(copy_past_a_variable) {
+    int *p = device_count<int>(4096);
+    void *to;
+    EXPECT(cudaGetSymbolAddress(&to, devices) == cudaSuccess);
+    cudaMemcpy(to, p, 16384, cudaMemcpyDeviceToDevice); // wrong copy_past_a_variable: copy-size
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+    cudaFree(p);
+}
+
+// What one thread leaves on its stack is nothing to the next.
+static __attribute__((noinline)) __device__ void leave(int *found) {
+    volatile int local[64];
+    volatile int *volatile p = local;
+    if (p[7] == 12345) atomicAdd(found, 1);
+    p[7] = 12345;
+}
+static __global__ void leaves(int *found) { leave(found); }
+RIGHT(stack_is_no_threads_memory) {
+    int *found, n = -1;
+    cudaMalloc(&found, sizeof n);
+    cudaMemset(found, 0, sizeof n);
+    leaves<<<1, 32>>>(found);
+    EXPECT(cudaMemcpy(&n, found, sizeof n, cudaMemcpyDeviceToHost) == cudaSuccess && n == 0);
+    cudaFree(found);
+}
+
 // ---- whither code goes ----
 
 #if defined __x86_64__ && !defined __clang__ // who can tell

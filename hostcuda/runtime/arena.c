@@ -152,6 +152,11 @@ hc_space hc_space_of(const void *p, hc_buffer **found) {
     return HC_HOST;
 }
 
+size_t hc_symbol_room(const void *p) {
+    bool data = within(p, __start_hc_device_data, __stop_hc_device_data);
+    return (size_t)((data ? __stop_hc_device_data : __stop_hc_device_const) - (const char *)p);
+}
+
 static void insert(const hc_buffer *b) {
     if (buffer_count == buffer_room) {
         buffer_room = buffer_room ? 2 * buffer_room : 256;

@@ -158,6 +158,7 @@ static void runner(void) {
     for (;;) {
         while (w->ready_count == 0 && w->started < w->count) {
             start_thread(w, thread_at(w, w->started++));
+            hc_check_thread_starts();
             w->launch->run(w->launch->arguments);
             end_thread(w);
         }

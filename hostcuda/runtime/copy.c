@@ -51,10 +51,14 @@ static cudaError_t check_side(const void *p, size_t bytes, bool device, const ch
     if (space == HC_GUARD)
         return complain("copy-size", at, NULL, "the pointer was moved out of its buffer",
                         "no buffer is here", side, bytes);
+    if (space == HC_SYMBOL && bytes > hc_symbol_room(p))
+        return complain("copy-size", at, NULL, "the size is in bytes and must fit the symbol",
+                        "reaches past the device's variables", side, bytes);
     if (b && b->freed)
         return complain("use-after-free", at, b, "free it after its last use", "freed memory", side,
                         bytes);
-    if (b && ((const char *)p < b->start || (const char *)p + bytes > b->start + b->bytes))
+    size_t at_least = b ? (size_t)((const char *)p - b->start) : 0; /* (huge where it is before) */
+    if (b && (at_least > b->bytes || bytes > b->bytes - at_least))
         return complain(
             "copy-size", at, b,
             "the size is in bytes: n * sizeof(element), and of the type that was allocated",
@@ -95,7 +99,7 @@ static cudaError_t run_copy(hc_op *op) {
     const char *from = op->u.copy.staged ? op->u.copy.staged : op->u.copy.from;
     char *to = op->u.copy.to;
     size_t width = op->u.copy.width;
-    if (op->u.copy.to_local && !hc_check_guarded_now()) {
+    if (op->u.copy.to_local && !hc_check_guarded_still(op->u.copy.to)) {
         hc_complain("host-access", op->site.file, op->site.line, "wait for it before you return",
                     "this copy comes after the function whose variable it fills has returned");
         return cudaErrorInvalidValue;
@@ -182,7 +186,7 @@ cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset
                            size_t symbol_bytes, bool to_symbol, bool wait, cudaStream_t stream,
                            const char *file, int line) {
     hc_site at = {file, line};
-    if (offset + bytes > symbol_bytes) {
+    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
         hc_complain("copy-size", file, line, "the size is in bytes and must fit the symbol",
                     "%zu bytes at offset %zu of a symbol of %zu bytes", bytes, offset,
                     symbol_bytes);

@@ -89,6 +89,7 @@ void hc_arena_open_one(const hc_buffer *b);
 void hc_arena_close_one(const hc_buffer *b);
 bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
+size_t hc_symbol_room(const void *p); /* bytes from p to the end of the device's variables */
 hc_buffer *hc_arena_buffers(int *count);
 
 /* ---- canary.c ---- */
@@ -331,7 +332,8 @@ void hc_check_work_to_host(size_t bytes);
 void hc_check_guard(const void *frame);
 void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at); /* or not return */
 bool hc_check_guarded_stack(const void *p); /* a local variable of guarded code */
-bool hc_check_guarded_now(void);
+bool hc_check_guarded_still(const void *p); /* its function has not returned */
+void hc_check_thread_starts(void);
 #else
 #define hc_check_arena(base, bytes)      ((void)0)
 #define hc_check_shared_arena(base)      ((void)0)
@@ -351,7 +353,8 @@ bool hc_check_guarded_now(void);
 #define hc_check_work_library(p, bytes)  ((void)0)
 #define hc_check_host_call(...)          ((void)0)
 #define hc_check_guarded_stack(p)        false
-#define hc_check_guarded_now()           true
+#define hc_check_guarded_still(p)        true
+#define hc_check_thread_starts()         ((void)0)
 #endif
 
 #endif
