@@ -129,7 +129,7 @@ def option_names() -> list:
 
 def rung_functions() -> list:
     rows = (ROOT / "kernels/rungs.def").read_text()
-    return re.findall(r"^RUNG_\w+\(\w+, \d+, (\w+)\)", rows, re.M)
+    return re.findall(r"^(?:RUNG|STEP)_\w+\(\w+, \d+, (\w+)[,)]", rows, re.M)
 
 
 def lab_names() -> list:

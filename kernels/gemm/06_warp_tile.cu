@@ -151,13 +151,12 @@ static __global__ void __launch_bounds__(THREADS, 1 + COPIES_ARE_ASYNC)
         }
 }
 
-/* A lies along k as it is, B if it is transposed. */
-template <bool WHOLE> static void (*choose(const tl_matmul_geom *g))(product, bool) {
-    if (g->trans_a)
-        return g->trans_b ? multiply_warp_tile<false, true, WHOLE>
-                          : multiply_warp_tile<false, false, WHOLE>;
-    return g->trans_b ? multiply_warp_tile<true, true, true>
-                      : multiply_warp_tile<true, false, WHOLE>;
+template <bool WHOLE> static void (*choose(bool a_along_k, bool b_along_k))(product, bool) {
+    if (a_along_k)
+        return b_along_k ? multiply_warp_tile<true, true, true>
+                         : multiply_warp_tile<true, false, WHOLE>;
+    return b_along_k ? multiply_warp_tile<false, true, WHOLE>
+                     : multiply_warp_tile<false, false, WHOLE>;
 }
 
 static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
@@ -165,9 +164,10 @@ static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *
     TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 6: ctx, C, A, B or g is NULL");
     if (!countable(g)) return tl_gemm(ctx, C, A, B, g);
     product p = product_of(C, A, B, g);
-    bool whole_a = !g->trans_a || in_vectors(p.A, V), whole_b = g->trans_b || in_vectors(p.B, V);
+    bool a_along_k = p.A.col_step == 1, b_along_k = p.B.col_step != 1;
+    bool whole = (a_along_k || in_vectors(p.A, V)) && (b_along_k || in_vectors(p.B, V));
     bool whole_c = p.n % V == 0 && rung_aligned(C, sizeof(pack<V>));
-    auto kernel = whole_a && whole_b ? choose<true>(g) : choose<false>(g);
+    auto kernel = whole ? choose<true>(a_along_k, b_along_k) : choose<false>(a_along_k, b_along_k);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES));
     kernel<<<blocks_of(p, TILE, TILE), THREADS, BYTES, tl_stream(ctx)>>>(p, whole_c);
     TL_LAUNCHED();

@@ -8,7 +8,8 @@
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 
-/* op(A) or op(B): element (i,j) lies at data[i * row_step + j * col_step]; one step is 1. */
+/* op(A) or op(B): element (i,j) lies at data[i * row_step + j * col_step]; one step is 1. If both
+ * are, it is a vector, and col_step == 1 says that it is stored as it is. */
 typedef struct operand {
     const tl_real *data;
     int rows, cols;
