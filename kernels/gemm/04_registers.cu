@@ -8,7 +8,8 @@
  *   100 registers, so two blocks share an SM. Reads of shared memory are still 16 instructions for 64
  *   multiply-adds, and the loads of a slice are waited for: rungs 5 and 6.
  * Banks: a thread's rows are ty, ty + 16, ..., its columns tx, tx + 16, ...: a warp reads 16
- *   neighbours of b, and two numbers of a that 9 banks lie between.
+ *   neighbours of b, and two numbers of a that 9 banks lie between. Where A is stored as it is, a
+ *   warp's 4 rows of 8 numbers overlap by 3 banks when they are stored: one wait each time.
  * Shapes: all; zeros beyond the edges. In double 64 x 64 and 4 x 4, or the sums would not fit. */
 #include "kernels/gemm/operands.h"
 
@@ -25,7 +26,7 @@ template <int height, int width>
 static __device__ void copy_slice(tl_real (&to)[height][width + 1], const operand &x, int i0,
                                   int j0) {
     bool turned = x.col_step != 1;
-#pragma unroll
+#pragma unroll 1 /* (or the places of all loads take registers that the sums need) */
     for (int e = (int)threadIdx.x; e < height * width; e += THREADS) {
         int i = turned ? e % height : e / width, j = turned ? e / height : e % width;
         to[i][j] = element_or_zero(x, i0 + i, j0 + j);

@@ -1,4 +1,4 @@
-/* 05_vectors.cu: rung 5 of gemm: 16 bytes with each load, from memory and from shared memory.
+/* 05_vectors.cu: rung 5 of gemm: 16 bytes with each load and store, of memory and of shared memory.
  *
  * Idea: four floats (two doubles) with one instruction. So that a thread's rows are neighbours in
  *   shared memory as its columns are, the slice of A lies transposed there: a[k][i].
@@ -10,7 +10,6 @@
  *   two halves of the warp are 16 apart: no conflict.
  * Shapes: all. Rows that are no multiple of a vector, or not aligned for it, are loaded one number at
  *   a time; zeros beyond the edges. In double 64 x 64 and 4 x 4. */
-#include "kernels/device.h"
 #include "kernels/gemm/operands.h"
 
 enum {
@@ -69,7 +68,7 @@ static __device__ void take(tl_real (&v)[SIDE], const tl_real *row, int at) {
 static __device__ int place(int at, int i) { return i / V * (TILE / 2) + at * V + i % V; }
 
 static __global__ void __launch_bounds__(THREADS, 2)
-    multiply_vectors(product p, bool whole_a, bool whole_b) {
+    multiply_vectors(product p, bool whole_a, bool whole_b, bool whole_c) {
     __shared__ alignas(16) slice a, b;
     int i0 = tile_row(p, TILE, TILE), j0 = tile_col(p, TILE);
     int ty = (int)threadIdx.x / ACROSS, tx = (int)threadIdx.x % ACROSS;
@@ -94,9 +93,9 @@ static __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int i = 0; i < SIDE; i++)
 #pragma unroll
-        for (int j = 0; j < SIDE; j++) {
+        for (int j = 0; j < SIDE; j += V) {
             int row = i0 + place(ty, i), col = j0 + place(tx, j);
-            if (row < p.m && col < p.n) put(p, row, col, sum[i][j]);
+            if (row < p.m) put_vector<V>(p, row, col, &sum[i][j], whole_c);
         }
 }
 
@@ -106,7 +105,7 @@ static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *
     if (!countable(g)) return tl_gemm(ctx, C, A, B, g);
     product p = product_of(C, A, B, g);
     multiply_vectors<<<blocks_of(p, TILE, TILE), THREADS, 0, tl_stream(ctx)>>>(
-        p, in_vectors(p.A, V), in_vectors(p.B, V));
+        p, in_vectors(p.A, V), in_vectors(p.B, V), stored_in_vectors(p, V));
     TL_LAUNCHED();
     return TL_OK;
 }

@@ -12,7 +12,6 @@
  *   4k + i: no conflict at a pitch of 132.
  * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied number by number. In
  *   double 64 x 64, 4 x 4 and 32 x 16. Before compute capability 8.0: rungs.def. */
-#include "kernels/device.h"
 #include "kernels/gemm/operands.h"
 
 enum {
@@ -130,24 +129,12 @@ static __global__ void __launch_bounds__(THREADS, 1 + COPIES_ARE_ASYNC)
         }
     }
     copy_wait<0>();
-    /* ---- C ---- */
 #pragma unroll
     for (int i = 0; i < SIDE; i++)
 #pragma unroll
         for (int j = 0; j < SIDE; j += V) {
             int at_i = i0 + ti + i / V * 8 * V + i % V, at_j = j0 + tj + j * 4;
-            if (at_i >= p.m) continue;
-            if (!whole_c) {
-#pragma unroll
-                for (int e = 0; e < V; e++)
-                    if (at_j + e < p.n) put(p, at_i, at_j + e, sum[i][j + e]);
-            } else if (at_j < p.n) {
-                pack<V> *c = (pack<V> *)(p.C + (size_t)at_i * (size_t)p.n + at_j), v = {};
-                if (p.accumulate) v = *c;
-#pragma unroll
-                for (int e = 0; e < V; e++) v.v[e] += sum[i][j + e];
-                *c = v;
-            }
+            if (at_i < p.m) put_vector<V>(p, at_i, at_j, &sum[i][j], whole_c);
         }
 }
 
@@ -166,10 +153,10 @@ static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *
     product p = product_of(C, A, B, g);
     bool a_along_k = p.A.col_step == 1, b_along_k = p.B.col_step != 1;
     bool whole = (a_along_k || in_vectors(p.A, V)) && (b_along_k || in_vectors(p.B, V));
-    bool whole_c = p.n % V == 0 && rung_aligned(C, sizeof(pack<V>));
     auto kernel = whole ? choose<true>(a_along_k, b_along_k) : choose<false>(a_along_k, b_along_k);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES));
-    kernel<<<blocks_of(p, TILE, TILE), THREADS, BYTES, tl_stream(ctx)>>>(p, whole_c);
+    kernel<<<blocks_of(p, TILE, TILE), THREADS, BYTES, tl_stream(ctx)>>>(p,
+                                                                         stored_in_vectors(p, V));
     TL_LAUNCHED();
     return TL_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef GEMM_OPERANDS_H
 #define GEMM_OPERANDS_H
 
+#include "kernels/device.h"
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 
@@ -81,6 +82,26 @@ static inline __device__ tl_real element_or_zero(const operand &x, int i, int j)
 static inline __device__ void put(const product &p, int i, int j, tl_real sum) {
     tl_real *c = p.C + (size_t)i * (size_t)p.n + j;
     *c = p.accumulate ? *c + sum : sum;
+}
+
+/* V numbers of a row from column j on, where `whole` says that rows may be stored V at a time. */
+template <int V>
+static inline __device__ void put_vector(const product &p, int i, int j, const tl_real *sum,
+                                         bool whole) {
+    if (!whole) {
+#pragma unroll
+        for (int e = 0; e < V; e++)
+            if (j + e < p.n) put(p, i, j + e, sum[e]);
+    } else if (j < p.n) {
+        pack<V> *c = (pack<V> *)(p.C + (size_t)i * (size_t)p.n + j), v = {};
+        if (p.accumulate) v = *c;
+#pragma unroll
+        for (int e = 0; e < V; e++) v.v[e] += sum[e];
+        *c = v;
+    }
+}
+static inline bool stored_in_vectors(const product &p, int count) {
+    return p.n % count == 0 && rung_aligned(p.C, (size_t)count * sizeof(tl_real));
 }
 
 #endif
