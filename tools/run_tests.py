@@ -3,7 +3,7 @@
 
     build/float/suites             a Criterion binary
     build/float/suites@hostcuda    those of its suites that take devices, on this one
-    build/float/suites:steps       the suites of each operation that has steps (kernels/rungs.def) on
+    build/float/suites:steps       the suites of each operation with steps (kernels/rungs.def) on
                                    each of them: cpu's, and CUDA's on hostcuda
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse

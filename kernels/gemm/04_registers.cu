@@ -26,7 +26,7 @@ template <int height, int width>
 static __device__ void copy_slice(tl_real (&to)[height][width + 1], const operand &x, int i0,
                                   int j0) {
     bool turned = x.col_step != 1;
-#pragma unroll 1 /* (or the places of all loads take registers that the sums need) */
+#pragma unroll
     for (int e = (int)threadIdx.x; e < height * width; e += THREADS) {
         int i = turned ? e % height : e / width, j = turned ? e / height : e % width;
         to[i][j] = element_or_zero(x, i0 + i, j0 + j);
@@ -57,12 +57,13 @@ static __global__ void __launch_bounds__(THREADS, 2) multiply_registers(product 
         __syncthreads();
     }
 #pragma unroll
-    for (int i = 0; i < SIDE; i++)
+    for (int i = 0; i < SIDE; i++) {
+        int row = i0 + ty + i * ACROSS;
+        if (row >= p.m) break;
 #pragma unroll
-        for (int j = 0; j < SIDE; j++) {
-            int row = i0 + ty + i * ACROSS, col = j0 + tx + j * ACROSS;
-            if (row < p.m && col < p.n) put(p, row, col, sum[i][j]);
-        }
+        for (int j = 0; j < SIDE; j++)
+            if (j0 + tx + j * ACROSS < p.n) put(p, row, j0 + tx + j * ACROSS, sum[i][j]);
+    }
 }
 
 static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
