@@ -1,5 +1,5 @@
-/* vector.h: vectors of numbers, as rungs of the cpu share them. (gcc's and clang's vector types: the
- * operators work lane by lane, and without AVX they become what the machine has) */
+/* vector.h: vectors of numbers, as rungs of the cpu share them. (gcc's and clang's vector types:
+ * the operators work lane by lane, and without AVX they become what the machine has) */
 #ifndef KERNELS_VECTOR_H
 #define KERNELS_VECTOR_H
 

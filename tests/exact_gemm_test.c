@@ -10,8 +10,9 @@
 /* Terms are up to MOST * MOST: 2^24 / MOST^2 of them, a million, add up without rounding. */
 enum { MOST = 4 };
 
-/* m, n, k: one element; vectors, which are stored alike transposed and not; tails of one in every size; sizes of whole vectors off every tile, and one
- * more; sums of 10,000 terms and more. */
+/* m, n, k: one element; vectors, which are stored alike transposed and not; tails of one in
+ * every size; sizes of whole vectors off every tile, and one more; sums of 10,000 terms and
+ * more. */
 static const int sizes[][3] = {{1, 1, 1},     {1, 2, 10007},  {1, 3, 10000},  {3, 1, 100},
                                {2, 1, 10000}, {33, 17, 1},    {65, 129, 9},   {129, 65, 33},
                                {64, 132, 36}, {132, 64, 20},  {128, 128, 16}, {131, 257, 47},

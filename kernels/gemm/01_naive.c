@@ -1,8 +1,8 @@
 /* 01_naive.c: rung 1 of gemm on cpu: three loops, in an order in which memory is read along rows.
  *
- * Idea: the formula, C[i,j] = sum over k of A[i,k] * B[k,j]. With j innermost a row of B is added to
- *   a row of C, both read from left to right, and compilers make vectors of that. With B transposed
- *   it is k that runs along memory: then a dot product is the better loop.
+ * Idea: the formula, C[i,j] = sum over k of A[i,k] * B[k,j]. With j innermost a row of B is added
+ *   to a row of C, both read from left to right, and compilers make vectors of that. With B
+ *   transposed it is k that runs along memory: then a dot product is the better loop.
  * What is wrong: all of B is read again for every row of C, from memory where B is larger than the
  *   caches: 2 FLOP for 4 bytes. C is loaded and stored at each multiply-add.
  * Bound: bandwidth of whichever cache holds B.

@@ -7,8 +7,9 @@
  *   as the copy lies along rows, B may be transposed or not: one inner loop instead of two.
  * Bound: the first-level cache: a multiply-add loads B and C and stores C, so the arithmetic units
  *   wait. Only registers help: rung 3.
- * Shapes: all. A tile of C is one thread's, slices come in order: same bits at any number of threads.
- */
+ * Shapes: all. A tile of C is one thread's, slices come in order: same bits at any number of
+ *   threads.
+ * */
 #include "../rungs.h"
 
 enum { ROWS = 64, COLS = 128, DEPTH = 256 };

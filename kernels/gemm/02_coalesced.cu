@@ -1,12 +1,13 @@
 /* 02_coalesced.cu: rung 2 of gemm: the threads of a warp read neighbours in memory.
  *
  * Idea: threadIdx.x counts columns. That is all that changes.
- * Before: a warp read 32 rows of A at each step, 32 sectors. Now it reads one number of A, which all
- *   its threads share (one sector), and 32 neighbours of B (four sectors); a store of C is four.
+ * Before: a warp read 32 rows of A at each step, 32 sectors. Now it reads one number of A, which
+ *   all its threads share (one sector), and 32 neighbours of B (four sectors); a store of C is
+ *   four.
  * Bound: still two loads a multiply-add, 0.25 FLOP a byte; the loads are merely good ones. Each
  *   number of A and of B is asked for by m or n threads, and only caches keep that from memory.
- * Shapes: all. With B transposed, neighbours in a row of op(B) lie k apart: 32 sectors again. Rung 3
- *   heals that. */
+ * Shapes: all. With B transposed, neighbours in a row of op(B) lie k apart: 32 sectors again.
+ *   Rung 3 heals that. */
 #include "kernels/gemm/operands.h"
 
 enum { ROWS = 8, COLS = 32 };

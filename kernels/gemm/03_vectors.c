@@ -1,15 +1,15 @@
 /* 03_vectors.c: rung 3 of gemm on cpu: sums in registers, factors packed in the order of use.
  *
  * Idea: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008. A tile of
- *   HIGH x WIDE sums (6 x 16 floats with AVX2: 12 of its 16 registers) stays in registers for a whole
- *   slice of k. What it reads is packed before: op(A) in strips of HIGH rows, op(B) in strips of WIDE
- *   columns, k by k, so that both are read from left to right. A strip of B (16 KiB) stays in the
- *   first-level cache, the block of A (256 KiB at most) in the second.
+ *   HIGH x WIDE sums (6 x 16 floats with AVX2: 12 of its 16 registers) stays in registers for a
+ *   whole slice of k. What it reads is packed before: op(A) in strips of HIGH rows, op(B) in strips
+ *   of WIDE columns, k by k, so that both are read from left to right. A strip of B (16 KiB) stays
+ *   in the first-level cache, the block of A (256 KiB at most) in the second.
  * Before: each multiply-add loaded and stored C. Now a step of k is 2 loads and 6 broadcasts for 12
  *   multiply-adds of vectors, and C is touched once a slice.
  * Bound: multiply-adds. Packing costs 1 number for each 120 to 128 multiply-adds of a full tile.
- * Shapes: all. Strips past the edge are filled with zeros, and only what lies in C is stored. A tile
- *   of C is one thread's and slices come in order: same bits at any number of threads. */
+ * Shapes: all. Strips past the edge are filled with zeros, and only what lies in C is stored. A
+ *   tile of C is one thread's and slices come in order: same bits at any number of threads. */
 #include <string.h>
 
 #include "../rungs.h"

@@ -1,12 +1,12 @@
 /* 04_registers.cu: rung 4 of gemm: a thread makes a square of C and keeps its sums in registers.
  *
- * Idea: 256 threads make a tile of 128 x 128, each of them 8 x 8 sums (Volkov, Demmel, "Benchmarking
- *   GPUs to Tune Dense Linear Algebra", 2008). For a step in k a thread reads 8 numbers of A and 8 of
- *   B from shared memory and makes 64 multiply-adds of them.
+ * Idea: 256 threads make a tile of 128 x 128, each of them 8 x 8 sums (Volkov, Demmel,
+ *   "Benchmarking GPUs to Tune Dense Linear Algebra", 2008). For a step in k a thread reads 8
+ *   numbers of A and 8 of B from shared memory and makes 64 multiply-adds of them.
  * Before: two reads of shared memory for each multiply-add; now a quarter of one.
- * Bound: 32 FLOP a byte of global memory, so that is no longer it. 64 sums and 16 factors take about
- *   100 registers, so two blocks share an SM. Reads of shared memory are still 16 instructions for 64
- *   multiply-adds, and the loads of a slice are waited for: rungs 5 and 6.
+ * Bound: 32 FLOP a byte of global memory, so that is no longer it. 64 sums and 16 factors take
+ *   about 100 registers, so two blocks share an SM. Reads of shared memory are still 16
+ *   instructions for 64 multiply-adds, and the loads of a slice are waited for: rungs 5 and 6.
  * Banks: a thread's rows are ty, ty + 16, ..., its columns tx, tx + 16, ...: a warp reads 16
  *   neighbours of b, and two numbers of a that 9 banks lie between. Where A is stored as it is, a
  *   warp's 4 rows of 8 numbers overlap by 3 banks when they are stored: one wait each time.

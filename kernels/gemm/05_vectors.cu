@@ -2,14 +2,15 @@
  *
  * Idea: four floats (two doubles) with one instruction. So that a thread's rows are neighbours in
  *   shared memory as its columns are, the slice of A lies transposed there: a[k][i].
- * Before: 16 reads of shared memory for 64 multiply-adds; now 4. Loads of a slice: 8 a thread; now 2.
+ * Before: 16 reads of shared memory for 64 multiply-adds; now 4. Loads of a slice: 8 a thread; now
+ *   2.
  * Bound: 32 FLOP a byte as in rung 4, about 110 registers, two blocks on an SM. What is left is
  *   waiting: all threads load, then all multiply. Rung 6 does both at once.
- * Banks: a row of a slice is 132 floats long. An operand whose memory runs along k is stored column by
- *   column: a warp brings 16 rows of 8 numbers, and number (k,i) goes to bank 4k + i, in which the
- *   two halves of the warp are 16 apart: no conflict.
- * Shapes: all. Rows that are no multiple of a vector, or not aligned for it, are loaded one number at
- *   a time; zeros beyond the edges. In double 64 x 64 and 4 x 4. */
+ * Banks: a row of a slice is 132 floats long. An operand whose memory runs along k is stored column
+ *   by column: a warp brings 16 rows of 8 numbers, and number (k,i) goes to bank 4k + i, in which
+ *   the two halves of the warp are 16 apart: no conflict.
+ * Shapes: all. Rows that are no multiple of a vector, or not aligned for it, are loaded one
+ *   number at a time; zeros beyond the edges. In double 64 x 64 and 4 x 4. */
 #include "kernels/gemm/operands.h"
 
 enum {

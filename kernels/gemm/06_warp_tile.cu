@@ -4,14 +4,15 @@
  *   slices are on their way while the third is multiplied, and one barrier a slice is enough. The
  *   factors of step k + 1 are read while step k is multiplied, in a second set of registers. Each
  *   warp makes a tile of 64 x 32 of its own; its lanes lie in it zigzag, so that a half warp reads
- *   each 16 bytes once. Blocks go down 8 tiles of C, then across: B stays in the second-level cache.
+ *   each 16 bytes once. Blocks go down 8 tiles of C, then across: B stays in the second-level
+ *   cache.
  * Before: loads and multiply-adds took turns, at two barriers a slice of 8.
  * Bound: multiply-adds. 64 of them for 4 reads of shared memory; 64 sums, 32 factors and the places
  *   of the copies in 128 registers, 49.5 KiB of shared memory: two blocks on an SM. 32 FLOP a byte.
  * Banks: an operand that runs along k is copied number by number, 8 of k by 4 lines a warp, to bank
  *   4k + i: no conflict at a pitch of 132.
- * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied number by number. In
- *   double 64 x 64, 4 x 4 and 32 x 16. Before compute capability 8.0: rungs.def. */
+ * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied number by
+ *   number. In double 64 x 64, 4 x 4 and 32 x 16. Before compute capability 8.0: rungs.def. */
 #include "kernels/gemm/operands.h"
 
 enum {
@@ -28,8 +29,8 @@ enum {
 };
 typedef tl_real slice[DEPTH][PITCH];
 
-/* A thread's share of the copies of one operand: memory runs along k, or along the tile, and there in
- * WHOLE vectors or not. */
+/* A thread's share of the copies of one operand: memory runs along k, or along the tile, and
+ * there in WHOLE vectors or not. */
 template <bool ALONG_K, bool WHOLE> struct copier {
     static constexpr int EACH = ALONG_K || !WHOLE ? 1 : V; /* numbers of a copy */
     static constexpr int ACROSS = ALONG_K ? 8 : TILE / EACH, LINES = THREADS / ACROSS;

@@ -30,8 +30,8 @@ static inline bool in_vectors(const operand &x, int count) {
     return length % count == 0 && rung_aligned(x.data, (size_t)count * sizeof(tl_real));
 }
 
-/* What the kernels count in int, with room for a tile that reaches past the end. All others have the
- * plain path. */
+/* What the kernels count in int, with room for a tile that reaches past the end. All others have
+ * the plain path. */
 static inline bool countable(const tl_matmul_geom *g) {
     const int most = 1 << 30;
     return g->m <= most && g->n <= most && g->k <= most;

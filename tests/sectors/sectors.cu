@@ -2,7 +2,7 @@
 // what hostcuda counts of them is held against what Nsight Compute counts on a GPU
 // (tests/sectors/sectors.py).
 //
-// Called with ladder: the rungs of gemm instead, each with a product of 256^3 (tests/sectors/ladder.py).
+// Called with ladder: the rungs of gemm instead, each with a product of 256^3 (ladder.py).
 //
 // Prints a line of JSON for each case: its name and how many kernels it launches, so that a
 // profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
