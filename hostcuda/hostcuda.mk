@@ -77,7 +77,7 @@ HOSTCUDA_WATCHED_JUMPS := -fcf-protection=branch -mindirect-branch=thunk-extern 
 # (An array whose address goes nowhere has no hooks, however far its index leads: so the index and
 # the object's size are asked. Nor has a struct that a call takes by value, but where it is copied
 # first; and 16 bytes have one hook, whether a float4 or two doubles: alignment knows the type.)
-HOSTCUDA_HOOKS_g++ := $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
+HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns -Wno-tsan \
 	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc \
 	-fsanitize=object-size,bounds-strict,alignment -fno-elide-constructors \

@@ -18,9 +18,11 @@ extern "C" {
  * Contracts promise the alignment of one element alone (tl/context.h); NULL is aligned. */
 static inline bool rung_aligned(const void *p, size_t bytes) { return (uintptr_t)p % bytes == 0; }
 
-#define RUNG_FUNCTION(op, number, function) void function(tl_backend *ops);
-#define RUNG_CPU                            RUNG_FUNCTION
-#define RUNG_CUDA                           RUNG_FUNCTION
+#define RUNG_FUNCTION(op, number, function, ...) void function(tl_backend *ops);
+#define RUNG_CPU                                 RUNG_FUNCTION
+#define RUNG_CUDA                                RUNG_FUNCTION
+#define STEP_CPU                                 RUNG_FUNCTION
+#define STEP_CUDA                                RUNG_FUNCTION
 #include "kernels/rungs.def"
 #undef RUNG_FUNCTION
 

@@ -22,13 +22,17 @@ CUDA_ARCH := $(if $(CUDA),$(shell nvidia-smi --query-gpu=compute_cap --format=cs
 	2>/dev/null | tr -d . | grep -x '[0-9]*' | sort -nu))
 CUDA_ARCH := $(or $(CUDA_ARCH),75 90)
 endif
-# ... and for every GPU, or those that were named: no line of ours depends on __CUDA_ARCH__, so the
-# front end runs twice, for the oldest and the newest, instead of once each; ptxas makes machine
-# code for each.
+# ... and for every GPU, or those that were named: of what __CUDA_ARCH__ says, our lines only ask
+# whether it is 8.0 or newer (kernels/device.h). So the front end runs three times, for the oldest on
+# each side and for the newest, instead of once each; ptxas makes machine code for each.
 EVERY_GPU := $(if $(filter CUDA_ARCH,$(GIVEN)),$(CUDA_ARCH),75 80 86 89 90 100 120)
 space := $(subst ,, )
-EVERY_GPU_CODE := -gencode arch=compute_$(firstword $(EVERY_GPU)),code=[$(subst $(space),$(comma),$\
-	$(EVERY_GPU:%=sm_%))] -gencode $\
+BEFORE_80 := $(filter 75,$(EVERY_GPU))
+# $(1) compute capabilities of which one front end makes the code
+machine_code = $(if $1,-gencode arch=compute_$(firstword $1)$(comma)code=[$(subst \
+	$(space),$(comma),$(1:%=sm_%))])
+EVERY_GPU_CODE = $(call machine_code,$(BEFORE_80)) \
+	$(call machine_code,$(filter-out $(BEFORE_80),$(EVERY_GPU))) -gencode \
 	arch=compute_$(lastword $(EVERY_GPU)),code=compute_$(lastword $(EVERY_GPU))
 
 linker = $(foreach f,$1,-Xlinker $f)

@@ -19,7 +19,9 @@ ALL_CORPORA := $(foreach c,gcc clang,$(addprefix build/hostcuda/$c,/corpus -san/
 	-check/corpus))
 
 # What warps access, counted here as by a GPU's profiler (tests/sectors): by g++ alone.
+# (it calls hostcuda's counts by their table, and those are no functions of a .cu file)
 SECTORS := build/hostcuda/gcc-check/sectors
+build/hostcuda/gcc-check/tests/sectors/sectors.cu.o: HOSTCUDA_WATCHED_JUMPS :=
 $(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o $$(hostcuda_build_library)
 	$(call say,LINK,$@)
 	$(Q)$(hostcuda_build_cxx) -o $@ $^ $(HOSTCUDA_LIBS)

@@ -1,7 +1,7 @@
 # tests.mk: what checks this repository: all its tests, those of one part, its style. Included by
 # the Makefile.
 
-.PHONY: test test-without-twin test-all test-distros format-check prototypes hostcuda-legality \
+.PHONY: test test-steps test-without-twin test-all test-distros format-check prototypes hostcuda-legality \
 	hostcuda-test hostcuda-bench cuda-all gpu-suite fuzz
 ##@@ check
 # (under sanitizers in float alone: the lines are the same, and test-all runs both)
@@ -12,13 +12,17 @@ CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
 	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS) lib)
-TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
+TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) $(firstword $(SUITES)):steps refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, twin and bridge, a short parity; SAN=1: C under ASan + UBSan
 test: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,bridge)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
+
+test-steps: ## the steps of the ladder alone (kernels/README.md): SAN=1, CHECK=1 watched
+test-steps: $(SUITES)
+	@$(PYTHON) tools/run_tests.py $(SUITES:%=%:steps)
 
 # (of test-distros: a Debian may bring a Python for which there is no PyTorch)
 test-without-twin: ## what make test runs without PyTorch, for a Python that has none
@@ -30,7 +34,7 @@ test-all: ## everything: sanitised, by gcc and clang, the whole parity, README o
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
 		labs-check $(SECTORS) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
+	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    hostile hostile-layers $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"

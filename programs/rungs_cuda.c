@@ -9,7 +9,8 @@
 #endif
 
 const rung rung_table[] = {
-#define RUNG_CUDA(op, number, function) {TL_CUDA_DEVICE, #op, number, function},
+#define RUNG_CUDA(op, number, function)        {TL_CUDA_DEVICE, #op, number, function, false, 0},
+#define STEP_CUDA(op, number, function, since) {TL_CUDA_DEVICE, #op, number, function, true, since},
 #include "kernels/rungs.def"
-    {NULL, NULL, 0, NULL},
+    {NULL, NULL, 0, NULL, false, 0},
 };

@@ -97,6 +97,12 @@ CLAIM(backend, opening_by_name) {
                 tl_error());
     ok(c, tl_device_open(&ctx, "cpu", "conv2d:1", 1));
     tl_device_close(ctx);
+    ok(c, tl_device_open(&ctx, "cpu", "all", 1));
+    expect_true(c, ctx->ops->gemm == tl_gemm, "RUNGS=all takes a step of the ladder");
+    tl_device_close(ctx);
+    ok(c, tl_device_open(&ctx, "cpu", "gemm:3", 1));
+    expect_true(c, ctx->ops->gemm != tl_gemm, "a step that was named is not taken");
+    tl_device_close(ctx);
     ok(c, tl_device_open(&ctx, "auto", "all", 1));
     tl_device_close(ctx);
 }

@@ -129,7 +129,7 @@ def option_names() -> list:
 
 def rung_functions() -> list:
     rows = (ROOT / "kernels/rungs.def").read_text()
-    return re.findall(r"^RUNG_\w+\(\w+, \d+, (\w+)\)", rows, re.M)
+    return re.findall(r"^(?:RUNG|STEP)_\w+\(\w+, \d+, (\w+)[,)]", rows, re.M)
 
 
 def lab_names() -> list:
@@ -143,7 +143,9 @@ NET_FILES = {
     "report/measure.py": "what is measured for a report, and how long that takes",
     "tools/gpu_suite.sh": "which nets are trained to their accuracies on a GPU",
 }
-RUNG_FILES = {}
+RUNG_FILES = {
+    "tests/sectors/sectors.cu": "each file in a namespace of its own, as the other kernels there",
+}
 # TWIN_OPTIONS and the options of goals are what a goal takes, not what there is
 OPTION_FILES = {
     "mk/options.mk": "which options a goal takes",

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import gpu_sectors
+import ladder
 import pytest
 import sectors
 
@@ -43,6 +44,21 @@ def test_the_header_says_what_the_given_kernel_costs(counted):
     given = counted["conv3x3_given"]
     total = given["load_sectors"] + given["store_sectors"]
     assert re.search(r"TL_CONV3X3_GIVEN = (\d+)", text)[1] == str(total)
+
+
+def test_the_ladders_page_has_what_is_counted():
+    row = re.compile(r"^\| (\d+) \|.*?\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", re.M)
+    said = {f"gemm:{rung}": [int(figure.replace(",", "")) for figure in figures]
+            for rung, *figures in row.findall(ladder.PAGE.read_text())}  # fmt: skip
+    assert said == {rung: [c["load_sectors"], c["store_sectors"], c["bank_conflicts"]]
+                    for rung, c in ladder.counted().items()}  # fmt: skip
+
+
+def test_the_ladders_speeds_are_those_of_the_largest_shape():
+    line = {"kind": "ladder", "op": "gemm", "cache": "warm", "rung": "gemm:6"}
+    lines = [line | {"flops": 2e9, "median": 1e-3}, line | {"flops": 1e9, "median": 1e-9},
+             line | {"flops": 2e9, "median": 1, "cache": "cold"}]  # fmt: skip
+    assert ladder.speeds(lines) == {"gemm:6": "2,000"}
 
 
 # ---- measuring, without a GPU ----

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
-__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL}};
+__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0}};
 
 /* "conv2d:1, …" of one device, for messages. */
 static void list_rungs(char *text, size_t size, const char *device) {
@@ -19,12 +19,21 @@ static void list_rungs(char *text, size_t size, const char *device) {
     }
 }
 
+static bool too_old(const tl_backend *ops, const rung *r) {
+    return ops->capability != 0 && ops->capability < r->since;
+}
+
 static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
     for (const rung *r = rung_table; r->device; r++) {
         char name[64];
         int size = snprintf(name, sizeof name, "%s:%d", r->op, r->number);
         if (strcmp(r->device, ops->name) == 0 && (size_t)size == length &&
             strncmp(name, word, length) == 0) {
+            TL_NEED(!too_old(ops, r), TL_EINVAL,
+                    "RUNGS=%s: it needs a GPU of compute capability %d.%d or newer, and this one "
+                    "has %d.%d; use %s:%d",
+                    name, r->since / 10, r->since % 10, ops->capability / 10, ops->capability % 10,
+                    r->op, r->number - 1);
             r->apply(ops);
             return TL_OK;
         }
@@ -40,7 +49,7 @@ tl_status rungs_apply(tl_backend *ops, const char *choice) {
     if (strcmp(choice, "none") == 0) return TL_OK;
     if (strcmp(choice, "all") == 0) {
         for (const rung *r = rung_table; r->device; r++)
-            if (strcmp(r->device, ops->name) == 0) r->apply(ops);
+            if (strcmp(r->device, ops->name) == 0 && !r->step && !too_old(ops, r)) r->apply(ops);
         return TL_OK;
     }
     for (const char *word = choice;;) {

@@ -3,6 +3,8 @@
 
     build/float/suites             a Criterion binary
     build/float/suites@hostcuda    those of its suites that take devices, on this one
+    build/float/suites:steps       the suites of each operation with steps (kernels/rungs.def) on
+                                   each of them: cpu's, and CUDA's on hostcuda
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
     legality                      what is not CUDA is refused, every .cu file is judged legal
@@ -37,6 +39,8 @@ from criterion import listed  # noqa: E402 (found by the line above)
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
 DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "net")
+# Claims that run on the cpu whatever GRADLAB_DEVICES says, so not on another device's rungs.
+CPU_ALONE = "!(bits_do_not_depend_on_threads)"
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
 # nobody, nor does torch, which has threads of its own.
 PYTEST_FOLDERS = {"baseline": 0, "data": 2 * os.cpu_count(), "autograder": 2 * os.cpu_count(),
@@ -95,8 +99,20 @@ def verdicts(report: Path) -> dict:
     return found
 
 
-def criterion(job: str) -> tuple:
+def judges(name: str, device: str, rungs: str) -> bool:
+    """As the filter of criterion() says it."""
+    suite, _, test = name.partition("/")
+    if not rungs:
+        return suite.startswith(DEVICE_SUITES)
+    alone = device != "cpu" and test in CPU_ALONE
+    return suite.endswith("_" + rungs.split(":")[0]) and not alone
+
+
+def criterion(job: str, rungs: str = "") -> tuple:
+    """With rungs, op:NN: the suites that end in _op, on these rungs."""
     binary, _, device = job.partition("@")
+    suites = f"*_{rungs.split(':')[0]}" if rungs else "@(" + "|".join(
+        f"{s}*" for s in DEVICE_SUITES) + ")"
     folder = Path(job + ".out")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -104,11 +120,13 @@ def criterion(job: str) -> tuple:
     names, options = [], [f"--xml={report}"]
     if device:
         env["GRADLAB_DEVICES"] = device
-        options.append("--filter=@(" + "|".join(f"{s}*" for s in DEVICE_SUITES) + ")/*")
+        options.append(f"--filter={suites}/{CPU_ALONE if rungs and device != 'cpu' else '*'}")
+    if rungs:
+        env["GRADLAB_RUNGS"] = rungs
     try:
         names = listed(binary, env)
         if device:
-            names = [n for n in names if n.startswith(DEVICE_SUITES)]
+            names = [n for n in names if judges(n, device, rungs)]
         status = run([binary, *options], env=env)
         found = verdicts(report)
         if device:  # the report names those that the filter held back, too
@@ -133,6 +151,18 @@ def criterion(job: str) -> tuple:
     for name, reason in failures.items():
         fail(f"{job}: {name}: {reason}")
     return passed, len(failures)
+
+
+def steps(job: str) -> tuple:
+    """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda."""
+    binary, passed, failed = job.partition(":")[0], 0, 0
+    rows = re.findall(r"^STEP_(\w+)\((\w+), (\d+),", Path("kernels/rungs.def").read_text(), re.M)
+    for kind, operation, number in rows:
+        device = {"CPU": "cpu", "CUDA": "hostcuda"}[kind]
+        print(f"-- {operation}:{number} on {device}")
+        counts = criterion(f"{binary}@{device}", f"{operation}:{number}")
+        passed, failed = passed + counts[0], failed + counts[1]
+    return passed, failed if rows else 1
 
 
 def counted(job: str, command: list, pattern: str, limit: int = LIMIT_S) -> tuple:
@@ -264,6 +294,8 @@ def main(jobs: list) -> int:
                                      r"(\d+) of (\d+) steps", GROW_LIMIT_S)
         elif job.endswith("/corpus"):
             passed, failed = counted(job, [job], r"(\d+) of (\d+)")
+        elif job.endswith(":steps"):
+            passed, failed = steps(job)
         else:
             passed, failed = criterion(job)
         print(f"{job}: {passed} passed, {failed} failed, {time.monotonic() - start:.1f} s")

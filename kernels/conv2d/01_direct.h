@@ -8,39 +8,22 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../vector.h"
 #include "tl/conv2d.h"
 
-/* 32 bytes also where AVX-512 is there: a row of 8 pixels would leave half of a longer vector
- * empty. */
-#if defined(__AVX__)
-#define TL_DIRECT_BYTES 32
-#else
-#define TL_DIRECT_BYTES 16
-#endif
-#define TL_DIRECT_LANES    ((int)(TL_DIRECT_BYTES / sizeof(tl_real)))
+#define TL_DIRECT_BYTES    VEC_BYTES
+#define TL_DIRECT_LANES    VEC_LANES
 #define TL_DIRECT_MAX_TAPS 5 /* each way; larger filters take the plain path */
+#define TL_DIRECT_INLINE   VEC_INLINE
 
-typedef tl_real tl_direct_vec __attribute__((vector_size(TL_DIRECT_BYTES)));
+typedef vec tl_direct_vec;
+typedef vec_unaligned tl_direct_unaligned;
 
-/* The same vector where it lies in memory: aligned as one tl_real, and allowed to alias tl_real. */
-typedef tl_real tl_direct_unaligned
-    __attribute__((vector_size(TL_DIRECT_BYTES), aligned(sizeof(tl_real)), may_alias));
-
-#define TL_DIRECT_INLINE static inline __attribute__((always_inline))
-
-TL_DIRECT_INLINE tl_direct_vec tl_direct_load(const tl_real *from) {
-    return *(const tl_direct_unaligned *)from;
-}
-
-/* For a vector that several multiply-adds use: volatile makes the compiler keep it in a register.
- * gcc would else load it again in each of them, and loads are what the kernels are short of. */
+TL_DIRECT_INLINE tl_direct_vec tl_direct_load(const tl_real *from) { return vec_load(from); }
 TL_DIRECT_INLINE tl_direct_vec tl_direct_load_once(const tl_real *from) {
-    return *(const volatile tl_direct_unaligned *)from;
+    return vec_load_once(from);
 }
-
-TL_DIRECT_INLINE void tl_direct_store(tl_real *to, tl_direct_vec v) {
-    *(tl_direct_unaligned *)to = v;
-}
+TL_DIRECT_INLINE void tl_direct_store(tl_real *to, tl_direct_vec v) { vec_store(to, v); }
 
 /* Channels in the next register block when `left` remain and `most` fit: as many as fit, but never
  * a last block of one or two where two blocks of nearly equal size are possible (6 = 3 + 3, not 4 +

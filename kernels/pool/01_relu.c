@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "../rungs.h"
+#include "../vector.h"
 
 /* Elements below which waking other threads costs more than it saves. */
 enum { PARALLEL_FROM = 1 << 14 };
@@ -18,23 +19,16 @@ static tl_status need(size_t planes, int h, int w) {
     return TL_OK;
 }
 
-/* Vectors where they lie in memory, and what comparing them gives: all bits of a lane, or none. */
-#ifdef __AVX__
-#define BYTES 32
-#else
-#define BYTES 16
-#endif
-#define LANES ((int)(BYTES / sizeof(tl_real)))
+/* What comparing vectors gives: all bits of a lane, or none. */
 #ifdef TL_REAL_DOUBLE
 typedef int64_t lane_int;
 #else
 typedef int32_t lane_int;
 #endif
-typedef tl_real vec __attribute__((vector_size(BYTES), aligned(sizeof(tl_real)), may_alias));
-typedef lane_int mask __attribute__((vector_size(BYTES), aligned(sizeof(tl_real)), may_alias));
-typedef uint8_t codes __attribute__((vector_size(BYTES / sizeof(tl_real)), aligned(1), may_alias));
+typedef lane_int mask __attribute__((vector_size(VEC_BYTES)));
+typedef uint8_t codes
+    __attribute__((vector_size(VEC_BYTES / sizeof(tl_real)), aligned(1), may_alias));
 
-static inline vec load(const tl_real *from) { return *(const vec *)from; }
 static inline vec zeros_but(mask m, vec v) { return (vec)((mask)v & m); }
 static inline vec choose(mask m, vec yes, vec no) {
     return (vec)(((mask)yes & m) | ((mask)no & ~m));
@@ -42,12 +36,12 @@ static inline vec choose(mask m, vec yes, vec no) {
 
 /* Every second lane of a and b together, from `at` on; and a and b lane by lane, from `at` on. */
 /* clang-format off */
-#if BYTES == 32 && !defined(TL_REAL_DOUBLE)
+#if VEC_BYTES == 32 && !defined(TL_REAL_DOUBLE)
 #define SECOND(a, b, at) __builtin_shufflevector(a, b, at, at + 2, at + 4, at + 6, \
                                                  at + 8, at + 10, at + 12, at + 14)
 #define ZIP(a, b, at) __builtin_shufflevector(a, b, at, at + 8, at + 1, at + 9, \
                                               at + 2, at + 10, at + 3, at + 11)
-#elif BYTES == 32 || !defined(TL_REAL_DOUBLE)
+#elif VEC_BYTES == 32 || !defined(TL_REAL_DOUBLE)
 #define SECOND(a, b, at) __builtin_shufflevector(a, b, at, at + 2, at + 4, at + 6)
 #define ZIP(a, b, at) __builtin_shufflevector(a, b, at, at + 4, at + 1, at + 5)
 #else
@@ -74,9 +68,9 @@ static void pool_rest(tl_real *y, uint8_t *code, const tl_real *top, const tl_re
 
 static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_real *bottom, int q) {
     int i = 0;
-    for (; i + LANES <= q; i += LANES) {
-        vec a = load(top + 2 * i), b = load(top + 2 * i + LANES);
-        vec c = load(bottom + 2 * i), d = load(bottom + 2 * i + LANES);
+    for (; i + VEC_LANES <= q; i += VEC_LANES) {
+        vec a = vec_load(top + 2 * i), b = vec_load(top + 2 * i + VEC_LANES);
+        vec c = vec_load(bottom + 2 * i), d = vec_load(bottom + 2 * i + VEC_LANES);
         const vec v[] = {SECOND(a, b, 0), SECOND(a, b, 1), SECOND(c, d, 0), SECOND(c, d, 1)};
         vec best = v[0];
         mask winner = {0};
@@ -85,7 +79,7 @@ static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_rea
             best = choose(m, v[e], best);
             winner = (winner & ~m) | (m & e);
         }
-        *(vec *)(y + i) = zeros_but(~(best < 0), best);
+        vec_store(y + i, zeros_but(~(best < 0), best));
         if (!code) continue;
         mask on = best > 0;
         *(codes *)(code + i) =
@@ -113,12 +107,12 @@ static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_
 /* Row `row` (0 or 1) of the windows of a line; a pixel beyond the last window gets 0. */
 static void spread_row(tl_real *dx, const tl_real *dy, const uint8_t *code, int row, int q, int w) {
     int i = 0;
-    for (; i + LANES <= q; i += LANES) {
-        vec d = TL_R(0) + load(dy + i); /* (as a sum that starts with 0: it has no -0) */
+    for (; i + VEC_LANES <= q; i += VEC_LANES) {
+        vec d = TL_R(0) + vec_load(dy + i); /* (as a sum that starts with 0: it has no -0) */
         mask winner = __builtin_convertvector(*(const codes *)(code + i), mask);
         vec left = zeros_but(winner == 2 * row, d), right = zeros_but(winner == 2 * row + 1, d);
-        *(vec *)(dx + 2 * i) = ZIP(left, right, 0);
-        *(vec *)(dx + 2 * i + LANES) = ZIP(left, right, LANES / 2);
+        vec_store(dx + 2 * i, ZIP(left, right, 0));
+        vec_store(dx + 2 * i + VEC_LANES, ZIP(left, right, VEC_LANES / 2));
     }
     for (; i < q; i++) {
         tl_real d = TL_R(0) + dy[i];
@@ -148,10 +142,10 @@ static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, cons
 static tl_status relu_mask(tl_ctx *ctx, tl_real *dy, const tl_real *y, size_t n) {
     TL_NEED(ctx && dy && y, TL_EINVAL, "pool rung 1, relu_mask: ctx, dy or y is NULL");
     TL_NEED(n >= 1, TL_EINVAL, "pool rung 1, relu_mask: n is 0, at least 1 is needed");
-    const size_t lanes = (size_t)LANES, whole = n / lanes * lanes;
+    const size_t lanes = (size_t)VEC_LANES, whole = n / lanes * lanes;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads) if (n >= PARALLEL_FROM)
     for (size_t i = 0; i < whole; i += lanes)
-        *(vec *)(dy + i) = zeros_but(load(y + i) > 0, TL_R(0) + load(dy + i));
+        vec_store(dy + i, zeros_but(vec_load(y + i) > 0, TL_R(0) + vec_load(dy + i)));
     for (size_t i = whole; i < n; i++) dy[i] = y[i] > 0 ? TL_R(0) + dy[i] : TL_R(0);
     return TL_OK;
 }

@@ -2,6 +2,8 @@
 // what hostcuda counts of them is held against what Nsight Compute counts on a GPU
 // (tests/sectors/sectors.py).
 //
+// Called with ladder: the rungs of gemm instead, each with a product of 256^3 (ladder.py).
+//
 // Prints a line of JSON for each case: its name and how many kernels it launches, so that a
 // profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
 // counted.
@@ -13,6 +15,8 @@
 #include <vector>
 
 #include "hostcuda/corpus/lockstep.cuh"
+#include "kernels/device.h"
+#include "kernels/gemm/operands.h"
 #include "tl/conv2d.h"
 #include "tl/conv3x3.h"
 #include "tl/cuda.h"
@@ -67,6 +71,24 @@ namespace conv3x3 {
 namespace conv3x3_given {
 #include "labs/lab5/conv3x3.cu"
 }
+namespace gemm1 {
+#include "kernels/gemm/01_naive.cu"
+}
+namespace gemm2 {
+#include "kernels/gemm/02_coalesced.cu"
+}
+namespace gemm3 {
+#include "kernels/gemm/03_tile.cu"
+}
+namespace gemm4 {
+#include "kernels/gemm/04_registers.cu"
+}
+namespace gemm5 {
+#include "kernels/gemm/05_vectors.cu"
+}
+namespace gemm6 {
+#include "kernels/gemm/06_warp_tile.cu"
+}
 
 // ---- what the course's files want of the library ----
 
@@ -88,6 +110,11 @@ tl_status tl_pool2d_checked(const tl_pool2d_geom *) { return TL_OK; }
 
 tl_status tl_cuda_failed(cudaError_t error, const char *file, int line, const char *) {
     fail(file, line, cudaGetErrorString(error));
+    return TL_OK;
+}
+/* (for sizes beyond an int's alone) */
+tl_status tl_gemm(tl_ctx *, tl_real *, const tl_real *, const tl_real *, const tl_matmul_geom *) {
+    fail(__FILE__, __LINE__, "a rung has not taken the product");
     return TL_OK;
 }
 uint32_t tl_dropout_threshold(double p) { return (uint32_t)floor(ldexp(p, 32)); }
@@ -309,6 +336,27 @@ static const sectors_case cases[] = {
      }},
 };
 
+/* A rung's product, through the entry of a table as programs call it. */
+static void run_rung(const tl_backend &ops) {
+    enum { SIZE = 256 };
+    tl_matmul_geom g = {};
+    g.m = g.n = g.k = SIZE;
+    ops.gemm(&ctx, zeros(SIZE * SIZE), some(SIZE * SIZE), some(SIZE * SIZE), &g);
+}
+#define RUNG(name, apply)                                                                          \
+    {                                                                                              \
+        name, 1, [] {                                                                              \
+            tl_backend ops = {};                                                                   \
+            apply(&ops);                                                                           \
+            run_rung(ops);                                                                         \
+        }                                                                                          \
+    }
+static const sectors_case ladder[] = {
+    RUNG("gemm:1", tl_rung_gemm_naive),   RUNG("gemm:2", tl_rung_gemm_coalesced),
+    RUNG("gemm:3", tl_rung_gemm_tile),    RUNG("gemm:4", tl_rung_gemm_registers),
+    RUNG("gemm:5", tl_rung_gemm_vectors), RUNG("gemm:6", tl_rung_gemm_warp_tile),
+};
+
 // ---- counting ----
 
 #ifdef HOSTCUDA_CHECK
@@ -341,19 +389,25 @@ static void print_counts(const sectors_case *) {}
 static void begin_counting() {}
 #endif
 
+static void run_case(const sectors_case &c) {
+    CHECK(cudaDeviceSynchronize());
+    begin_counting();
+    c.run();
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    printf("{\"case\": \"%s\", \"kernels\": %d", c.name, c.kernels);
+    print_counts(&c);
+    printf("}\n");
+    for (void *array : arrays) CHECK(cudaFree(array));
+    arrays.clear();
+}
+
 int main(int count, char **arguments) {
-    for (const sectors_case &c : cases) {
-        if (count > 1 && strcmp(arguments[1], c.name) != 0) continue;
-        CHECK(cudaDeviceSynchronize());
-        begin_counting();
-        c.run();
-        CHECK(cudaGetLastError());
-        CHECK(cudaDeviceSynchronize());
-        printf("{\"case\": \"%s\", \"kernels\": %d", c.name, c.kernels);
-        print_counts(&c);
-        printf("}\n");
-        for (void *array : arrays) CHECK(cudaFree(array));
-        arrays.clear();
+    if (count > 1 && strcmp(arguments[1], "ladder") == 0) {
+        for (const sectors_case &c : ladder) run_case(c);
+        return 0;
     }
+    for (const sectors_case &c : cases)
+        if (count == 1 || strcmp(arguments[1], c.name) == 0) run_case(c);
     return 0;
 }

@@ -240,6 +240,18 @@ static void close_device(tl_ctx *ctx, const tl_alloc_source *memory,
     ctx->step = NULL;
 }
 
+/* hostcuda's; in a plug-in for GPUs there is none, and its address is null. */
+extern "C" __attribute__((weak)) const hostcuda_counts *hostcuda_counts_get(void);
+
+/* 90 for 9.0; 0 for hostcuda, which runs the kernels of every GPU. */
+static tl_status capability_of(int *capability, int index) {
+    int major, minor;
+    TL_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index));
+    TL_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index));
+    *capability = hostcuda_counts_get ? 0 : 10 * major + minor;
+    return TL_OK;
+}
+
 static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
                              const tl_device_options *options) {
     static_assert(sizeof(tl_step) <= STEP_BYTES, "the workspace starts behind the step");
@@ -250,6 +262,7 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
         return status;
     }
     *ops = tl_backend{};
+    TL_TRY(capability_of(&ops->capability, options->index));
     ops->name = TL_CUDA_DEVICE;
     ops->column_bytes = COLUMN_BYTES;
     ops->copy_in = copy_in;
@@ -273,9 +286,6 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
 #undef PLAIN
     return TL_OK;
 }
-
-/* hostcuda's; in a plug-in for GPUs there is none, and its address is null. */
-extern "C" __attribute__((weak)) const hostcuda_counts *hostcuda_counts_get(void);
 
 static const tl_plugin plugin = {available,   describe,     open_device,
                                  rungs_apply, close_device, hostcuda_counts_get};
