@@ -36,7 +36,7 @@ test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/fl
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
 	@tools/test_distros.sh
 
-C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
+C_FILES := $(LIB_SRC) $(MAIN_SRC) $(BENCH_SRC) $(BENCH_HEADERS) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c) \
 	$(BRIDGE_SRC) $(BRIDGE_HEADERS) $(BOX_C) $(wildcard autograder/box/tests/*.c)
 format-check: ## C as clang-format 14 would write it, Python as ruff would
