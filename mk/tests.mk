@@ -11,7 +11,8 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san doub
 CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS) lib)
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
+	$(SECTORS) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
@@ -27,8 +28,8 @@ test-without-twin: $(TEST_NEEDS)
 
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
-test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check $(SECTORS) bridge
+test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/bench \
+		build/float/grader labs-check $(SECTORS) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(CHECK_SUITES:%=%@hostcuda) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    hostile hostile-layers $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "programs/origin.h"
 
@@ -11,13 +12,13 @@ void show_heading(const ladder *l, const shown *s) {
     for (int i = 0; i < s->shape->numbers; i++) printf(" %d", s->shape->number[i]);
     printf("; %.4g MFLOP, %.4g MB\n", 1e-6 * row->flops, 1e-6 * row->bytes);
     if (l->counts)
-        printf("%-12s %9s %14s %14s %7s\n", "rung", "launches", "sectors", "bank waits", "of 0");
+        printf("%-12s %9s %14s %14s\n", "rung", "launches", "sectors", "bank waits");
     else
         printf("%-10s %-4s %10s  %-21s %8s %7s %6s %6s\n", "rung", "", "median us", "(quartiles)",
                "GFLOP/s", "GB/s", "of 0", "limit");
 }
 
-static void begin_line(const ladder *l, const shown *s, const bench_rung *r, const char *kind) {
+static void begin_line(const shown *s, const bench_rung *r, const char *kind) {
     const bench_row *row = &r->b.row[0];
     double numbers[BENCH_NUMBERS];
     origin from = {.program = "bench",
@@ -25,9 +26,12 @@ static void begin_line(const ladder *l, const shown *s, const bench_rung *r, con
                    .dataset = "random",
                    .rungs = r->name,
                    .seed = s->seed};
-    (void)l;
     for (int i = 0; i < s->shape->numbers; i++) numbers[i] = s->shape->number[i];
     origin_begin(s->out, kind, &from);
+    char command[160];
+    snprintf(command, sizeof command, "make bench OP=%s SHAPE=%s DEVICE=%s%s", s->which->row,
+             s->shape->name, r->ctx->ops->name, strcmp(r->name, "mine") == 0 ? " MINE=1" : "");
+    jsonl_text(s->out, "command", command);
     jsonl_text(s->out, "op", s->which->row);
     jsonl_text(s->out, "family", s->which->family);
     jsonl_text(s->out, "shape", s->shape->name);
@@ -47,7 +51,7 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
     printf("%-10s %-4s %10.1f  %-21s %8.1f %7.1f %5.2fx %5.0f%%\n", r->name,
            bench_cache_names[cache], 1e6 * t.median, middle, 1e-9 * row->flops / t.median,
            1e-9 * row->bytes / t.median, of_0, 100 * limit);
-    begin_line(l, s, r, "ladder");
+    begin_line(s, r, "ladder");
     jsonl_text(s->out, "cache", bench_cache_names[cache]);
     jsonl_text(s->out, "unit", "s");
     jsonl_number(s->out, "median", t.median);
@@ -61,11 +65,10 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
     return jsonl_end(s->out);
 }
 
-static tl_status show_counts(const ladder *l, const shown *s, const bench_rung *r) {
-    double of_0 = s->base[WARM] / (double)r->sectors;
-    printf("%-12s %9llu %14llu %14llu %6.2fx\n", r->name, (unsigned long long)r->launches,
-           (unsigned long long)r->sectors, (unsigned long long)r->conflicts, of_0);
-    begin_line(l, s, r, "ladder_counts");
+static tl_status show_counts(const shown *s, const bench_rung *r) {
+    printf("%-12s %9llu %14llu %14llu\n", r->name, (unsigned long long)r->launches,
+           (unsigned long long)r->sectors, (unsigned long long)r->conflicts);
+    begin_line(s, r, "ladder_counts");
     jsonl_whole(s->out, "launches", r->launches);
     jsonl_whole(s->out, "sectors", r->sectors);
     jsonl_whole(s->out, "bank_conflicts", r->conflicts);
@@ -78,7 +81,7 @@ tl_status show_rungs(const ladder *l, const shown *s) {
         if (!r->taking_part) continue;
         for (int cache = 0; cache < CACHES && !l->counts; cache++)
             TL_TRY(show_time(l, s, r, cache));
-        if (l->counts) TL_TRY(show_counts(l, s, r));
+        if (l->counts) TL_TRY(show_counts(s, r));
     }
     TL_NEED(fflush(stdout) == 0, TL_EIO, "cannot write to standard output");
     return TL_OK;
