@@ -51,6 +51,7 @@ typedef struct ladder {
 tl_status ladder_open(ladder *l, const char *device, int threads, const char *wanted,
                       const ceilings *known);
 void ladder_close(ladder *l);
+bool ladder_wants(const char *list, const char *name); /* whether a list of RUNG= has the name */
 
 /* Makes the operation's arrays on every rung that replaces it; rung 0 always takes part. */
 tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shape);

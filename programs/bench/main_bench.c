@@ -171,8 +171,7 @@ static tl_status run_case(const options_of_bench *o, ladder *l, shown *s, bool *
     TL_TRY(set_base(o, l, s));
     TL_TRY(show_rungs(l, s));
     ladder_clear(l);
-    bool wanted = o->mine && !o->beside;
-    return wanted ? run_mine(o, l, s, all_right) : TL_OK;
+    return o->mine && ladder_wants(o->rung, "mine") ? run_mine(o, l, s, all_right) : TL_OK;
 }
 
 static tl_status run_all(const options_of_bench *o, ladder *l, bool *all_right) {
@@ -222,6 +221,8 @@ static tl_status work(int count, char *const word[], ladder *l, bool *all_right)
     if (o.beside) sscanf(o.beside, "%*f,%*f,%lf,%lf", &known.flops, &known.bytes);
     if (strcmp(o.op, "all") != 0) TL_TRY(check_ops(o.op));
     TL_TRY(check_shapes(&o));
+    TL_NEED(o.mine || o.beside || strcmp(o.rung, "mine") != 0, TL_EINVAL,
+            "RUNG=mine: what is in labs/ comes with MINE=1");
     l->samples = (int)o.samples;
     TL_TRY(ladder_open(l, o.device, (int)o.threads, o.rung, &known));
     if (!o.beside) show_device(l);
