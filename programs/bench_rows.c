@@ -77,7 +77,7 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
              : fill_linear, tl_matmul_geom *                                                       \
              : fill_matmul, tl_sgd_options *                                                       \
              : fill_sgd, tl_adam_options *                                                         \
-             : fill_adam, default                                                                \
+             : fill_adam, default                                                                  \
              : fill_nothing)
 
 /* Numbers first, for sizes of arrays are made of them. */
@@ -123,15 +123,19 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
 #define TL_COLUMN_BYTES        b->ctx->ops->column_bytes
 
 /* What set() has put there, as the row's function takes it; its costs look at some of it alone. */
-#define PASS(kind, ...)           PASS_##kind(__VA_ARGS__)
-#define PASS_AS(type, name)       type name = *argument++; (void)name;
+#define PASS(kind, ...) PASS_##kind(__VA_ARGS__)
+#define PASS_AS(type, name)                                                                        \
+    type name = *argument++;                                                                       \
+    (void)name;
 #define PASS_IN(type, name, ...)  PASS_AS(const type *, name)
 #define PASS_OUT(type, name, ...) PASS_AS(type *, name)
 #define PASS_INOUT                PASS_OUT
 #define PASS_INOUT_UNLESS         PASS_OUT
 #define PASS_WORK(name, bytes)    PASS_AS(void *, name)
-#define PASS_VALUE(type, name)    type name = *(const type *)*argument++; (void)name;
-#define PASS_GEOM(type, name)     PASS_AS(const type *, name)
+#define PASS_VALUE(type, name)                                                                     \
+    type name = *(const type *)*argument++;                                                        \
+    (void)name;
+#define PASS_GEOM(type, name) PASS_AS(const type *, name)
 #define PASS_VIA(type, name, count)
 
 #define ROW(op, lab, flops, ...)                                                                   \

@@ -70,7 +70,8 @@ tl_status options_parse(options *o, int count, char *const word[]) {
     if (help || list) exit(fflush(stdout) == 0 ? 0 : 1);
     const char *root = getenv("GRADLAB_DATA");
     options given = {.net = "a"};
-    TL_TRY(words_read(&given, table, count, word)); /* first for NET alone, whose defaults come next */
+    TL_TRY(
+        words_read(&given, table, count, word)); /* first for NET alone, whose defaults come next */
     const tl_net_spec *spec = tl_net_find(given.net);
     if (!spec) return unknown_net(given.net);
     *o = (options){.net = spec->name,

@@ -20,8 +20,7 @@ static tl_status unknown_option(const word_row *table, const char *word, size_t 
 
 void words_help(const word_row *table) {
     printf("%s NAME=value …\n", program_invocation_short_name);
-    for (const word_row *row = table; row->name; row++)
-        printf("  %-11s%s\n", row->name, row->help);
+    for (const word_row *row = table; row->name; row++) printf("  %-11s%s\n", row->name, row->help);
 }
 
 /* Stores the value of one option; numbers must be complete and in range. */

@@ -1,4 +1,4 @@
-"""`make bench`: rungs are held against the oracle, timed, told and recorded; a wrong one is refused."""
+"""`make bench`: rungs are held against the oracle, then timed and recorded; a wrong one is not."""
 
 import json
 import subprocess

@@ -49,8 +49,8 @@ void define_adam_step(question *q) {
     const double *dw = question_given(q, "dw", 0, n);
     double *m_bound = question_doubles(q, n), *v_bound = question_doubles(q, n);
     for (size_t i = 0; i < n; i++) {
-        double w0 = w[i], bound[2] = {few() * (fabs(m[i]) + fabs(dw[i])),
-                                      few() * (v[i] + dw[i] * dw[i])};
+        double w0 = w[i],
+               bound[2] = {few() * (fabs(m[i]) + fabs(dw[i])), few() * (v[i] + dw[i] * dw[i])};
         oracle_adam_step(&w[i], &m[i], &v[i], dw[i], &o);
         m_bound[i] = bound[0];
         v_bound[i] = bound[1];

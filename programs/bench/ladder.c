@@ -45,8 +45,7 @@ static tl_status check_wanted(const char *wanted, bool cpu) {
     char names[256] = "0, mine";
     for (int i = 0; i < KNOWN; i++) {
         size_t used = strlen(names);
-        if (known[i].cpu == cpu)
-            snprintf(names + used, sizeof names - used, ", %s", known[i].name);
+        if (known[i].cpu == cpu) snprintf(names + used, sizeof names - used, ", %s", known[i].name);
     }
     for (const char *word = wanted; *word && strcmp(wanted, "all") != 0;) {
         char one[RUNG_NAME];

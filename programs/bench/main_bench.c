@@ -157,8 +157,7 @@ static tl_status set_base(const options_of_bench *o, const ladder *l, shown *s) 
                 TL_EINVAL, "BESIDE=%s: four numbers are needed", o->beside);
         return TL_OK;
     }
-    for (int cache = 0; cache < CACHES; cache++)
-        s->base[cache] = first->time[cache].median;
+    for (int cache = 0; cache < CACHES; cache++) s->base[cache] = first->time[cache].median;
     return TL_OK;
 }
 
@@ -201,8 +200,9 @@ static void show_device(const ladder *l) {
     printf("device   %s, %s%s%d thread%s (%s), %s\n", ctx->ops->name, gpu, gpu[0] ? ", " : "",
            ctx->threads, ctx->threads == 1 ? "" : "s", machine_name(), TL_REAL_NAME);
     if (l->counts)
-        printf("counts   32-byte sectors and waits for banks of its kernels, none of cuBLAS's: times "
-               "are no\n         speeds here\n");
+        printf(
+            "counts   32-byte sectors and waits for banks of its kernels, none of cuBLAS's: times "
+            "are no\n         speeds here\n");
     else
         printf("ceilings %.1f GFLOP/s in a product, %.1f GB/s in a copy; cold: after %.0f MB\n",
                1e-9 * l->most.flops, 1e-9 * l->most.bytes, 1e-6 * (double)l->cold_bytes);

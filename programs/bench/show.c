@@ -21,11 +21,8 @@ void show_heading(const ladder *l, const shown *s) {
 static void begin_line(const shown *s, const bench_rung *r, const char *kind) {
     const bench_row *row = &r->b.row[0];
     double numbers[BENCH_NUMBERS];
-    origin from = {.program = "bench",
-                   .ctx = r->ctx,
-                   .dataset = "random",
-                   .rungs = r->name,
-                   .seed = s->seed};
+    origin from = {
+        .program = "bench", .ctx = r->ctx, .dataset = "random", .rungs = r->name, .seed = s->seed};
     for (int i = 0; i < s->shape->numbers; i++) numbers[i] = s->shape->number[i];
     origin_begin(s->out, kind, &from);
     char command[160];
