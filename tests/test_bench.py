@@ -89,7 +89,8 @@ def test_a_wrong_rung_is_named_and_not_timed(tmp_path, spoilt):
 
 @pytest.mark.parametrize("word, said", [
     ("OP=gem", "OP=gem: unknown; all, or some of: gemm, "), ("SHAPE=huge", "small"),
-    ("RUNG=77", "RUNG=77: no such rung"), ("SAMPLES=1", "from 3 to 1000"), ("SHPE=a1", "SHPE"),
+    ("RUNG=77", "RUNG=77: no such rung"), ("RUNG=mine", "comes with MINE=1"),
+    ("SAMPLES=1", "from 3 to 1000"), ("SHPE=a1", "SHPE"),
     ("DEVICE=abacus", "unknown device")])
 def test_what_does_not_fit_is_refused(tmp_path, word, said):
     out = tmp_path / "ladder.jsonl"
