@@ -73,9 +73,9 @@ void define_softmax_xent_bwd(question *q) {
     int rows = q->number[0], classes = q->number[1];
     size_t n = (size_t)rows * (size_t)classes;
     double *want = question_doubles(q, n), *scale = question_doubles(q, n);
-    tl_real *dloss =
-        question_input(q, "dloss"); /* the oracle's scale is one of gradients above 0 */
-    if (*dloss < 0) *dloss = -*dloss;
+    tl_real *prob = question_input(q, "prob"); /* the oracle's scale is one of probabilities */
+    for (size_t i = 0; i < n; i++)
+        if (prob[i] < 0) prob[i] = -prob[i];
     oracle_softmax_xent_bwd(want, scale, question_given(q, "dloss", 0, 1)[0],
                             question_given(q, "prob", 0, n), labels(q), rows, classes);
     question_expect(q, "dlogits", 0, want, scale, n, 6);
