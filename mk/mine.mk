@@ -48,6 +48,10 @@ $(call in_mine_modes,$(PROGRAMS:%=mine/%)): build/$$(mode)/programs/main_$$(@F).
 		$$(MINE_OBJECTS) build/$$(mode)/mine/build_info.o | $$(mine_plugins)
 	$(call link,$(LIBS))
 
+$(foreach m,$(MINE_MODES) float-check,build/$m/mine/bench): $$(BENCH_OBJECTS) $$(MINE_OBJECTS) \
+		build/$$(mode)/mine/build_info.o | $$(mine_plugins)
+	$(call link,$(LIBS))
+
 build/%/mine/libtl_hostcuda.so: $$(MINE_HOST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

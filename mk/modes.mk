@@ -3,6 +3,7 @@
 #
 #   build/<mode>/x.o          of x.c, for our programs
 #   build/<mode>/<program>    train, predict …: programs/main_<program>.c with the library
+#   build/<mode>/bench        the ladder's benchmark, with the oracle
 #   build/<mode>/suites       the C suites with it
 #   build/<mode>/flags        what the compiler makes of its flags; objects: which sources there are
 #
@@ -40,6 +41,11 @@ TEST_SRC := $(filter-out autograder/call/call_remote%,\
 HEADERS := $(wildcard tl/include/tl/*.h tl/include/tl/*.def tl/*.h \
 	programs/*.h programs/*.def \
 	solution/lab*/*.h kernels/*.h kernels/*.def kernels/*/*.h)
+# The ladder's benchmark is held against the oracle, which no other program may hold. It is no part
+# of `sources`: what it times is.
+BENCH_SRC := $(wildcard programs/bench/*.c)
+BENCH_HEADERS := $(wildcard programs/bench/*.h programs/bench/*.def)
+ORACLE_SRC := $(wildcard autograder/oracle/*.c)
 PROGRAMS := $(patsubst programs/main_%.c,%,$(MAIN_SRC))
 BOTH_PROGRAMS := $(PROGRAMS:%=build/float/%) $(PROGRAMS:%=build/double/%)
 
@@ -155,12 +161,17 @@ $(call in_modes,$(PROGRAMS)): build/$$(mode)/programs/main_$$(@F).o $$(LIB_OBJEC
 		build/$$(mode)/build_info.o build/$$(mode)/objects | $$(plugins)
 	$(call link,$(LIBS))
 
+BENCH_OBJECTS = $(patsubst %.c,build/$(mode)/%.o,$(BENCH_SRC) $(ORACLE_SRC))
+$(call in_modes,bench): $$(BENCH_OBJECTS) $$(LIB_OBJECTS) build/$$(mode)/build_info.o \
+		build/$$(mode)/objects | $$(plugins)
+	$(call link,$(LIBS))
+
 # (the suite `program` starts the trainer that lies beside it)
 build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/objects \
 		| build/%/train $$(plugins)
 	$(call link,$(LIBS) $(CRITERION))
 
--include $(call in_modes,$(patsubst %.c,%.d,$(LIB_SRC) $(MAIN_SRC) $(TEST_SRC)))
+-include $(call in_modes,$(patsubst %.c,%.d,$(LIB_SRC) $(MAIN_SRC) $(BENCH_SRC) $(TEST_SRC)))
 
 # No object is removed because it was only made on the way. (.SECONDARY: would do that for all; but
 # then make takes flags, too, for such a file, and what depends on them for old.)

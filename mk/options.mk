@@ -51,7 +51,7 @@ BUILD_OPTIONS := YES REAL SAN DEBUG CHECK ARCH CC CXX CFLAGS V PYTHON GRADLAB_DA
 	NVCC CUBLAS_HOME CUDA_ARCH
 # What decides the course of a run; the twin follows it too. The rest concerns our programs alone.
 options_of = $(shell awk -F '[^A-Za-z0-9_]+' '$$1 == "OPTION" && $$7 ~ /$1/ { print $$2 }' \
-	programs/options.def)
+	$(or $2,programs/options.def))
 RUN_OPTIONS := $(call options_of,RUN)
 TRAIN_OPTIONS := $(call options_of,.)
 TWIN_OPTIONS := DEVICE THREADS OUT STEP_LOG LAYOUT DTYPE MASKS
@@ -60,6 +60,8 @@ OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE MINE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT MINE
 OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT MINE
+BENCH_OPTIONS := $(filter-out MINE BESIDE,$(call options_of,.,programs/bench/options.def))
+OPTIONS_bench := $(BENCH_OPTIONS) MINE
 OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT MINE
 OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT MINE
 OPTIONS_report-zh := $(OPTIONS_report)

@@ -11,8 +11,10 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san doub
 CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/grader labs-check $(SECTORS) lib)
-TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) $(firstword $(SUITES)):steps refusals $(CORPUS)
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
+	$(SECTORS) lib)
+TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) $(firstword $(SUITES)):steps \
+	refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
@@ -31,16 +33,17 @@ test-without-twin: $(TEST_NEEDS)
 
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
-test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/grader \
-		labs-check $(SECTORS) bridge
+test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/bench \
+		build/float/grader labs-check $(SECTORS) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
-	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
+	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals \
+	    legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    hostile hostile-layers $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"
 	@tools/test_distros.sh
 
-C_FILES := $(LIB_SRC) $(MAIN_SRC) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
+C_FILES := $(LIB_SRC) $(MAIN_SRC) $(BENCH_SRC) $(BENCH_HEADERS) $(TEST_SRC) $(HEADERS) $(PLUGIN_CU) $(PLUGIN_C) \
 	$(wildcard tl/cuda/*.h tl/abi/*.c) $(wildcard autograder/*/*.h tests/*.h tests/lib/*.c) \
 	$(BRIDGE_SRC) $(BRIDGE_HEADERS) $(BOX_C) $(wildcard autograder/box/tests/*.c)
 format-check: ## C as clang-format 14 would write it, Python as ruff would

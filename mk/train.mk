@@ -1,7 +1,7 @@
 # train.mk: to train with what is built, to compare it with PyTorch, and to report on it. Included
 # by the Makefile.
 
-.PHONY: train predict data baseline parity bench-step bench-ops bridge-bench report report-zh report-test
+.PHONY: train predict data baseline parity bench bench-step bench-ops bridge-bench report report-zh report-test
 ##@ train
 # (without quicker kernels in it, a program says so; where its results lie, the report looks)
 MINE_DIR := $(if $(MINE),mine/)
@@ -46,6 +46,14 @@ bench-step: build/float/$(MINE_DIR)train
 bench-ops: ## time convolution and linear layers, likewise
 bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
+
+# On hostcuda it counts what the check build sees, for times there are no speeds.
+BENCH_MODE := $(if $(filter hostcuda,$(DEVICE)),$(REAL)-check,$(REAL))
+BENCH_MINE := build/$(BENCH_MODE)/mine/bench
+bench: ## check each rung of the ladder and time it: OP=gemm,conv2d RUNG= SHAPE= DEVICE= MINE=1 …
+bench: build/$(BENCH_MODE)/bench $(if $(MINE),$(BENCH_MINE))
+	@$< $(call given,$(BENCH_OPTIONS)) $(if $(MINE),MINE=$(BENCH_MINE) $(if $(filter \
+	    OUT,$(GIVEN)),,OUT=results/mine/ladder.jsonl))
 
 # (the net that it trains is net m, whose layers the trainer tells)
 bridge-bench: ## time our operators inside PyTorch, and train net m by them: PARTS= EPOCHS=5 MINE=1

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "moved.h"
 #include "tl/ops_row.h"
 
 /* ---- one row: its arguments made, and passed ---- */
@@ -49,6 +50,21 @@ static tl_status fill_matmul(tl_matmul_geom *g, const int *number, int numbers) 
     return tl_matmul_check(g);
 }
 
+/* Options are the course's (net c's optimiser): nothing is to be typed. */
+static tl_status fill_sgd(tl_sgd_options *o, const int *number, int numbers) {
+    (void)number;
+    TL_NEED(numbers == 0, TL_EINVAL, "n alone");
+    *o = (tl_sgd_options){.momentum = 0.9, .weight_decay = 5e-4};
+    return TL_OK;
+}
+
+static tl_status fill_adam(tl_adam_options *o, const int *number, int numbers) {
+    (void)number;
+    TL_NEED(numbers == 0, TL_EINVAL, "n alone");
+    *o = (tl_adam_options){.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+    return TL_OK;
+}
+
 static tl_status fill_nothing(void *g, const int *number, int numbers) {
     (void)g, (void)number, (void)numbers;
     return TL_FAIL(TL_EINVAL, "its geometry is more than whole numbers");
@@ -59,7 +75,9 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
              : fill_conv2d, tl_pool2d_geom *                                                       \
              : fill_pool2d, tl_linear_geom *                                                       \
              : fill_linear, tl_matmul_geom *                                                       \
-             : fill_matmul, default                                                                \
+             : fill_matmul, tl_sgd_options *                                                       \
+             : fill_sgd, tl_adam_options *                                                         \
+             : fill_adam, default                                                                  \
              : fill_nothing)
 
 /* Numbers first, for sizes of arrays are made of them. */
@@ -94,7 +112,8 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
 #define HOLD_IN(type, name, n_, ...)    HOLD_ARRAY(type, name, n_, BENCH_INPUT, false)
 #define HOLD_OUT(type, name, n_, ...)   HOLD_ARRAY(type, name, n_, BENCH_RESULT, false)
 #define HOLD_INOUT(type, name, n_, ...) HOLD_ARRAY(type, name, n_, BENCH_RESULT, true)
-#define HOLD_INOUT_UNLESS               HOLD_INOUT
+#define HOLD_INOUT_UNLESS(type, name, n_, condition, ...)                                          \
+    HOLD_ARRAY(type, name, n_, BENCH_RESULT, !(condition))
 
 #define HOLD_WORK(name, size)                                                                      \
     TL_TRY(hold(b, argument++, (bench_array){#name, BENCH_SCRATCH, false, false, size, NULL}));
@@ -103,21 +122,31 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
 #define HOLD_GEOM              HOLD_VALUE
 #define TL_COLUMN_BYTES        b->ctx->ops->column_bytes
 
-/* What set() has put there, as the row's function takes it. */
-#define PASS(kind, ...)           PASS_##kind(__VA_ARGS__)
-#define PASS_IN(type, name, ...)  const type *name = *argument++;
-#define PASS_OUT(type, name, ...) type *name = *argument++;
+/* What set() has put there, as the row's function takes it; its costs look at some of it alone. */
+#define PASS(kind, ...) PASS_##kind(__VA_ARGS__)
+#define PASS_AS(type, name)                                                                        \
+    type name = *argument++;                                                                       \
+    (void)name;
+#define PASS_IN(type, name, ...)  PASS_AS(const type *, name)
+#define PASS_OUT(type, name, ...) PASS_AS(type *, name)
 #define PASS_INOUT                PASS_OUT
 #define PASS_INOUT_UNLESS         PASS_OUT
-#define PASS_WORK(name, bytes)    void *name = *argument++;
-#define PASS_VALUE(type, name)    type name = *(const type *)*argument++;
-#define PASS_GEOM(type, name)     const type *name = *argument++;
+#define PASS_WORK(name, bytes)    PASS_AS(void *, name)
+#define PASS_VALUE(type, name)                                                                     \
+    type name = *(const type *)*argument++;                                                        \
+    (void)name;
+#define PASS_GEOM(type, name) PASS_AS(const type *, name)
 #define PASS_VIA(type, name, count)
 
 #define ROW(op, lab, flops, ...)                                                                   \
     static tl_status run_##op(tl_ctx *ctx, void *const *argument) {                                \
         TL_EACH(PASS, __VA_ARGS__)                                                                 \
         return ctx->ops->op(ctx TL_EACH(TL_NAME, __VA_ARGS__));                                    \
+    }                                                                                              \
+    static void cost_##op(void *const *argument, double *must_compute, double *must_move) {        \
+        TL_EACH(PASS, __VA_ARGS__)                                                                 \
+        *must_compute = flops;                                                                     \
+        *must_move = 0.0 TL_EACH(MOVED, __VA_ARGS__);                                              \
     }                                                                                              \
     static tl_status set_##op(bench *b, void **argument, max_align_t(*room)[16]) {                 \
         int used = 0, kept = 0;                                                                    \
@@ -135,15 +164,18 @@ static const struct {
     const char *name;
     tl_status (*run)(tl_ctx *ctx, void *const *argument);
     tl_status (*set)(bench *b, void **argument, max_align_t (*room)[16]);
+    void (*cost)(void *const *argument, double *flops, double *bytes);
 } table[] = {
-#define OP(op, ...) {#op, run_##op, set_##op},
+#define OP(op, ...) {#op, run_##op, set_##op, cost_##op},
 #include "tl/ops.def"
 };
 enum { TABLE = sizeof table / sizeof table[0] };
 
-/* Whether a row is `name`'s: forward, or one of its gradients. */
+/* Whether a row is `name`'s: itself, forward, or one of its gradients. */
 static bool row_of(const char *row, const char *name, bool *backward) {
     size_t length = strlen(name);
+    *backward = false;
+    if (strcmp(row, name) == 0) return true;
     if (strncmp(row, name, length) != 0) return false;
     *backward = strncmp(row + length, "_bwd", 4) == 0;
     return *backward || strcmp(row + length, "_fwd") == 0;
@@ -158,9 +190,10 @@ static tl_status set_rows(bench *b, const char *name) {
         row->run = table[i].run;
         row->backward = backward;
         TL_TRY(table[i].set(b, row->argument, b->value[b->rows]));
+        table[i].cost(row->argument, &row->flops, &row->bytes);
         b->rows++;
     }
-    TL_NEED(b->rows > 0, TL_EINVAL, "there is no operation %s_fwd", name);
+    TL_NEED(b->rows > 0, TL_EINVAL, "there is no operation %s_fwd, nor %s", name, name);
     return TL_OK;
 }
 

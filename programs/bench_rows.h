@@ -1,8 +1,9 @@
 /* bench_rows.h: operations of the dispatch table run for their time alone, by their rows in
  * tl/ops.def.
  *
- * What is timed is called by what its rows begin with: "conv2d" is conv2d_fwd and then every
- * conv2d_bwd…. Arrays go by the names of their arguments, so that forward's y is backward's y. */
+ * What is timed is called by its row, "gemm", or by what its rows begin with: "conv2d" is
+ * conv2d_fwd and then every conv2d_bwd…. Arrays go by the names of their arguments, so that
+ * forward's y is backward's y. */
 #ifndef BENCH_ROWS_H
 #define BENCH_ROWS_H
 
@@ -30,6 +31,7 @@ typedef struct bench_row {
     tl_status (*run)(tl_ctx *ctx, void *const *argument);
     void *argument[BENCH_ARGUMENTS];
     bool backward;
+    double flops, bytes; /* what it must at least compute, read and write (tl/ops.def) */
 } bench_row;
 
 typedef struct bench {

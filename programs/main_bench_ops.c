@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bench_rows.h"
+#include "ceilings.h"
 #include "origin.h"
 #include "patience.h"
 #include "tl/status_internal.h"
@@ -131,34 +132,10 @@ static tl_status answer_times(bench *b, const char *line) {
     return status;
 }
 
-/* The best of some runs: a ceiling is what can be reached, not what is usual. */
 static tl_status answer_peak(tl_ctx *ctx) {
-    enum { SIDE_CPU = 1536, SIDE_GPU = 8192, RUNS = 8 };
-    const tl_backend *ops = ctx->ops;
-    int side = strcmp(ops->name, "cuda") == 0 ? SIDE_GPU : SIDE_CPU;
-    tl_matmul_geom g = {.m = side, .n = side, .k = side};
-    size_t bytes = (size_t)side * (size_t)side * sizeof(tl_real);
-    void *a[3] = {NULL, NULL, NULL};
-    double best[2] = {0, 0}, flops = 2.0 * side * (double)side * side;
-    tl_status status = TL_OK;
-    for (int i = 0; i < 3 && status == TL_OK; i++) {
-        status = tl_alloc_get(ctx->alloc, &a[i], bytes);
-        if (status == TL_OK) status = ops->fill(ctx, a[i], bytes / sizeof(tl_real), TL_R(0.5));
-    }
-    for (int i = 0; i < 2 * RUNS && status == TL_OK; i++) {
-        status = ops->sync(ctx);
-        double begin = now_seconds();
-        if (status == TL_OK)
-            status =
-                i % 2 ? ops->gemm(ctx, a[0], a[1], a[2], &g) : ops->copy(ctx, a[0], a[1], bytes);
-        if (status == TL_OK) status = ops->sync(ctx);
-        /* a copy reads and writes every byte */
-        double rate = (i % 2 ? flops : 2.0 * (double)bytes) / (now_seconds() - begin);
-        if (rate > best[1 - i % 2]) best[1 - i % 2] = rate;
-    }
-    for (int i = 0; i < 3; i++) tl_alloc_put(ctx->alloc, a[i]);
-    TL_TRY(status);
-    return answer(best, sizeof *best, 2);
+    ceilings best;
+    TL_TRY(ceilings_measure(&best, ctx));
+    return answer(&best, sizeof best, 1);
 }
 
 static tl_status answer_origin(const bench *b, const options *o) {

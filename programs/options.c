@@ -1,44 +1,17 @@
-/* options.c: reading NAME=value words (options.h). */
-#define _GNU_SOURCE /* program_invocation_short_name */
+/* options.c: the options of a training run (options.h). */
 #include "options.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum option_type { TEXT, WHOLE, NUMBER, SEED, FLAG } option_type;
+#include "words.h"
 
-/* One row per option: where it goes, and for numbers the range. */
-typedef struct option {
-    const char *name;
-    option_type type;
-    size_t offset;
-    double least, most;
-} option;
-
-static const option table[] = {
+static const word_row table[] = {
 #define OPTION(name, type, field, least, most, who, help)                                          \
-    {#name, type, offsetof(options, field), least, most},
+    {#name, WORD_##type, offsetof(options, field), least, most, help},
 #include "options.def"
-};
-enum { OPTIONS = sizeof table / sizeof table[0] };
-
-static tl_status unknown_option(const char *word, size_t length) {
-    char known[512] = "";
-    for (int i = 0; i < OPTIONS; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? " " : "", table[i].name);
-    }
-    return TL_FAIL(TL_EINVAL, "unknown option %.*s; the options are %s", (int)length, word, known);
-}
-
-static void print_help(void) {
-    printf("%s NAME=value …\n", program_invocation_short_name);
-#define OPTION(name, type, field, least, most, who, help) printf("  %-11s%s\n", #name, help);
-#include "options.def"
-}
+    {0}};
 
 /* A line of JSON for each net: what other programs know of them. */
 static void print_nets(void) {
@@ -59,62 +32,6 @@ static tl_status unknown_net(const char *name) {
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", net->name);
     }
     return TL_FAIL(TL_EINVAL, "NET=%s: unknown net; use one of %s", name, known);
-}
-
-/* Stores the value of one option; numbers must be complete and in range. */
-static tl_status store(options *o, const option *row, const char *value) {
-    void *field = (char *)o + row->offset;
-    char *end = NULL;
-    errno = 0;
-    if (row->type == TEXT) {
-        *(const char **)field = value;
-        return TL_OK;
-    }
-    if (row->type == SEED) {
-        *(uint64_t *)field = strtoull(value, &end, 10);
-        TL_NEED(*value >= '0' && *value <= '9' && *end == '\0' && errno == 0, TL_EINVAL,
-                "SEED=%s: use a whole number from 0 to 2^64-1", value);
-        return TL_OK;
-    }
-    if (row->type == NUMBER) {
-        *(double *)field = strtod(value, &end);
-        TL_NEED(*value && *end == '\0' && *(double *)field >= row->least &&
-                    *(double *)field <= row->most,
-                TL_EINVAL, "%s=%s: use a number from %g to %g", row->name, value, row->least,
-                row->most);
-        return TL_OK;
-    }
-    long whole = strtol(value, &end, 10);
-    TL_NEED(*value && *end == '\0' && errno == 0 && (double)whole >= row->least &&
-                (double)whole <= row->most,
-            TL_EINVAL, "%s=%s: use a whole number from %.0f to %.0f", row->name, value, row->least,
-            row->most);
-    if (row->type == FLAG)
-        *(bool *)field = whole != 0;
-    else
-        *(long *)field = whole;
-    return TL_OK;
-}
-
-/* The row of a NAME=value word, or NULL. */
-static const option *find_row(const char *word) {
-    size_t length = strcspn(word, "=");
-    for (int i = 0; i < OPTIONS; i++)
-        if (strlen(table[i].name) == length && strncmp(table[i].name, word, length) == 0)
-            return &table[i];
-    return NULL;
-}
-
-static tl_status read_words(options *o, int count, char *const word[]) {
-    for (int i = 0; i < count; i++) {
-        size_t length = strcspn(word[i], "=");
-        TL_NEED(word[i][length] == '=', TL_EINVAL, "'%s' is not of the form NAME=value", word[i]);
-        const option *row = find_row(word[i]);
-        if (!row) return unknown_option(word[i], length);
-        TL_NEED(word[i][length + 1] != '\0', TL_EINVAL, "%s= has no value", row->name);
-        TL_TRY(store(o, row, word[i] + length + 1));
-    }
-    return TL_OK;
 }
 
 static tl_status choose_optimizer(options *o, bool own_lr) {
@@ -148,12 +65,13 @@ static tl_status choose_augmentation(options *o) {
 tl_status options_parse(options *o, int count, char *const word[]) {
     bool help = count == 1 && strcmp(word[0], "--help") == 0;
     bool list = count == 1 && strcmp(word[0], "--nets") == 0;
-    if (help) print_help();
+    if (help) words_help(table);
     if (list) print_nets();
     if (help || list) exit(fflush(stdout) == 0 ? 0 : 1);
     const char *root = getenv("GRADLAB_DATA");
     options given = {.net = "a"};
-    TL_TRY(read_words(&given, count, word)); /* first for NET alone, whose defaults come next */
+    TL_TRY(
+        words_read(&given, table, count, word)); /* first for NET alone, whose defaults come next */
     const tl_net_spec *spec = tl_net_find(given.net);
     if (!spec) return unknown_net(given.net);
     *o = (options){.net = spec->name,
@@ -173,7 +91,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
                    .data_root = root && *root ? root : "data"};
     /* the net's momentum belongs to its optimiser */
     if (given.opt && strcmp(given.opt, spec->opt) != 0) o->momentum = 0;
-    TL_TRY(read_words(o, count, word));
+    TL_TRY(words_read(o, table, count, word));
     TL_NEED(!o->plan_only || o->plan, TL_EINVAL, "PLAN_ONLY=1 needs PLAN=folder");
     TL_TRY(choose_optimizer(o, given.lr > 0));
     return choose_augmentation(o);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "moved.h"
 #include "progress.h"
 
 /* ---- around every call ---- */
@@ -77,20 +78,6 @@ static tl_status leave(tl_ctx *ctx, begun b, tl_status status, double bytes, dou
 }
 
 /* ---- the entries ---- */
-
-/* What an operation must at least read and write, of ops.def: what goes in or out once, what goes
- * in and out twice; a NULL pointer moves nothing, and scratch is not counted. */
-#define ONCE(type, name, count)             +((name) ? (double)(count) * sizeof(type) : 0)
-#define MOVED(kind, ...)                    MOVED_##kind(__VA_ARGS__)
-#define MOVED_IN(type, name, count, ...)    ONCE(type, name, count)
-#define MOVED_OUT                           MOVED_IN
-#define MOVED_INOUT(type, name, count, ...) ONCE(type, name, count) ONCE(type, name, count)
-#define MOVED_INOUT_UNLESS(type, name, count, condition, ...)                                      \
-    ONCE(type, name, count) + ((condition) ? 0 : 0 ONCE(type, name, count))
-#define MOVED_WORK(name, bytes)
-#define MOVED_VALUE(type, name)
-#define MOVED_GEOM(type, name)
-#define MOVED_VIA(type, name, count) +(double)(count) * sizeof(type)
 
 #define COUNTED(op, lab, flops, ...)                                                               \
     static tl_status counted_##op(tl_ctx *ctx TL_EACH(TL_PARAM, __VA_ARGS__)) {                    \

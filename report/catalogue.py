@@ -9,6 +9,7 @@ import parts
 import predictions
 import profiles
 import roofline
+import rungs
 import steps
 import training
 from parts import Part
@@ -29,6 +30,8 @@ PARTS = [
     Part("profile", "Operations of a training step", profiles.profile, step="profile"),
     Part("roofline", "Roofline", roofline.roofline, step="profile"),
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
+    Part("rungs", "Ladder, rung by rung", rungs.table, optional=True),
+    Part("rungs-roofline", "Roofline of the ladder", rungs.roofline, optional=True),
     Part("bridge-ops", "Operators inside PyTorch", bridge.operators, optional=True),
     Part("bridge-net", "A net of our operators inside PyTorch", bridge.net, optional=True),
     Part("bridge-calls", "Calls of a step inside PyTorch", bridge.calls, optional=True),

@@ -28,16 +28,17 @@ def roofline(report, device):
         bytes=units.significant(peak["bytes_per_s"] / 1e9),
     )  # fmt: skip
     size = (6.3, 3.2)
-    draw = _roofline(t, peak, counted)
+    points = [(x["flops"] / x["bytes"], x["flops"] / x["seconds"] / 1e9, x["op"]) for x in counted]
+    draw = draw_roofline(t, peak["flops_per_s"], peak["bytes_per_s"], points)
     return [Plot(f"roofline-{device}", caption, draw, [*lines, peak], size, width=1.0)]
 
 
-def _roofline(t, peak, lines):
+def draw_roofline(t, flops, bytes_, points):
+    """`points`: FLOP a byte, GFLOP/s and name of each, under ceilings in FLOP/s and bytes/s."""
     import style
 
-    top, slope = peak["flops_per_s"] / 1e9, peak["bytes_per_s"] / 1e9
-    points = [(x["flops"] / x["bytes"], x["flops"] / x["seconds"] / 1e9, x["op"]) for x in lines]
-    points.sort(key=lambda point: -point[1])
+    top, slope = flops / 1e9, bytes_ / 1e9
+    points = sorted(points, key=lambda point: -point[1])
     bend = top / slope
     intensities = [point[0] for point in points]
     xs = [min(intensities) / 2, bend, 2 * max(*intensities, bend)]

@@ -40,6 +40,7 @@ ZH = {
         "评定。",
     "Left out": "未采用的结果",
     "Loss and accuracy": "损失与准确率",
+    "Ladder, rung by rung": "逐级阶梯",
     "Machine and software": "机器与软件",
     "Machine and software, as the programs reported them.": "程序所报告的机器与软件。",
     "Measured at commit {commits}; the code has changed since.":
@@ -62,12 +63,22 @@ ZH = {
         "此处 PyTorch 未启用 cudnn.benchmark，还可以更快。",
     "PyTorch, by its own profiler": "PyTorch,由其自带的分析器测得",
     "Roofline": "屋顶线",
+    "Roofline of the ladder": "阶梯的屋顶线",
+    "Roofline of the ladder, {device}: what each rung reaches with cold caches, under the "
+    "measured ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
+        "阶梯的屋顶线（{device}）：各级核函数在冷缓存下达到的性能，及实测上限："
+        "矩阵乘 {flops} GFLOP/s，拷贝 {bytes} GB/s。",
     "Roofline, {device}: what each operation of a training step reaches, under the measured "
     "ceilings: {flops} GFLOP/s in a product, {bytes} GB/s in a copy.":
         "屋顶线（{device}）：训练步中各算子达到的性能，及实测上限：矩阵"
         "乘 {flops} GFLOP/s,拷贝 {bytes} GB/s。",
     "STALE": "已过期",
     "Table": "表",
+    "The ladder rung by rung, {device}: each operation at its costliest shape, with warm and "
+    "with cold caches; rates, speed beside rung 0 (the plain path) and share of the measured "
+    "ceiling are of cold ones.":
+        "逐级阶梯（{device}）：各算子取其最大的形状，分热缓存与冷缓存；速率、相对第 0 级"
+        "（朴素实现）的速度及实测上限的占比均取自冷缓存。",
     "The ladder, {device}: one convolution, forward and backward, on the plain path (none) and "
     "with quicker kernels.":
         "阶梯（{device}）：同一卷积的前向加反向，朴素实现（none）与更快的"
@@ -215,4 +226,10 @@ ZH = {
     "each way by the time that they take themselves.":
         "网络 {net} 一个训练步的调用（{device}，批大小 {batc"
         "h}）：各方式按自身耗时排列的前 {shown} 个算子。",
+    "ceiling (%)": "占上限（%）",
+    "cold": "冷缓存",
+    "no rung was timed": "尚未对任何一级计时",
+    "of rung 0": "相对第 0 级",
+    "rung": "级",
+    "warm": "热缓存",
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device_cpu.h"
 #include "device_plugin.h"
@@ -32,6 +33,9 @@ static tl_status open_cpu(device *d) {
      * could change the order of sums with their number. (libtl.so has an OpenBLAS of its own.) */
     openblas_set_num_threads(1);
     d->ops = cpu_plain;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (cache <= 0) cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    d->ops.cache_bytes = cache > 0 ? (size_t)cache : 0;
     TL_TRY(rungs_apply(&d->ops, d->options.rungs));
     d->ctx.step = &d->step;
     if (!d->memory.raw_get) d->memory = cpu_memory;

@@ -13,6 +13,7 @@
 #   steps-512  the same at batch 512
 #   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
 #              and on the plain path                                     (bench_ops.jsonl)
+#   ladder     each rung checked against the oracle, then timed          (ladder.jsonl)
 #   bridge     the operators inside PyTorch: their judges
 #   bridge-memory  many of them under memcheck
 #   bridge-times   the operators' times, and those of net m by them      (bridge.jsonl)
@@ -21,7 +22,8 @@
 #   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
 #   accuracy-c the same of net c
 # PARITY_OPTIONS, STEPS_OPTIONS, OPS_OPTIONS and BRIDGE_OPTIONS are options of baseline/parity.py,
-# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest-xdist).
+# bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest-xdist),
+# LADDER_OPTIONS of `make bench`.
 # It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the system's python3
 # where there is no .venv. Criterion may lie beside it as Debian packages
 # (CRITERION_DEBS=folder, default .criterion). Profile and predict take CIFAR-10 under GRADLAB_DATA
@@ -29,7 +31,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races sectors bits parity steps steps-512 ops bridge"
+stages="build suites sanitizer races sectors bits parity steps steps-512 ops ladder bridge"
 stages+=" bridge-memory bridge-times profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
@@ -70,7 +72,7 @@ stage() {
 }
 
 programs() {
-    printf 'build/float/%s ' suites train replay predict bench_ops
+    printf 'build/float/%s ' suites train replay predict bench_ops bench
     printf 'build/double/%s ' suites train
 }
 
@@ -181,6 +183,10 @@ for name in "$@"; do
     steps) LINES_SHOWN=30 stage steps steps 64 ;;
     steps-512) LINES_SHOWN=30 stage steps-512 steps 512 ;;
     ops) LINES_SHOWN=60 stage ops ops ;;
+    ladder)
+        LINES_SHOWN=30 stage ladder build/float/bench DEVICE=cuda ${LADDER_OPTIONS:-} \
+            OUT="$out/ladder.jsonl"
+        ;;
     bridge) LINES_SHOWN=60 stage bridge bridge ;;
     bridge-memory) LINES_SHOWN=30 stage bridge-memory bridge_memory ;;
     bridge-times) LINES_SHOWN=60 stage bridge-times bridge_times ;;

@@ -131,7 +131,7 @@ have_gpu() { [ -e /dev/nvidia0 ] || [ -e /dev/dxg ] || nvidia-smi -L >/dev/null 
 needs_of() {
     local build="compiler openmp openblas" labs="cxx criterion grading binutils"
     case $1 in
-    train | predict | prototypes) echo $build ;;
+    train | predict | prototypes | bench) echo $build ;;
     lib) echo $build openblas_archive cxx binutils ;;
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;

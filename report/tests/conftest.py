@@ -124,6 +124,25 @@ class Lab:
                 ))  # fmt: skip
         return lines
 
+    def ladder(self, device="cpu"):
+        """Two rungs of one operation at two shapes, and an operation that has one rung alone."""
+        lines = []
+        for op, shape, rung, seconds in (("conv2d_fwd", "c2", "0", 3e-3),
+                                         ("conv2d_fwd", "c2", "conv2d:3", 1e-3),
+                                         ("conv2d_fwd", "small", "0", 3e-6),
+                                         ("conv2d_fwd", "small", "conv2d:3", 2e-6),
+                                         ("sgd_step", "a", "0", 1e-5)):  # fmt: skip
+            for cache, slower in (("warm", 1), ("cold", 1.25)):
+                flops = 4.7e9 if shape == "c2" else 3e4
+                lines.append(self.common(
+                    True, device, kind="ladder", program="bench", dataset="random", op=op,
+                    shape=shape, rung=rung, rungs=rung, cache=cache, flops=flops, bytes=3.3e7,
+                    **figures(seconds * slower), of_rung_0=3e-3 / seconds, of_ceiling=0.4567,
+                    peak_flops_per_s=2.3e11, peak_bytes_per_s=4.1e10,
+                    command=f"make bench OP={op} SHAPE={shape} DEVICE={device}",
+                ))  # fmt: skip
+        return lines
+
     def rest(self, device="cpu"):
         """Profiles, predictions, and steps on this device."""
         common = {"kind": "profile", "net": "a", "within": "", "batch": 64, "steps": 100}
@@ -170,7 +189,7 @@ class Lab:
 
     def everything(self, device="cpu"):
         return [*self.training(device=device), *self.operations(device), *self.rest(device),
-                *self.bridge(device)]  # fmt: skip
+                *self.bridge(device), *self.ladder(device)]  # fmt: skip
 
     def build(self, *arguments, folder="out"):
         """Runs build.py in this process; the path of the PDF."""

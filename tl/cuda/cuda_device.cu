@@ -252,6 +252,13 @@ static tl_status capability_of(int *capability, int index) {
     return TL_OK;
 }
 
+static size_t cache_bytes(void) {
+    int device = 0, bytes = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device);
+    return (size_t)bytes;
+}
+
 static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
                              const tl_device_options *options) {
     static_assert(sizeof(tl_step) <= STEP_BYTES, "the workspace starts behind the step");
@@ -265,6 +272,7 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     TL_TRY(capability_of(&ops->capability, options->index));
     ops->name = TL_CUDA_DEVICE;
     ops->column_bytes = COLUMN_BYTES;
+    ops->cache_bytes = cache_bytes();
     ops->copy_in = copy_in;
     ops->copy_out = copy_out;
     ops->copy = copy;

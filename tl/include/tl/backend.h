@@ -30,6 +30,7 @@ typedef struct tl_backend {
     const char *name;    /* "cpu", "cuda", "hostcuda" */
     size_t column_bytes; /* scratch for im2col columns, see tl/conv2d.h */
     int capability;      /* a GPU's compute capability, 90 for 9.0; 0: no GPU */
+    size_t cache_bytes;  /* of the last cache before memory, as the device says; 0: it does not */
 
     /* Memory of the device, given code. Copies to and from the host return when they are done;
      * copy and zero only queue: what comes later on this context finds them done. */

@@ -1,0 +1,31 @@
+/* cases.c: what can be timed, and at which shapes (question.h, ladder.h). */
+#include "ladder.h"
+#include "question.h"
+
+const bench_case bench_cases[] = {
+    {"gemm", "gemm", true, define_gemm},
+    {"conv2d_fwd", "conv2d", true, define_conv2d_fwd},
+    {"conv2d_bwd_input", "conv2d", true, define_conv2d_bwd_input},
+    {"conv2d_bwd_weight", "conv2d", true, define_conv2d_bwd_weight},
+    {"conv2d_bwd_bias", "conv2d", true, define_conv2d_bwd_bias},
+    {"maxpool2d_fwd", "pool", false, define_maxpool2d_fwd},
+    {"maxpool2d_bwd", "pool", true, define_maxpool2d_bwd},
+    {"linear_fwd", "linear", true, define_linear_fwd},
+    {"linear_bwd_input", "linear", true, define_linear_bwd_input},
+    {"linear_bwd_weight", "linear", true, define_linear_bwd_weight},
+    {"linear_bwd_bias", "linear", true, define_linear_bwd_bias},
+    {"softmax_xent_fwd", "loss", false, define_softmax_xent_fwd},
+    {"softmax_xent_bwd", "loss", false, define_softmax_xent_bwd},
+    {"sgd_step", "weights", false, define_sgd_step},
+    {"adam_step", "weights", false, define_adam_step},
+    {NULL, NULL, false, NULL},
+};
+
+/* where */
+enum { ANY, GPU };
+#define SHAPE(family, name, where, ...)                                                            \
+    {#family, #name, where, {__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int)},
+const bench_shape bench_shapes[] = {
+#include "shapes.def"
+    {NULL, NULL, ANY, {0}, 0},
+};

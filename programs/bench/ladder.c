@@ -1,0 +1,176 @@
+/* ladder.c: the rungs of a device (ladder.h). */
+#include "ladder.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/rungs.h"
+#include "tl/device.h"
+#include "tl/rungs_apply.h"
+
+const char *const bench_cache_names[CACHES] = {"warm", "cold"};
+
+/* The rows of rungs.def; those of the CUDA devices stand in their plug-ins, too. */
+static const struct {
+    bool cpu;
+    const char *name, *number;
+} known[] = {
+#define RUNG_CPU(op, number, function)         {true, #op ":" #number, #number},
+#define RUNG_CUDA(op, number, function)        {false, #op ":" #number, #number},
+#define STEP_CPU                               RUNG_CPU
+#define STEP_CUDA(op, number, function, since) {false, #op ":" #number, #number},
+#include "kernels/rungs.def"
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+/* ---- which ---- */
+
+/* Whether a word of the list "a,b" is the name, or its number alone. */
+static bool listed(const char *list, const char *name, const char *number) {
+    if (strcmp(list, "all") == 0) return true;
+    for (const char *word = list; *word;) {
+        size_t length = strcspn(word, ",");
+        if ((strlen(name) == length && strncmp(word, name, length) == 0) ||
+            (strlen(number) == length && strncmp(word, number, length) == 0))
+            return true;
+        word += length + (word[length] == ',');
+    }
+    return false;
+}
+
+bool ladder_wants(const char *list, const char *name) { return listed(list, name, name); }
+
+/* Each word of RUNG= must be one of the device's. */
+static tl_status check_wanted(const char *wanted, bool cpu) {
+    char names[512] = "0, mine";
+    for (int i = 0; i < KNOWN; i++) {
+        size_t used = strlen(names);
+        if (known[i].cpu == cpu) snprintf(names + used, sizeof names - used, ", %s", known[i].name);
+    }
+    for (const char *word = wanted; *word && strcmp(wanted, "all") != 0;) {
+        char one[RUNG_NAME];
+        size_t length = strcspn(word, ",");
+        snprintf(one, sizeof one, "%.*s", (int)length, word);
+        bool found = listed("0,mine", one, one);
+        for (int i = 0; i < KNOWN && !found; i++)
+            found = known[i].cpu == cpu && listed(one, known[i].name, known[i].number);
+        TL_NEED(found, TL_EINVAL, "RUNG=%s: no such rung of this device; all, or some of %s", one,
+                names);
+        word += length + (word[length] == ',');
+    }
+    return TL_OK;
+}
+
+/* ---- contexts ---- */
+
+static tl_status add_rung(ladder *l, const char *device, const char *name, const char *rungs,
+                          int threads) {
+    TL_NEED(l->rungs < RUNGS_MOST, TL_EINVAL, "more than %d rungs", RUNGS_MOST);
+    bench_rung *r = &l->rung[l->rungs];
+    snprintf(r->name, sizeof r->name, "%s", name);
+    TL_TRY(tl_device_open(&r->ctx, device, rungs, threads));
+    r->b.ctx = r->ctx;
+    l->rungs++;
+    return TL_OK;
+}
+
+tl_status ladder_open(ladder *l, const char *device, int threads, const char *wanted,
+                      const ceilings *known_most) {
+    bool students = !rung_table[0].device;
+    TL_TRY(add_rung(l, device, students ? "mine" : "0", "none", threads));
+    tl_ctx *ctx = l->rung[0].ctx;
+    const char *opened = ctx->ops->name; /* of auto */
+    bool cpu = strcmp(opened, "cpu") == 0;
+    l->counts = strcmp(opened, "hostcuda") == 0;
+    TL_TRY(check_wanted(wanted, cpu));
+    for (int i = 0; i < KNOWN && !students; i++)
+        if (known[i].cpu == cpu && listed(wanted, known[i].name, known[i].number))
+            TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads));
+    if (l->counts) return TL_OK;
+    size_t cache = ctx->ops->cache_bytes;
+    TL_NEED(cache > 0, TL_EDEVICE, "%s does not say how large its last cache is", opened);
+    l->cold_bytes = cache + cache / 4;
+    TL_TRY(tl_alloc_get(ctx->alloc, &l->cold_block, l->cold_bytes));
+    if (known_most->flops > 0) {
+        l->most = *known_most;
+        return TL_OK;
+    }
+    return ceilings_measure(&l->most, ctx);
+}
+
+void ladder_close(ladder *l) {
+    if (l->cold_block) tl_alloc_put(l->rung[0].ctx->alloc, l->cold_block);
+    for (int i = 0; i < l->rungs; i++) tl_device_close(l->rung[i].ctx);
+    *l = (ladder){0};
+}
+
+/* ---- one operation at one shape ---- */
+
+static const struct {
+    const char *row;
+    size_t offset;
+} entries[] = {
+#define OP(op, ...) {#op, offsetof(tl_backend, op)},
+#include "tl/ops.def"
+};
+
+/* Whether b's device has another function for the row than a's. */
+static bool replaces(const tl_backend *a, const tl_backend *b, const char *row) {
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (strcmp(entries[i].row, row) == 0)
+            return memcmp((const char *)a + entries[i].offset, (const char *)b + entries[i].offset,
+                          sizeof(void (*)(void))) != 0;
+    return false;
+}
+
+tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shape) {
+    for (int i = 0; i < l->rungs; i++) {
+        bench_rung *r = &l->rung[i];
+        r->wrong = false;
+        r->error_of_bound = 0;
+        r->taking_part = i == 0 || replaces(l->rung[0].ctx->ops, r->ctx->ops, which->row);
+        if (r->taking_part) TL_TRY(bench_set(&r->b, which->row, shape->number, shape->numbers));
+    }
+    return TL_OK;
+}
+
+void ladder_clear(ladder *l) {
+    for (int i = 0; i < l->rungs; i++)
+        if (l->rung[i].b.rows) bench_clear(&l->rung[i].b);
+}
+
+static tl_status ask_all(ladder *l, const question *q, const bench_case *which,
+                         const bench_shape *shape, bool *all_right) {
+    for (int i = 0; i < l->rungs; i++) {
+        bench_rung *r = &l->rung[i];
+        char wrong[WRONG_TEXT];
+        if (!r->taking_part) continue;
+        TL_TRY(question_ask(q, &r->b, wrong, &r->error_of_bound));
+        if (!wrong[0]) continue;
+        fprintf(stderr, "bench: %s %s: rung %s is wrong and is not timed: %s\n", which->row,
+                shape->name, r->name, wrong);
+        r->taking_part = *all_right = false;
+        r->wrong = true;
+    }
+    return TL_OK;
+}
+
+/* (the numbers that are timed come last: they stay in the arrays) */
+tl_status ladder_ask(ladder *l, const bench_case *which, const bench_shape *shape, uint64_t seed,
+                     bool *all_right) {
+    for (int whole = which->sums; whole >= 0; whole--) {
+        question q;
+        TL_TRY(question_make(&q, which, &l->rung[0].b, whole, seed));
+        tl_status status = ask_all(l, &q, which, shape, all_right);
+        question_free(&q);
+        TL_TRY(status);
+    }
+    return TL_OK;
+}
+
+double ladder_floor(const ladder *l, const bench *b) {
+    double compute = b->row[0].flops / l->most.flops, move = b->row[0].bytes / l->most.bytes;
+    return compute > move ? compute : move;
+}

@@ -1,0 +1,98 @@
+"""`make bench`: rungs are held against the oracle, then timed and recorded; a wrong one is not."""
+
+import json
+import subprocess
+
+import make
+import pytest
+from relink import ROOT, link_command
+
+PROGRAM = "build/float/bench"
+ROWS = ["conv2d_fwd", "conv2d_bwd_input", "conv2d_bwd_weight", "conv2d_bwd_bias"]
+
+# A ladder of one rung, which does what the plain path does and then spoils one element.
+PLANTED = """
+#include "tl/rungs_apply.h"
+static tl_status wrong(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                       const tl_real *b, const tl_conv2d_geom *g, void *work) {
+    TL_TRY(tl_conv2d_fwd(ctx, y, x, w, b, g, work));
+    y[tl_conv2d_y_size(g) - 1] += %s;
+    return TL_OK;
+}
+static void apply(tl_backend *ops) { ops->conv2d_fwd = wrong; }
+const rung rung_table[] = {{"cpu", "conv2d", 1, apply}, {NULL, NULL, 0, NULL}};
+"""
+
+
+def bench(program, out, *words):
+    return subprocess.run([program, "DEVICE=cpu", "SAMPLES=3", f"OUT={out}", *words], cwd=ROOT,
+                          text=True, capture_output=True, timeout=300)  # fmt: skip
+
+
+def lines_of(out):
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_make_bench_prints_a_table_and_writes_what_it_shows(tmp_path):
+    out = tmp_path / "new" / "ladder.jsonl"
+    done = make.run("-C", str(ROOT), "bench", "OP=gemm", "SHAPE=small", "DEVICE=cpu", "THREADS=1",
+                    f"OUT={out}", timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    lines = lines_of(out)
+    # as many rungs of the product as the ladder has, plain path first, each warm and cold
+    assert [(x["rung"], x["cache"]) for x in lines[:2]] == [("0", "warm"), ("0", "cold")]
+    for line in lines:
+        assert (line["kind"], line["op"], line["shape"]) == ("ladder", "gemm", "small")
+        low, high = line["quartiles"]
+        assert len(line["samples"]) == 20 and 0 < low <= line["median"] <= high
+        assert line["flops"] == 2 * 33 * 32 * 31
+        assert line["bytes"] == 4 * (33 * 31 + 31 * 32 + 33 * 32)
+        assert line["sources"] and line["machine"] and line["command"].startswith("make bench ")
+        assert f"{1e6 * line['median']:.1f}" in done.stdout
+    assert lines[0]["of_rung_0"] == 1
+
+
+def test_every_operation_is_right_at_its_small_shape(tmp_path):
+    out = tmp_path / "ladder.jsonl"
+    done = bench(PROGRAM, out, "SHAPE=small,odd", "THREADS=2")
+    assert done.returncode == 0, done.stderr
+    rungs = {(x["op"], x["rung"]) for x in lines_of(out)}
+    assert {(row, f"conv2d:{n}") for row in ROWS for n in (1, 2, 3)} <= rungs
+    assert all(0 <= x["error_of_bound"] <= 1 for x in lines_of(out))
+
+
+def test_a_rung_may_be_chosen(tmp_path):
+    out = tmp_path / "ladder.jsonl"
+    assert bench(PROGRAM, out, "OP=conv2d_fwd", "SHAPE=small", "RUNG=2").returncode == 0
+    assert {x["rung"] for x in lines_of(out)} == {"0", "conv2d:2"}
+
+
+# 1e-5 is less than any bound of numbers from -1 to 1; whole numbers show it all the same
+@pytest.mark.parametrize("spoilt", ["1", "1e-5f", "0.f / 0"])
+def test_a_wrong_rung_is_named_and_not_timed(tmp_path, spoilt):
+    source, program, out = tmp_path / "planted.c", tmp_path / "bench", tmp_path / "ladder.jsonl"
+    source.write_text(PLANTED % spoilt)
+    compiled = source.with_suffix(".o")
+    subprocess.run(["gcc", "-Itl/include", "-I.", "-Itl", "-c", "-o", compiled, source], cwd=ROOT,
+                   check=True, timeout=60)  # fmt: skip
+    command = link_command(PROGRAM).replace(f" -o {PROGRAM} ", f" -o {program} ")
+    rungs = "build/float/programs/rungs_cpu.o"
+    assert rungs in command
+    subprocess.run(command.replace(rungs, str(compiled)), shell=True, cwd=ROOT, check=True,
+                   timeout=60)  # fmt: skip
+    done = bench(program, out, "OP=conv2d_fwd", "SHAPE=small", "RUNG=conv2d:1")
+    assert done.returncode == 1
+    assert "conv2d_fwd small: rung conv2d:1 is wrong and is not timed: y[511] is" in done.stderr
+    assert {x["rung"] for x in lines_of(out)} == {"0"}
+
+
+@pytest.mark.parametrize("word, said", [
+    ("OP=gem", "OP=gem: unknown; all, or some of: gemm, "), ("SHAPE=huge", "small"),
+    ("RUNG=77", "RUNG=77: no such rung"), ("RUNG=mine", "comes with MINE=1"),
+    ("SAMPLES=1", "from 3 to 1000"), ("SHPE=a1", "SHPE"),
+    ("DEVICE=abacus", "unknown device")])
+def test_what_does_not_fit_is_refused(tmp_path, word, said):
+    out = tmp_path / "ladder.jsonl"
+    done = bench(PROGRAM, out, *(["OP=gemm"] if "OP" not in word else []), word)
+    assert done.returncode == 1 and said in done.stderr and not out.exists(), done.stderr
