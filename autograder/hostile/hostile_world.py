@@ -3,6 +3,7 @@ shows; and a keeper, under which nothing that a command starts can outlive it un
 """
 
 import ctypes
+import functools
 import json
 import os
 import secrets
@@ -22,11 +23,15 @@ OURS = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL", "MAKE_TERMOUT", "MA
         "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GRADLAB_TIER")
 
 
+@functools.cache
 def entry_of(operation: str) -> int:
-    """Where a dispatch table has it, in bytes: behind 16 words of given code (tl/backend.h)."""
-    import operations
-
-    return 8 * (16 + [row.name for row in operations.read()].index(operation))
+    """Where a dispatch table has it, in bytes, as anybody learns from tl/backend.h."""
+    with tempfile.TemporaryDirectory(prefix="gradlab-entry-") as folder:
+        source, program = Path(folder, "entry.c"), Path(folder, "entry")
+        source.write_text('#include <stdio.h>\n#include "tl/backend.h"\nint main(void) { '
+                          f'printf("%zu", offsetof(tl_backend, {operation})); }}\n')
+        subprocess.run(["cc", f"-I{ROOT / 'tl/include'}", "-o", program, source], check=True)
+        return int(subprocess.run([program], capture_output=True, check=True).stdout)
 
 
 class World:
