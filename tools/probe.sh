@@ -158,6 +158,7 @@ needs_of() {
         if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl; fi
         ;;
     test-without-twin) echo $build $labs shm legality plotting latex curl ;;
+    test-steps) echo $build $labs ;;
     hostcuda-test) echo $build cxx ;;
     hostcuda-bench) echo $build cxx grading ;;
     hostcuda-legality) echo cxx clang ;;
