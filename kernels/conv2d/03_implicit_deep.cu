@@ -62,7 +62,8 @@ template <class T> struct deep_source {
     __device__ void fetch(tl_real (&wa)[T::A_LOADS], tl_real (&xb)[T::B_LOADS], int) {
         int y = h + r * a.step_h, x = w + s * a.step_w, plane = a.from_h * a.from_w;
         bool inside = (unsigned)y < (unsigned)a.from_h && (unsigned)x < (unsigned)a.from_w;
-        int at = at_plane + y * a.from_w + x;
+        /* (unsigned: far outside it wraps, and is not looked at) */
+        int at = (int)((unsigned)at_plane + (unsigned)y * (unsigned)a.from_w + (unsigned)x);
         pack<4> four = *(const pack<4> *)weights;
 #pragma unroll
         for (int i = 0; i < T::B_LOADS; i++)
