@@ -13,8 +13,8 @@ CHECK_SUITES := build/float-check/suites build/double-check/suites
 TEST_NEEDS := $(SUITES) $(CORPUS) \
 	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
 	$(SECTORS) lib)
-TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) $(firstword $(SUITES)):steps \
-	refusals $(CORPUS)
+TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) \
+	$(if $(SAN)$(CHECK),,$(firstword $(SUITES)):steps) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
