@@ -41,7 +41,8 @@ HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # (two fields that gcc stores as one vector would be read back one by one at the next barrier)
 HOSTCUDA_X86 := $(filter x86_64,$(shell uname -m))
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -g1 $(HOSTCUDA_LINK_SAFE) \
-	$(if $(HOSTCUDA_X86),-fcf-protection=none) $(HOSTCUDA_WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
+	$(if $(HOSTCUDA_X86),-fcf-protection=none) $(HOSTCUDA_WARNINGS) \
+	-Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
 # A host compiler knows no `#pragma unroll`. A static member that is only declared has no section
 # yet.
 HOSTCUDA_CU_WARNINGS := -Wall -Wextra -Wno-unknown-pragmas -Wno-sign-compare \
@@ -85,8 +86,8 @@ HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
 	-fsanitize-coverage=bb,no-prune,trace-pc
-# $(1): a C++ compiler by any name
-# (what a student's file calls of ours, in C, returns as it does, and is nobody's to call by address)
+# $(1): a compiler by any name. (What a student's file calls of ours, in C, returns as it does, and
+# is nobody's to call by address.)
 hostcuda_hooks_c = $(HOSTCUDA_HOOKS) $(if $(HOSTCUDA_X86),-fcf-protection=none $(if $(findstring \
 	clang,$(1)),,-mfunction-return=thunk-extern))
 hostcuda_hooks = $(HOSTCUDA_HOOKS) $(HOSTCUDA_HOOKS_$(if $(findstring clang,$(1)),clang++,g++))

@@ -4,9 +4,10 @@
  * Spectre: -mindirect-branch=thunk-extern, -mfunction-return=thunk-extern.
  *
  * A call by an address has to lead to a function that was compiled as the file itself was: with
- * endbr64 at its beginning (-fcf-protection=branch; the runtime has none), and in the module's table
- * for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to lead
- * whither __tsan_func_entry() was told; who calls no hook has written nothing and called nobody. */
+ * endbr64 at its beginning (-fcf-protection=branch; the runtime has none), and in the module's
+ * table for unwinding, for two numbers of one instruction can read as endbr64, too. A return has to
+ * lead whither __tsan_func_entry() was told; who calls no hook has written nothing and called
+ * nobody. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -40,7 +41,7 @@ static way *here(size_t *most) {
     if (!of_host) {
         of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(call), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (of_host == MAP_FAILED) abort();
+        if (of_host == MAP_FAILED) abort(); /* (as the runtime does without memory of its own) */
     }
     return of_host;
 }

@@ -88,8 +88,8 @@ void hc_check_beyond(hc_site at); /* an index or a pointer leads out of a variab
 void hc_check_forget_accesses(void);
 void hc_check_shared_fresh(void); /* a block begins */
 
-/* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. Its own frames
- * begin at `frames`: below are those of who asks, with the places that they return to. ---- */
+/* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. Its own
+ * frames begin at `frames`: below are those of who asks, with what they return to. ---- */
 void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc, uintptr_t frames);
 
 /* ---- calls.c: a function is entered, which is to return to `back`, and left ---- */

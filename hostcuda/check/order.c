@@ -238,7 +238,8 @@ void hc_check_thread_runs(hc_worker *w) {
 }
 
 /* A stack has what the thread before has left there: an uninitialised variable would keep it, as no
- * GPU does, and no hook counts it. So it is made NaN (by no call, which would have a frame there). */
+ * GPU does, and no hook counts it. So it is made NaN (by no call: that would have a frame there).
+ */
 __attribute__((noinline)) void hc_check_thread_starts(void) {
     volatile uint64_t *end = __builtin_frame_address(0);
     uintptr_t from = hc_check.stack + hc_check.unused / sizeof *end * sizeof *end;

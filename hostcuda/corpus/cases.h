@@ -64,8 +64,8 @@ cudaError_t corpus_reset();
     } while (0)
 #endif
 
-/* A case is watched as a student's file is, and so are its calls by an address (check/calls.c): this
- * one goes to the runtime, as a program that counts does. */
+/* A case is watched as a student's file is, and so are its calls by an address (check/calls.c):
+ * this one goes to the runtime, as a program that counts does. */
 #if defined __x86_64__ && !defined __clang__
 #define OUTSIDE __attribute__((noinline, indirect_branch("keep")))
 #else
