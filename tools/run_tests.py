@@ -66,7 +66,7 @@ def environment(log: Path) -> dict:
     env["OMP_WAIT_POLICY"] = "passive"  # tests run side by side: spinning threads starve each other
     env["LC_ALL"] = "C"  # plain ASCII in Criterion's lists
     env["ASAN_OPTIONS"] = f"detect_leaks=1:strict_string_checks=1:log_path={log}"
-    env["UBSAN_OPTIONS"] = f"print_stacktrace=1:log_path={log}"
+    env["UBSAN_OPTIONS"] = f"print_stacktrace=1:halt_on_error=1:log_path={log}"
     return env
 
 
