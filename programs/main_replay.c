@@ -27,7 +27,7 @@ static tl_status read_weights(run *r, tl_real *host) {
 static tl_status write_gradients(run *r, tl_real *host) {
     const tl_params *p = r->params;
     tl_real loss;
-    TL_TRY(tl_tensor_to_host(r->trainer.loss->value, &loss));
+    TL_TRY(tl_trainer_read_loss(&r->trainer, &loss));
     TL_TRY(r->ctx->ops->copy_out(r->ctx, host, p->grad, p->size * sizeof *host));
     double wide = (double)loss;
     bool good = fwrite(&wide, sizeof wide, 1, stdout) == 1;

@@ -67,7 +67,7 @@ static void option_fields(jsonl *j, const session *s) {
 
 static tl_status log_step(session *s) {
     tl_real loss;
-    TL_TRY(tl_tensor_to_host(s->r.trainer.loss->value, &loss));
+    TL_TRY(tl_trainer_read_loss(&s->r.trainer, &loss));
     jsonl_begin(&s->log);
     jsonl_text(&s->log, "kind", "step");
     jsonl_whole(&s->log, "step", s->r.trainer.index - 1);

@@ -10,7 +10,8 @@ struct tl_captured {
     tl_work work;
     const tl_device_split *split;
     int n;
-    void *graph; /* NULL until the second run */
+    const tl_real *loss; /* where the work leaves its loss; NULL if it has none */
+    void *graph;         /* NULL until the second run */
     tl_captured *next;
 };
 
@@ -32,12 +33,14 @@ static tl_status add(tl_trainer *tr, tl_captured **made, tl_work work, const tl_
 }
 
 /* The work itself. Its memory is that of all captured work, which runs one after the other and
- * reads nothing that another has left. */
-static tl_status run(tl_trainer *tr, const tl_captured *c) {
+ * reads nothing that another has left; until then the number of its loss stays where it was. */
+static tl_status run(tl_trainer *tr, tl_captured *c) {
     tl_tape_reset(tr->tape);
+    tr->loss = NULL;
     tl_alloc_enter_step(tr->ctx->alloc);
     tl_status status = c->work(tr, c->split, c->n);
     tl_alloc_leave_step(tr->ctx->alloc);
+    c->loss = tr->loss ? tr->loss->value->data : NULL;
     tl_tape_reset(tr->tape);
     tr->loss = NULL;
     return status;
@@ -56,14 +59,24 @@ static tl_status capture(tl_trainer *tr, tl_captured *c) {
 
 tl_status tl_trainer_run(tl_trainer *tr, tl_work work, const tl_device_split *split, int n) {
     const tl_backend *ops = tr->ctx->ops;
+    tr->ran = NULL;
     if (!tr->graph || !ops->graph_begin) return work(tr, split, n);
     tl_captured *c = find(tr, work, split, n);
     if (!c) {
         TL_TRY(add(tr, &c, work, split, n));
-        return run(tr, c);
+        TL_TRY(run(tr, c));
+    } else {
+        if (!c->graph) TL_TRY(capture(tr, c));
+        TL_TRY(ops->graph_launch(tr->ctx, c->graph));
     }
-    if (!c->graph) TL_TRY(capture(tr, c));
-    return ops->graph_launch(tr->ctx, c->graph);
+    tr->ran = c;
+    return TL_OK;
+}
+
+tl_status tl_trainer_read_loss(tl_trainer *tr, tl_real *loss) {
+    const tl_real *at = tr->ran ? tr->ran->loss : tr->loss ? tr->loss->value->data : NULL;
+    TL_NEED(at, TL_EINVAL, "tl_trainer_read_loss: no step has left a loss");
+    return tr->ctx->ops->copy_out(tr->ctx, loss, at, sizeof *loss);
 }
 
 void tl_captured_free(tl_trainer *tr) {
@@ -74,4 +87,5 @@ void tl_captured_free(tl_trainer *tr) {
         tl_alloc_release(tr->ctx->alloc);
         free(c);
     }
+    tr->ran = NULL;
 }

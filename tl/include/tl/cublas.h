@@ -18,7 +18,7 @@ tl_status tl_cublas_failed(cublasStatus_t status, const char *file, int line, co
     do {                                                                                           \
         cublasStatus_t tl_status_ = (__VA_ARGS__);                                                 \
         if (tl_status_ != CUBLAS_STATUS_SUCCESS)                                                   \
-            return tl_cublas_failed(tl_status_, __FILE__, __LINE__, #__VA_ARGS__);                 \
+            return tl_cublas_failed(tl_status_, __FILE__, __LINE__, TL_TEXT(#__VA_ARGS__));        \
     } while (0)
 
 #ifdef __cplusplus

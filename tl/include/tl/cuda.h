@@ -19,12 +19,20 @@ extern "C" {
  * `what` is cut at its first '(': "cudaMemcpyAsync(to, from)" is named cudaMemcpyAsync. */
 tl_status tl_cuda_failed(cudaError_t error, const char *file, int line, const char *what);
 
+/* The text of a call, for its message. Objects of the reference that are handed out have none of
+ * it: it would be a line of the solution. */
+#ifdef TL_WITHOUT_TEXT
+#define TL_TEXT(text) "a call"
+#else
+#define TL_TEXT(text) text
+#endif
+
 /* Returns TL_EDEVICE from the calling function unless the call succeeds. */
 #define TL_CUDA(...)                                                                               \
     do {                                                                                           \
         cudaError_t tl_error_ = (__VA_ARGS__);                                                     \
         if (tl_error_ != cudaSuccess)                                                              \
-            return tl_cuda_failed(tl_error_, __FILE__, __LINE__, #__VA_ARGS__);                    \
+            return tl_cuda_failed(tl_error_, __FILE__, __LINE__, TL_TEXT(#__VA_ARGS__));           \
     } while (0)
 
 /* Stands after every kernel<<<...>>>(...): a launch returns nothing, its failure must be fetched.

@@ -61,6 +61,7 @@ struct tl_trainer {
 
     bool graph;                   /* true: replay captured work where the device can */
     struct tl_captured *captured; /* owned; one per work, split and number of images */
+    struct tl_captured *ran;      /* the one that ran last; NULL: the last work was not captured */
 
     /* Called after every step with the number of its images, for progress, logs and checkpoints. It
      * may end the epoch early by any status but TL_OK. NULL: nothing. */
@@ -79,6 +80,10 @@ void tl_trainer_release(tl_trainer *tr);
  * else (tl/alloc.h); the same bits come out either way. What changes from batch to batch must be in
  * *ctx->step before. */
 tl_status tl_trainer_run(tl_trainer *tr, tl_work work, const tl_device_split *split, int n);
+
+/* Given code: the mean loss of the step that ran last, for a log: one number, in *loss on the host.
+ * It waits for the device. TL_EINVAL if no step ran. */
+tl_status tl_trainer_read_loss(tl_trainer *tr, tl_real *loss);
 
 /* The student's training loop (lab 5). */
 
