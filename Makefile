@@ -10,15 +10,22 @@
 #   mk/modes.mk             sources, modes, objects, programs
 #   mk/cuda.mk              libtl_cuda.so, by nvcc
 #   mk/hostcuda_device.mk   libtl_hostcuda.so, by hostcuda and the host's compiler
+#   mk/handout.mk           what a handout has ready-made: graders, objects of the reference
 #   mk/labs.mk              a lab: which one, whose files, its commands
+#   mk/course.mk            a whole class: the instructor's commands
 #   mk/workers.mk           what it is graded with: grader, workers, plug-ins
 #   mk/mine.mk              MINE=1: programs of a student's files alone
+#   mk/course.mk            what maintainers and instructors run around the labs
+#   mk/class.mk             a class graded
+#   mk/export.mk            grades in the forms of other systems
 #   mk/lib.mk               libtl.so, the library for other programs and languages
 #   mk/bridge.mk           the C++ extension of bridge/, PyTorch operators by libtl.so
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
 #   mk/train.mk             train, compare with PyTorch, report
+#   mk/compare.mk           compare the reference: step by step, rung by rung
 #   mk/tests.mk             tests and checks of this repository
 #   mk/editor.mk            compile_commands.json
+# Those behind `-include` are no part of a handout.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -81,15 +88,20 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	    [ $$? = 141 ]
 
 include mk/box.mk
+include mk/handout.mk
 include mk/labs.mk
 include mk/mine.mk
-include mk/lib.mk
-include mk/bridge.mk
-include mk/labs_check.mk
+-include mk/lib.mk
+-include mk/bridge.mk
+-include mk/course.mk
+-include mk/class.mk
+-include mk/export.mk
+-include mk/labs_check.mk
 
 include mk/train.mk
+-include mk/compare.mk
 
-include mk/tests.mk
+-include mk/tests.mk
 include mk/editor.mk
 
 ##@ files

@@ -38,6 +38,10 @@ endif
 # where there is no secret to make the seed of (seeds.py).
 LAB_OFFICIAL := $(if $(filter SUBMISSION,$(GIVEN))$(value SUBMISSION),yes)
 ifneq ($(LAB_OFFICIAL),)
+ifneq ($(HANDOUT),)
+$(error SUBMISSION= is graded beside the reference, and a handout has none: make grade LAB=$(LAB_N) \
+grades your own files)
+endif
 ifneq ($(filter LABS MINE,$(GIVEN)),)
 $(error SUBMISSION= says whose files are graded: without LABS= and MINE=)
 endif
@@ -75,7 +79,7 @@ LAB_DEVICES := hostcuda$(if $(LAB_OFFICIAL),,$(if \
 	$(and $(CUDA),$(wildcard /dev/nvidia0)),$(comma)cuda))
 
 LAB_PLAN := $(shell $(LAB_PYTHON) autograder/grade/grade.py LAB=$(LAB_N) PLAN=build/plan \
-	PLUGINS=$(LAB_DEVICES) SUFFIX=$(SUFFIX) MINE=$(if $(MINE),1) $(call given,T TASKWISE DEVICES))
+	PLUGINS=$(LAB_DEVICES) SUFFIX=$(SUFFIX) MINE=$(if $(LAB_MINE),1) $(call given,T TASKWISE DEVICES))
 ifneq ($(.SHELLSTATUS),0)
 $(error grade.py does not say what lab $(LAB_N) needs: see above)
 endif
@@ -90,8 +94,7 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade grade-cost grader-soak hostile mutants taskwise skeletons restore \
-	submit secret
+.PHONY: $(LAB_GOALS) grade restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -104,7 +107,7 @@ $(LAB_GOALS): $(LAB_BUILT)
 # Where a worker lies: grade.py puts {variant} and {mode} in, which is the precision with SUFFIX
 # behind it, or, for claims that need the checkers, say float-check.
 LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) \
-	WORKER='build/{mode}/$(LAB_FROM)lab$(LAB_N)$(if $(MINE),-mine)/{variant}/worker'
+	WORKER='build/{mode}/$(LAB_FROM)lab$(LAB_N)$(if $(LAB_MINE),-mine)/{variant}/worker'
 
 # Where one file cannot be built, the others are graded one by one: it costs its own points alone.
 # (two lines: one that names MAKE is run even by make -n)
@@ -116,38 +119,18 @@ grade: $(LAB_BUILT)
 	    echo 'not all files can be built: each task is graded by itself' >&2; \
 	    $(if $(LAB_OFFICIAL),GRADLAB_SNAPSHOT=$(LABS)) exec $(MAKE) grade LAB=$(LAB_N) TASKWISE=1; fi
 	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
-	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
-	    $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
+	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) CC=$(call quote,$(CC)) \
+	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
 	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V SECRET REGRADE)
-
-mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
-	@$(LAB_PYTHON) autograder/maintain/mutants.py LAB=$(LAB) $(call given,T V KEEP)
-
-taskwise: ## the maintainer's: does an unwritten task cost its own points alone? LAB=N T=task V=1
-	@$(LAB_PYTHON) autograder/maintain/taskwise.py LAB=$(LAB) $(call given,T V)
-
-grade-cost: ## the maintainer's: CPU seconds of one submission, step by step: LAB=N TASKWISE=1
-	@$(LAB_PYTHON) autograder/maintain/cost.py $(call given,LAB TASKWISE)
-
-grader-soak: ## the maintainer's: the reference under many seeds: LAB=N SEEDS=n
-grader-soak: $(LAB_BUILT)
-	@$(lab_say_once)
-	@$(LAB_PYTHON) autograder/maintain/soak.py $(LAB_PROGRAMS) \
-	    $(call given,SEEDS FIRST DEVICES JOBS OUT)
-
-hostile: ## the maintainer's: submissions that cheat, spy and break: CASE=name,family TIER=A LAYERS=1
-	@$(LAB_PYTHON) autograder/hostile/$(if $(LAYERS),hostile_layers.py $(call \
-	    given,CASE TIER V),hostile_submissions.py $(call given,CASE TIER JOBS QUICK V))
-
-skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
-	@$(LAB_PYTHON) autograder/maintain/generate.py write
-	@$(LAB_PYTHON) autograder/maintain/handouts.py write
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))
 
-submit: ## pack your files of a lab to hand them in, with a receipt: LAB=N OUT=file.zip
+# (what cannot be graded here may be handed in all the same, and its owner knows it; what was typed
+# for submit is not for grade)
+LAB_MAKE_AFRESH := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL $(MAKE)
+submit: ## grade a lab once more and pack it to be handed in, with a receipt: LAB=N OUT=file.zip
+	@$(LAB_PYTHON) autograder/grade/submit.py CHECK=1 $(call given,LAB OUT)
+	@$(LAB_MAKE_AFRESH) grade LAB=$(LAB) || \
+	    echo 'submit: it could not be graded here; it is packed all the same' >&2
 	@$(LAB_PYTHON) autograder/grade/submit.py $(call given,LAB OUT)
-
-secret: ## the instructor's: the file of which official seeds are made: SECRET=file
-	@$(LAB_PYTHON) autograder/grade/seeds.py make $(call given,SECRET)

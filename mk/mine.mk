@@ -10,7 +10,7 @@ $(error MINE=1: your own files have no quicker kernels beside them: leave out RU
 endif
 # (grading goes on without a file: it costs its own points alone)
 MINE_GONE := $(if $(filter $(LAB_GOALS) grade,$(MAKECMDGOALS)),,$(firstword \
-	$(filter-out $(wildcard labs/lab*/*),$(LAB_FILES:%=labs/%))))
+	$(filter-out $(wildcard labs/lab*/*) $(HAVE_REFERENCE:%=labs/%),$(LAB_FILES:%=labs/%))))
 ifneq ($(MINE_GONE),)
 $(error MINE=1: $(shell $(LAB_PYTHON) autograder/grade/unlinked.py gone $(MINE_GONE)))
 endif
@@ -21,8 +21,12 @@ $(error MINE=1: $(LAB_LIST) lacks the line of $(MINE_UNLISTED:solution/%=labs/%)
 endif
 NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% programs/rungs_cpu.c
 MINE_GIVEN := $(filter-out $(NOT_MINE),$(LIB_SRC))
-MINE_C := $(addprefix labs/,$(filter %.c,$(LAB_FILES)))
-MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(LAB_FILES)))
+# (of a handout's closed labs the reference's objects are taken: mk/handout.mk)
+MINE_FILES := $(filter-out $(HAVE_REFERENCE),$(LAB_FILES))
+MINE_C := $(addprefix labs/,$(filter %.c,$(MINE_FILES)))
+MINE_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(addprefix labs/,$(filter %.cu,$(MINE_FILES)))
+mine_reference = $(patsubst %.c,build/$(mode)/solution/%.o,$(filter %.c,$(HAVE_REFERENCE)))
+mine_reference_cu = $(patsubst %,build/$(mode)/solution/%$1,$(filter %.cu,$(HAVE_REFERENCE)))
 MINE_SOURCES := $(sort $(MINE_GIVEN) $(MINE_C) $(MAIN_SRC) $(HEADERS) $(MINE_CU) \
 	$(WORKER_PLUGIN_C))
 # (comparisons are in float)
@@ -30,10 +34,12 @@ MINE_MODES := $(sort $(MODE) float)
 # $(1) files, in each of them
 in_mine_modes = $(foreach m,$(MINE_MODES),$(addprefix build/$m/,$1))
 
-MINE_OBJECTS = $(MINE_GIVEN:%.c=build/$(mode)/%.o) $(MINE_C:%.c=build/$(mode)/%.mine.o)
-MINE_HOST_OBJECTS = $(MINE_CU:%=build/$(mode)/%.host.o) \
+MINE_OBJECTS = $(MINE_GIVEN:%.c=build/$(mode)/%.o) $(MINE_C:%.c=build/$(mode)/%.mine.o) \
+	$(mine_reference)
+MINE_HOST_OBJECTS = $(MINE_CU:%=build/$(mode)/%.host.o) $(call mine_reference_cu,.host.o) \
 	$(WORKER_PLUGIN_C:%.c=build/$(mode)/%.host.o) $(call hostcuda_library_of,$(mode))
-MINE_CUDA_OBJECTS = $(MINE_CU:%=build/$(mode)/%.o) $(WORKER_PLUGIN_C:%.c=build/$(mode)/%.pic.o)
+MINE_CUDA_OBJECTS = $(MINE_CU:%=build/$(mode)/%.o) $(call mine_reference_cu,.o) \
+	$(WORKER_PLUGIN_C:%.c=build/$(mode)/%.pic.o)
 # (there is no other CUDA device for a program that is sanitised or checks)
 mine_plugins = $(addprefix build/$(mode)/mine/,$(if $(HAVE_CXX),libtl_hostcuda.so) \
 	$(if $(CUDA),$(if $(findstring -san,$(mode))$(findstring -check,$(mode)),,libtl_cuda.so)))

@@ -22,6 +22,19 @@ given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
 
 # ---- defaults -----------------------------------------------------------------------------------
 
+# given/x86_64: this is a handout, with graders and objects ready-made (mk/handout.mk). Its programs
+# are made of the student's own files.
+HANDOUT := $(wildcard given/$(shell uname -m))
+ifneq ($(wildcard given),$(if $(HANDOUT),given))
+$(error this handout is for $(notdir $(wildcard given/*)), and this machine is a $(shell uname -m): \
+ask for the one that is made for it)
+endif
+ifneq ($(HANDOUT),)
+MINE ?= 1
+export MINE
+export GRADLAB_COMMIT ?= $(word 2,$(file <VERSION))
+endif
+
 REAL ?= float
 ARCH ?= native
 PYTHON ?= .venv/bin/python
@@ -60,8 +73,8 @@ OPTIONS_baseline := $(RUN_OPTIONS) $(TWIN_OPTIONS) PROFILE MINE
 OPTIONS_parity := $(RUN_OPTIONS) NETS DEVICE THREADS RUNGS
 OPTIONS_bench-step := $(RUN_OPTIONS) DEVICE THREADS RUNGS REPEAT MINE
 OPTIONS_bench-ops := DEVICE THREADS RUNGS SEED OPS REPEAT LONG OUT MINE
-BENCH_OPTIONS := $(filter-out MINE BESIDE,$(call options_of,.,programs/bench/options.def))
-OPTIONS_bench := $(BENCH_OPTIONS) MINE
+BENCH_OPTIONS = $(filter-out MINE BESIDE,$(call options_of,.,programs/bench/options.def))
+OPTIONS_bench = $(BENCH_OPTIONS) MINE
 OPTIONS_predict := NET DEVICE DATASET SEED LIMIT THREADS RUNGS BATCH RESUME OUT MINE
 OPTIONS_report := FROM DRAFT FULL AGAIN DATASET OUT MINE
 OPTIONS_report-zh := $(OPTIONS_report)
@@ -77,6 +90,10 @@ OPTIONS_bridge-bench := DEVICE PARTS LONG REPEAT EPOCHS THREADS SEED LIMIT OUT M
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
 OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION SECRET REGRADE
+OPTIONS_grade-class := SUBMISSIONS LAB OUT ROSTER DUE TIMES ATTEMPT POLICY JOBS SECRET SHARD
+OPTIONS_regrade := OUT LAB STUDENT SIGNED JOBS
+OPTIONS_replay := OUT LAB STUDENT ATTEMPT
+OPTIONS_merge := FROM OUT
 OPTIONS_grader-soak := LAB SEEDS FIRST DEVICES JOBS OUT LABS
 OPTIONS_hostile := CASE TIER JOBS QUICK LAYERS
 OPTIONS_mutants := LAB T KEEP
@@ -85,6 +102,11 @@ OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
 OPTIONS_submit := LAB OUT
 OPTIONS_secret := SECRET
+OPTIONS_handout := OUT LABS CLOSED
+OPTIONS_handout-check := FROM
+OPTIONS_update := FROM
+OPTIONS_export := FROM TO OUT ROSTER COLUMN LAB ATTEMPT FEEDBACK
+OPTIONS_gradescope := LAB OUT SECRET
 OPTIONS_help := ALL
 # (a goal with a slash in it is a file's name)
 options_of_goal = $(if $(filter $(LAB_GOALS),$1),$(OPTIONS_labs),$(OPTIONS_$1)) \

@@ -1,7 +1,7 @@
 # train.mk: to train with what is built, to compare it with PyTorch, and to report on it. Included
 # by the Makefile.
 
-.PHONY: train predict data baseline parity bench bench-step bench-ops bridge-bench report report-zh report-test
+.PHONY: train predict data baseline bench-step bench-ops report report-zh
 ##@ train
 # (without quicker kernels in it, a program says so; where its results lie, the report looks)
 MINE_DIR := $(if $(MINE),mine/)
@@ -35,9 +35,6 @@ baseline: build/$(MODE)/$(MINE_DIR)train
 	$(PYTHON) baseline/$(if $(PROFILE),profile_step,train).py PLAN="$$plan" \
 	    $(call given,$(filter-out MINE,$(OPTIONS_baseline))) $(OUT_OF_MINE)
 
-parity: $(BOTH_PROGRAMS) ## compare with the twin step by step: NET=…
-	@$(PYTHON) baseline/parity.py $(call given,$(OPTIONS_parity))
-
 # (of MINE=1 the programs learn by their environment, as everything typed here)
 bench-step: ## time training steps, ours and PyTorch's alternating: NET=… MINE=1
 bench-step: build/float/$(MINE_DIR)train
@@ -46,20 +43,6 @@ bench-step: build/float/$(MINE_DIR)train
 bench-ops: ## time convolution and linear layers, likewise
 bench-ops: build/float/$(MINE_DIR)bench_ops
 	@$(PYTHON) baseline/bench_ops.py $(call given,$(filter-out MINE,$(OPTIONS_bench-ops)))
-
-# On hostcuda it counts what the check build sees, for times there are no speeds.
-BENCH_MODE := $(if $(filter hostcuda,$(DEVICE)),$(REAL)-check,$(REAL))
-BENCH_MINE := build/$(BENCH_MODE)/mine/bench
-bench: ## check each rung of the ladder and time it: OP=gemm,conv2d RUNG= SHAPE= DEVICE= MINE=1 …
-bench: build/$(BENCH_MODE)/bench $(if $(MINE),$(BENCH_MINE))
-	@$< $(call given,$(BENCH_OPTIONS)) $(if $(MINE),MINE=$(BENCH_MINE) $(if $(filter \
-	    OUT,$(GIVEN)),,OUT=results/mine/ladder.jsonl))
-
-# (the net that it trains is net m, whose layers the trainer tells)
-bridge-bench: ## time our operators inside PyTorch, and train net m by them: PARTS= EPOCHS=5 MINE=1
-bridge-bench: bridge build/float/$(MINE_DIR)train build/float/$(MINE_DIR)bench_ops
-	@$(BRIDGE_ENV) $(PYTHON) baseline/bench_bridge.py \
-	    $(call given,$(filter-out MINE,$(OPTIONS_bridge-bench)))
 
 # What is missing is measured first. FROM= and DRAFT=1 take what is there: that needs no programs,
 # and no torch.
@@ -71,6 +54,3 @@ report report-zh: $(MEASURED)
 	    CODE=$$(tools/build_info.sh code $(if $(MINE),$(MINE_SOURCES),$(SOURCES)))
 # report: ## report/build/report.pdf from results: FROM=folders DRAFT=1 FULL=1 MINE=1
 # report-zh: ## the same in Chinese
-
-report-test: ## the maintainer's: the report's tests: filling, escaping, staleness, equal bytes
-	@$(PYTHON) -m pytest -q -p no:cacheprovider report/tests

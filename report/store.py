@@ -38,6 +38,9 @@ _KINDS = {
     "predictions": {"net": str, "device": str, "confusion": list, "wrong_index": list},
 }  # fmt: skip
 
+# of grade.json; each of these has what a report takes of it
+GRADES = ("gradlab-grade/2", "gradlab-grade/3", "gradlab-grade/4")
+
 # the options of a training run that decide its course, beside net, data set, device and seed
 RECIPE = "epochs batch limit opt lr momentum nesterov wd sched aug".split()
 
@@ -218,7 +221,7 @@ def _join_runs(results):
 def _read_grade(results, path, name):
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["schema"] != "gradlab-grade/2":
+        if document["schema"] not in GRADES:
             raise ValueError(f"schema {document['schema']}")
         score = document["score"]
         if not all(isinstance(score[k], int) for k in ("points", "max")):

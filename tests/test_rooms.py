@@ -48,14 +48,17 @@ PYTHON_ARROWS = """
 autograder/grade    -> tools
 autograder/maintain -> autograder/grade tools
 autograder/hostile  -> autograder/grade tools
+autograder/course   -> autograder/grade tools
+autograder/course/adapters -> autograder/grade tools
 autograder/claim    ->
 baseline            -> tools
 bridge/gradlab      ->
 report              -> tools
 hostcuda            ->
 tools               ->
-tests               -> autograder/grade autograder/maintain autograder/hostile baseline bridge
-                       bridge/gradlab report data hostcuda tools
+tests               -> autograder/grade autograder/maintain autograder/hostile autograder/course
+                       autograder/course/adapters baseline bridge bridge/gradlab report data
+                       hostcuda tools
 """
 # Arrows of single files, each with its reason: file -> room.
 EXCEPTIONS = {

@@ -3,7 +3,7 @@
 # come with -v all=1 alone. With -v names=1: the names of all goals, and nothing else.
 BEGIN { if (!names) print "usage: make COMMAND [NAME=value ...]" }
 { show($0) }
-/^include / { while ((getline line < $2) > 0) show(line) }
+/^-?include / { while ((getline line < $2) > 0) show(line) }
 END {
     if (names) exit
     print "\nbuild options: REAL=float|double SAN=1 DEBUG=1 ARCH=native CC=gcc CFLAGS= V=1"

@@ -6,11 +6,14 @@
 #     train   README's first command: make setup train (of shapes10, an epoch of 500 images)
 #     labs    each lab's skeletons are built and graded, 0 points, and its solution, all of them
 #     test    README's second command: make setup test
+#     handout a handout of this commit, set up and then done from lab 0 to 5 with the solution's
+#             files, its report written, without git and network (course/handout_check.sh)
 #     user    the first command and a lab again, as a user without root, whose packages are there
 # are done with gcc and, but for the last, in a fresh system with clang. A step fails by its exit
 # status, by a warning of a compiler, or where it does not end with the words that it should.
 #
-#   DISTROS  "bookworm trixie sid"   STEPS  "alone train labs test user"   COMPILERS  "gcc clang"
+#   DISTROS  "bookworm trixie sid"   STEPS  "alone train labs test handout user"
+#   COMPILERS  "gcc clang"
 #   TREES    build/distros: keeps bare systems (for 30 days), fetched packages, and logs
 #
 # Packages come from where this machine's apt has them, and Python's from where its pip has them.
@@ -18,7 +21,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 DISTROS=${DISTROS-bookworm trixie sid}
-STEPS=${STEPS:-alone train labs test user}
+STEPS=${STEPS:-alone train labs test handout user}
 COMPILERS=${COMPILERS:-gcc clang}
 TREES=${TREES:-build/distros}
 passed=0 failed=0
@@ -192,6 +195,21 @@ alone_step() { # SUITE CC
     rm -rf "$root"
 }
 
+# (made here, as an instructor does; in the system there is nothing of ours but it and the answers)
+handout_step() { # SUITE
+    local root=$TREES/systems/$1-handout made=$TREES/handout
+    rm -rf "$made" && make -s handout OUT="$made" >"$TREES/log/handout.log" 2>&1 ||
+        { fail "$1 handout" "it could not be made, see $TREES/log/handout.log" && return; }
+    copy "$1" "$root" && rm -rf "$root/root/gradlab" "$root/home/student/gradlab" &&
+        cp -r "$made" "$root/root/gradlab" && mkdir "$root/root/check" &&
+        cp -r solution autograder/course/handout_check.sh "$root/root/check" ||
+        { fail "$1 handout" "$root could not be made" && return; }
+    step "$1 handout" "$tests" "$1" "$root" root "
+        make setup lab0 lab5 train && DRAFT=1 YES=1 tools/setup.sh report && make clean &&
+        ../check/handout_check.sh . ../check/solution"
+    rm -rf "$root"
+}
+
 user_steps() { # SUITE ROOT
     inside "$1" "$2" root "tools/setup.sh train lab3" &>/dev/null
     step "$1 user train" "$FIRST" "$1" "$2" student "make setup train $SMALL"
@@ -215,8 +233,9 @@ for suite in $DISTROS; do
                 "make CC=$cc setup train $SMALL" ;;
             labs) lab_steps "$suite" "$root" "$cc" ;;
             test) test_step "$suite" "$root" "$cc" ;;
+            handout) [ "$cc" != gcc ] || handout_step "$suite" ;;
             user) [ "$cc" != gcc ] || user_steps "$suite" "$root" ;;
-            *) lacks "STEPS=$name: one of alone train labs test user" ;;
+            *) lacks "STEPS=$name: one of alone train labs test handout user" ;;
             esac
         done
         rm -rf "$root"

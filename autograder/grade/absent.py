@@ -6,30 +6,19 @@ functions, after their contracts in tl/include: each fails with TL_ENOTIMPL, and
 as strong as the reference's: who defines one of them beside is told so by the linker.
 """
 
-import re
 import sys
 from pathlib import Path
 
+import contracts
 import grants
 import skeletons
 
 ROOT = Path(__file__).resolve().parents[2]
-PROTOTYPE = re.compile(r"^(?!static|typedef)((?:const )?\w+ \*?)(tl_\w+)\(([^;{}]*)\);", re.M)
 HEAD = "/* What stands for {file} in a worker without it: by autograder/grade/absent.py. */\n"
 
 
 class Unknown(Exception):
     """One line: a function without a contract."""
-
-
-def prototypes(root: Path) -> dict:
-    """function -> (header, type of its result, parameters)."""
-    found = {}
-    for header in sorted((root / "tl/include/tl").glob("*.h")):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for result, name, parameters in PROTOTYPE.findall(text):
-            found[name] = header.name, result, " ".join(parameters.split())
-    return found
 
 
 def function(name: str, result: str, parameters: str) -> str:
@@ -57,7 +46,7 @@ def place(file: str) -> str:
 
 def main(arguments: list) -> int:
     files = [name.removeprefix("labs/") for name in skeletons.read_manifest(ROOT)]
-    known = prototypes(ROOT)
+    known = contracts.prototypes(ROOT)
     try:
         for file, names in grants.exports(ROOT, [*files, *grants.GIVEN]).items():
             path, data = Path(arguments[0], place(file)), source(file, names, known).encode()

@@ -109,9 +109,9 @@ def findings(path: Path, key: bytes) -> list:
     if Path(f"{path}.refused").exists():
         return []
     told = CACHE / f"{hashlib.sha256(key + path.read_bytes()).hexdigest()[:32]}.txt"
-    if told.exists():
+    try:
         text = told.read_text(errors="replace")
-    else:
+    except FileNotFoundError:  # or not any more: a class takes its own away (course/run.py)
         text = ask(path)
         if UNSURE in text:  # once more the next time
             return [(str(path), line, said) for line, said in read(text)]

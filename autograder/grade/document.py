@@ -11,7 +11,7 @@ import judge
 import table
 import text
 
-SCHEMA = "gradlab-grade/3"
+SCHEMA = "gradlab-grade/4"
 ROOT = Path(__file__).resolve().parents[2]
 RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
                "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
@@ -19,6 +19,7 @@ RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape
 # What decides how a submission is judged, beside the programs that are made of it.
 RULES = (("autograder", (".c", ".h", ".py", ".toml", ".sha256")), ("tl/include", (".h", ".def")),
          ("mk", (".mk",)))
+NO_RULES = ("autograder/course", "autograder/hostile", "autograder/maintain")  # around grading
 LONGEST, MOST = 4096, 200  # of one text from a submission, and of a list of them
 
 
@@ -32,9 +33,11 @@ def hash_of(paths) -> str:
 
 
 def rules_hash() -> str:
-    """Of the grader's own source as it lies here, committed or not: by path from the root."""
+    """Of the grader's own source as it lies here, committed or not: by path from the root. What a
+    course does with grades (course/) decides none."""
     paths = sorted(p for folder, kinds in RULES for p in (ROOT / folder).rglob("*")
-                   if p.suffix in kinds and p.is_file())
+                   if p.suffix in kinds and p.is_file()
+                   and not p.relative_to(ROOT).as_posix().startswith(NO_RULES))
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{path.relative_to(ROOT)}\0{path.stat().st_size}\0".encode())
@@ -56,7 +59,8 @@ def version() -> str:
 
 def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: bool, filter: str,
           cpu_factor: float, sandbox: str, graders: list, seconds: dict, wall_s: float,
-          findings: list, seed_from: str = "default", submission: dict | None = None) -> dict:
+          findings: list, compilers: dict, seed_from: str = "default",
+          submission: dict | None = None) -> dict:
     for result in results:
         result["failures"] = [{k: text.cut(r[k], LONGEST, MOST) for k in RECORD_KEYS if k in r}
                               for r in result.get("failures", ())]
@@ -68,6 +72,10 @@ def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: 
                    "programs": hash_of([lab.path, *graders])},
         # official grading alone: {name, sha256 of all files, files: {name: sha256}}
         "submission": submission,
+        # whose it is and which of theirs, where a class is graded (course/ledger.py)
+        "student": None, "attempt": None,
+        # what compiled it: {"c": first line of --version, "cuda": that of hostcuda's host compiler}
+        "compilers": compilers,
         # around the student's code: a process of its own, or one within bubblewrap's sandbox
         "sandbox": sandbox,
         # default, given, or secret: made of the course's and of the submission (seeds.py)

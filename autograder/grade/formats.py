@@ -103,8 +103,7 @@ def summary(document: dict) -> str:
     """For $GITHUB_STEP_SUMMARY: points per task, then what is wrong, in one line each."""
     lines = [f"### {render.last_line(document)}", "", "| task | C | CUDA |", "|---|---|---|"]
     for row in document["tasks"]:
-        cells = [f"{row['sides'][h]['points']}/{row['sides'][h]['max']}"
-                 if h in row["sides"] else "" for h in failure.SIDE_NAMES]
+        cells = [points_of(row["sides"].get(h)) for h in failure.SIDE_NAMES]
         lines.append("| " + " | ".join([markdown(row["task"]), *cells]) + " |")
     lines.append("")
     for result, others in first_failures(document):
@@ -112,4 +111,16 @@ def summary(document: dict) -> str:
         more = f" ({others} more)" if others else ""
         lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
                      f"{more}: {markdown(words.kind_title(result['kind']))}. {markdown(advice)}")
+    for result in document["claims"]:
+        if result["verdict"] == "unjudged":
+            said = text.visible(result["failures"][0].get("text", ""), 300)
+            lines.append(f"- **{markdown(result['claim'])}** "
+                         f"({failure.SIDE_NAMES[result['side']]}): not judged: {markdown(said)}")
     return "\n".join(lines) + "\n"
+
+
+def points_of(cell: dict | None) -> str:
+    """Of a task's side; where a claim could not be judged there are no points to tell."""
+    if not cell:
+        return ""
+    return "not judged" if cell["unjudged"] else f"{cell['points']}/{cell['max']}"

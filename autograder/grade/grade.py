@@ -39,7 +39,7 @@ from text import say
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
-    "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "",
+    "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "", "CC": "", "CXX": "",
     "SUBMISSION": "", "SECRET": "", "REGRADE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
@@ -179,17 +179,15 @@ def grade(given: dict) -> int:
         filter="" if judge.totals(results)["max"] == lab.total else asked,
         cpu_factor=runner.cpu_factor, sandbox="process" if open_because else sandbox.tier(),
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
-        findings=findings)
+        findings=findings, compilers=machine.compilers(c=given["CC"], cuda=given["CXX"]))
     path = out / ("part.json" if result["filter"] else "grade.json")
     changes = document.changes(result, document.read(out / "grade.json"))
     document.write(path, result)
 
     score = result["score"]
-    if score["unjudged"]:
-        show(result, changes, given, f"lab{lab.number}: not graded: {score['unjudged']} of "
-             f"{score['max'] + score['extra_max']} points could not be judged, run it again")
-        return 2
     show(result, changes, given, render.last_line(result))
+    if score["unjudged"]:
+        return 2
     return 1 if given["MIN"] and score["points"] < int(given["MIN"]) else 0
 
 

@@ -14,12 +14,14 @@ import fnmatch
 from dataclasses import dataclass
 from pathlib import Path
 
+import contracts
 import operations
 import skeletons
 import table
 
 # Given code that is a product as well: a sum, and a count of what is largest.
 GIVEN = ("tl/metrics.c", "tl/cuda/metrics.cu")
+OBJECTS = "given/*/float"  # of a handout
 BLAS = ("cblas_", "cublas")  # how functions of BLAS begin
 
 
@@ -48,8 +50,9 @@ def text_of(root: Path, name: str) -> str:
 
 
 def exports(root: Path, files) -> dict:
-    """file -> the functions that it defines for others."""
-    return {name: frozenset(skeletons.exported(text_of(root, name))) for name in files}
+    """file -> the functions that it defines for others; of labs that are not here, too."""
+    found = {name: frozenset(skeletons.exported(text_of(root, name))) for name in files}
+    return found | contracts.later(root, found)
 
 
 def lab_of(file: str) -> int:
@@ -61,12 +64,22 @@ def matches(name: str, patterns) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def without_reference(root: Path, files) -> frozenset:
+    """Files that are here neither as a solution nor, as in a handout, as an object of it."""
+    def is_here(file: str) -> bool:
+        return (root / "solution" / file).exists() or any(
+            root.glob(f"{OBJECTS}/solution/{file.removesuffix('.c')}.o"))
+
+    return frozenset(f for f in files if not is_here(f))
+
+
 class Grants:
     """The lists of all labs up to the one that is graded."""
 
-    def __init__(self, lab: int, lists: dict, exported: dict):
-        """lists: number -> table.Lab; exported: file -> functions, of all labs and GIVEN."""
-        self.lab, self.exported = lab, exported
+    def __init__(self, lab: int, lists: dict, exported: dict, lacking: frozenset = frozenset()):
+        """lists: number -> table.Lab; exported: file -> functions, of all labs and GIVEN; lacking:
+        files of which there is no reference."""
+        self.lab, self.exported, self.lacking = lab, exported, lacking
         self.tasks = {(number, task.name): task for number, known in lists.items()
                       for task in known.tasks}
         self.operations = {row.name: row for row in operations.read()}
@@ -141,11 +154,13 @@ class Grants:
         return own, beside
 
     def world(self, variant: str, side: str, mine: bool = False) -> World:
-        """mine: of other labs, too, the student's files."""
+        """mine: of other labs, too, the student's files. Where there is no reference, as in a
+        handout of a lab that is open, nothing else can stand there."""
         own, beside = self.started(variant, side)
         there = self.closure(own | beside, side)
         if mine:
             own |= {f for f in there if lab_of(f) not in (self.lab, -1)}
+        own |= there & self.lacking
         order = list(self.exported)
         blas = {Path(f).suffix for f in there
                 if any(call.startswith(BLAS) for call in self.lists_of(f)[0])}
@@ -158,4 +173,4 @@ def of_tree(lab: int, files: list, root: Path = Path()) -> Grants:
     """Of the tree in which we are; files: lab2/im2col.c …, of all labs."""
     labs = sorted({lab_of(f) for f in files if lab_of(f) <= lab})
     return Grants(lab, {number: table.load(number) for number in labs},
-                  exports(root, [*files, *GIVEN]))
+                  exports(root, [*files, *GIVEN]), without_reference(root, files))

@@ -1,4 +1,4 @@
-"""intake.py: reads what others hand in, a folder or a .zip, and believes nothing of it.
+"""intake.py: reads what others hand in, a folder, a .zip or a .tar.gz, and believes nothing of it.
 
 A folder belongs to somebody who may change it while it is read, and who may have put links into it
 that lead to the solution. So nothing is asked by a path twice: folders are opened one by one, no
@@ -8,8 +8,10 @@ limit, however large it says it is. No tool is run, and nothing is unpacked onto
 
 import errno
 import io
+import itertools
 import os
 import stat
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,15 +20,18 @@ from skeletons import Refused
 
 LARGEST = 1 << 18  # bytes of one file, 25 times what the longest of the solution has
 LARGEST_ARCHIVE = 1 << 23
+LARGEST_TAR = 1 << 25  # unpacked: gzip makes a thousand zeros one byte
 MOST_ENTRIES = 1000
+ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar")
 KINDS = {"a link": stat.S_ISLNK, "a folder": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO,
          "a socket": stat.S_ISSOCK,
          "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode)}
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # (a pipe that nobody writes to would keep who opens it waiting for ever)
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError,
-           ValueError, OverflowError, KeyError)  # what zipfile is known to raise
+# what zipfile and tarfile are known to raise
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RecursionError,
+           NotImplementedError, RuntimeError, ValueError, OverflowError, KeyError, IndexError)
 
 
 class Unfit(Exception):
@@ -89,7 +94,7 @@ class Folder:
             raise Refused(f"SUBMISSION={path}: there is no such folder") from None
         except NotADirectoryError:  # (a link is none either, if it is not followed)
             what = "a link: name the folder itself" if path.is_symlink() else \
-                "neither a folder nor a .zip"
+                "neither a folder nor a .zip or .tar.gz"
             raise Refused(f"SUBMISSION={path}: this is {what}") from None
 
     def close(self) -> None:
@@ -128,10 +133,23 @@ class Folder:
             os.close(fd)
         return {name: data for name, data in found.items() if data is not None}
 
+    def names(self, place: tuple) -> dict:
+        """name -> whether it is a folder, of the first MOST_ENTRIES that lie in this place."""
+        fd = self.open_below(place)
+        if fd is None:
+            return {}
+        try:
+            with os.scandir(fd) as entries:
+                return {entry.name: entry.is_dir(follow_symlinks=False)
+                        for entry in itertools.islice(entries, MOST_ENTRIES)}
+        finally:
+            os.close(fd)
+
 
 class Archive:
-    """A submission that is a .zip, as submit.py makes them. It stays packed; one that submit.py
-    cannot have made, or that different readers would understand differently, is refused."""
+    """A submission that is one file, as submit.py or a student's own tool makes them. It stays
+    packed; one whose names lead elsewhere, or that different readers would understand differently,
+    is refused."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -142,34 +160,54 @@ class Archive:
         if data is None:
             raise Refused(f"SUBMISSION={path}: there is no such file")
         try:
-            self.zip = zipfile.ZipFile(io.BytesIO(data))
+            entries = self.index(data)
+        except Unfit as why:
+            raise Refused(f"SUBMISSION={path}: {why}") from None
         except DAMAGED:
-            raise Refused(f"SUBMISSION={path}: this is no .zip, or a damaged one") from None
-        entries = self.zip.infolist()
+            raise Refused(f"SUBMISSION={path}: this is no {self.kind}, or a damaged one") from None
         if len(entries) > MOST_ENTRIES:
             raise Refused(f"SUBMISSION={path}: more than {MOST_ENTRIES} entries")
-        names = [entry.orig_filename for entry in entries]
-        for name in names:
+        self.entries = {}
+        for name, entry in entries:
             if odd_name(name):
                 raise Refused(f"SUBMISSION={path}: it has an entry called {name!r}, which leads "
                               "out of it or means another file elsewhere")
-        if twice := next((n for n in names if names.count(n) > 1), None):
-            raise Refused(f"SUBMISSION={path}: it has two entries called {twice}")
+            if name in self.entries:
+                raise Refused(f"SUBMISSION={path}: it has two entries called {name}")
+            self.entries[name] = entry
 
     def close(self) -> None:
-        self.zip.close()
+        """Nothing is open: all of it was read."""
 
     def read(self, place: tuple, names: list) -> dict:
         """As Folder.read."""
-        there, found = {e.orig_filename: e for e in self.zip.infolist()}, {}
+        found = {}
         for name in names:
-            entry = there.get("/".join((*place, name)))
-            if entry:
+            if entry := self.entries.get("/".join((*place, name))):
                 try:
                     found[name] = self.content(entry)
                 except Unfit as why:
                     found[name] = why
+                except DAMAGED:
+                    found[name] = Unfit("damaged")
         return found
+
+    def names(self, place: tuple) -> dict:
+        """As Folder.names. (A folder may be there without an entry of its own.)"""
+        above, found = "".join(f"{name}/" for name in place), {}
+        for path in self.entries:
+            name, slash, _ = path.removeprefix(above).partition("/")
+            if path.startswith(above) and name:
+                found[name] = bool(slash) or found.get(name, False)
+        return found
+
+
+class Zip(Archive):
+    kind = ".zip"
+
+    def index(self, data: bytes) -> list:
+        self.zip = zipfile.ZipFile(io.BytesIO(data))
+        return [(entry.orig_filename, entry) for entry in self.zip.infolist()]
 
     def content(self, entry: zipfile.ZipInfo) -> bytes:
         if kind := kind_of(entry.external_attr >> 16):
@@ -178,11 +216,44 @@ class Archive:
         if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED,
                                                               zipfile.ZIP_DEFLATED):
             raise Unfit("encrypted or packed in an unusual way")
-        try:
-            with self.zip.open(entry) as file:
-                return bounded(file.read, LARGEST)
-        except DAMAGED:
-            raise Unfit("damaged") from None
+        with self.zip.open(entry) as file:
+            return bounded(file.read, LARGEST)
+
+
+class Tar(Archive):
+    """Plain or by gzip. Its entries can only be found one after the other, so it is unpacked in
+    memory, up to a limit."""
+
+    kind = ".tar or .tar.gz"
+
+    def index(self, data: bytes) -> list:
+        self.tar = tarfile.open(fileobj=io.BytesIO(gunzipped(data)), mode="r:")
+        entries = itertools.islice(self.tar, MOST_ENTRIES + 1)
+        # `tar c .` writes ./ before every name
+        return [(entry.name.removeprefix("./"), entry) for entry in entries if entry.name != "."]
+
+    def content(self, entry: tarfile.TarInfo) -> bytes:
+        if entry.islnk():
+            raise Unfit("a hard link")
+        if not entry.isreg():
+            is_ = {tarfile.SYMTYPE: stat.S_IFLNK, tarfile.DIRTYPE: stat.S_IFDIR,
+                   tarfile.FIFOTYPE: stat.S_IFIFO}.get(entry.type, stat.S_IFCHR)
+            raise Unfit(kind_of(is_))
+        return bounded(self.tar.extractfile(entry).read, LARGEST)
+
+
+def gunzipped(data: bytes) -> bytes:
+    """Of all its parts (gzip files can be joined); what is no gzip as it is."""
+    whole = b""
+    while data[:2] == b"\x1f\x8b":
+        part = zlib.decompressobj(wbits=31)
+        whole += part.decompress(data, LARGEST_TAR + 1 - len(whole))
+        if len(whole) > LARGEST_TAR:
+            raise Unfit(f"unpacks to more than {LARGEST_TAR >> 20} MiB")
+        if not part.eof:
+            raise zlib.error("ends early")
+        data = part.unused_data
+    return whole or data
 
 
 def odd_name(name: str) -> bool:
@@ -191,7 +262,15 @@ def odd_name(name: str) -> bool:
             or not name.isprintable())
 
 
+def ending(name: str) -> str:
+    """.zip, .tar.gz …, as it is written there, or an empty string."""
+    low = name.lower()
+    return next((name[-len(e):] for e in ENDINGS if low.endswith(e) and low != e), "")
+
+
 def opened(path: Path) -> Folder | Archive:
     """A folder may be called x.zip, too."""
-    is_archive = path.suffix.lower() == ".zip" and not path.is_dir()
-    return Archive(path) if is_archive else Folder(path)
+    kind = "" if path.is_dir() else ending(path.name).lower()
+    if not kind:
+        return Folder(path)
+    return Zip(path) if kind == ".zip" else Tar(path)

@@ -1,8 +1,10 @@
-"""machine.py: what grading has to know of the machine: its speed, its cores, its GPU."""
+"""machine.py: what grading has to know of the machine: its speed, cores, GPU, compilers."""
 
 import json
 import os
 import platform
+import shlex
+import subprocess
 import time
 from pathlib import Path
 
@@ -54,6 +56,19 @@ def processor() -> str:
         lines = []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def compilers(**commands: str) -> dict:
+    """What each command calls itself; where none was named or it does not say, "unknown"."""
+    said = {}
+    for name, command in commands.items():
+        try:
+            done = subprocess.run([*shlex.split(command), "--version"], capture_output=True,
+                                  text=True, errors="replace", timeout=10)
+            said[name] = done.stdout.strip().split("\n")[0][:200] or "unknown"
+        except (OSError, subprocess.SubprocessError, ValueError):
+            said[name] = "unknown"
+    return said
 
 
 def cores() -> int:

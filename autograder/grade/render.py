@@ -183,6 +183,9 @@ class Report(Page):
 
 def last_line(document: dict) -> str:
     score = document["score"]
+    if score["unjudged"]:
+        return (f"lab{document['lab']}: not graded: {score['unjudged']} of "
+                f"{score['max'] + score['extra_max']} points could not be judged, run it again")
     extra = f", extra {score['extra']}/{score['extra_max']}" if score["extra"] else ""
     part = f" of what {document['filter']} asked for" if document["filter"] else ""
     if document.get("steps"):  # no points, done or not

@@ -1,9 +1,10 @@
 """submission.py FOLDER LAB [SECRET= SEED= REGRADE=]: takes a lab's own files out of a submission,
 into a snapshot that nobody changes any more, and prints where it is.
 
-A submission may be a whole repository, a folder with labs in it, just the files, or a .zip of one
-of these (intake.py). Of all that, only the files that a student writes in this lab are taken:
-changed headers, tests and makefiles, links and whatever else lies beside them stay behind.
+A submission may be a whole repository, a folder with labs in it, just the files, or a .zip or
+.tar.gz of one of these (intake.py); all of it may lie one folder deeper. Of all that, only the
+files that a student writes in this lab are taken: changed headers, tests and makefiles, links and
+whatever else lies beside them stay behind, and what the student may have meant of it is named.
 
 The snapshot is build/submissions/<name>-<hash>/labN, called by its content: equal files find the
 folder that is there, whose times make knows, and nothing is built again. It is complete before it
@@ -38,35 +39,88 @@ SPENT = Path("build/spent/from")  # below: what a snapshot's builds have cost (b
 NOTE = ".refused"
 
 
+class NothingOfTheLab(Refused):
+    """What was handed in has no file of the lab, wherever it was looked for."""
+
+
+# Folders of a whole copy of gradlab that are no submission, and what a packer leaves behind.
+NOT_HANDED_IN = ("solution", "build", "autograder", "__MACOSX")
+MOST_NAMED = 20
+
+
 def places(lab: int) -> list:
     """Where in a submission the lab's files may lie."""
     return [("labs", f"lab{lab}"), (f"lab{lab}",), ()]
 
 
+def roots(source) -> list:
+    """Where a submission may begin: at once, or in a folder that somebody has packed with it."""
+    inside = [name for name, is_folder in sorted(source.names(()).items())
+              if is_folder and name not in NOT_HANDED_IN and not name.startswith(".")]
+    return [[()], [(name,) for name in inside]]
+
+
+def located(source, names: list, lab: int) -> tuple:
+    """(root, place, what was found there, why folders were not followed), of the first place that
+    has a file of the lab; two equal ones, as two copies of the lab, are told apart by nobody."""
+    linked = []
+    for level in roots(source):
+        found = []
+        for root in level:
+            for place in places(lab):
+                try:
+                    there = source.read((*root, *place), names)
+                except intake.Unfit as why:
+                    linked.append(f"{'/'.join((*root, *place))}: {why}, not followed")
+                    continue
+                if there:
+                    found.append((root, (*root, *place), there))
+                    break
+        if len(found) > 1:
+            raise Refused(f"both {'/'.join(found[0][1])} and {'/'.join(found[1][1])} have files of "
+                          f"lab {lab}: hand in one of them")
+        if found:
+            return *found[0], linked
+    return (), (), {}, linked
+
+
+def left_behind(source, root: tuple, place: tuple, names: list) -> list:
+    """Lines about C and CUDA beside a lab's files, and headers that are not as they were given:
+    whoever changed them may count on it."""
+    said, headers = [], ROOT / "tl/include/tl"
+    given = sorted(path.name for path in headers.glob("*.*"))
+    for where in (place, (*root, "tl", "include", "tl")):
+        try:
+            there, beside = source.read(where, given), source.names(where)
+        except intake.Unfit:  # a link, or one that has become one meanwhile
+            continue
+        said += [f"your {name} differs from the given one; it was not taken"
+                 for name, data in there.items() if data != (headers / name).read_bytes()]
+        said += [f"{name} is no file of this lab; it was not taken"
+                 for name, is_folder in sorted(beside.items()) if not is_folder
+                 and name not in (*names, *given) and name.endswith((".c", ".cu", ".h", ".cuh"))]
+    more = len(said) - MOST_NAMED
+    return said[:MOST_NAMED] + [f"{more} more files were not taken"] * (more > 0)
+
+
 def collect(path: Path, lab: int) -> tuple:
-    """({name: content} of the lab's files, lines about what was left behind on purpose)"""
+    """({name: content} of the lab's files, lines about what was left behind)"""
     names = skeletons.own_files(ROOT, lab)
     if not names:
         raise Refused(f"LAB={lab}: there is no such lab")
     source = intake.opened(path)
-    linked = []
     try:
-        for place in places(lab):
-            try:
-                found = source.read(place, names)
-            except intake.Unfit as why:
-                linked.append(f"{'/'.join(place)}: {why}, not followed")
-                continue
-            if found:
-                break
-        else:
+        root, place, found, linked = located(source, names, lab)
+        if not found:
             tried = ", ".join(str(path.joinpath(*place)) for place in places(lab))
-            raise Refused("; ".join([f"{path}: no file of lab {lab} ({', '.join(names[:3])} …) in "
-                                     f"{tried}", *linked]))
+            said = (f"{path}: no file of lab {lab} ({', '.join(names[:3])} …) in {tried}, nor one "
+                    "folder deeper")
+            raise NothingOfTheLab("; ".join([said, *linked]))
+        said = [f"{path.joinpath(*place, name)}: {why}, not taken" for name, why in found.items()
+                if isinstance(why, intake.Unfit)]
+        said += left_behind(source, root, place, names)
     finally:
         source.close()
-    said = [f"{path.joinpath(*place, name)}: {why}, not taken" for name, why in found.items()
-            if isinstance(why, intake.Unfit)]
     return {name: data for name, data in found.items() if isinstance(data, bytes)}, said
 
 
@@ -84,7 +138,7 @@ def digest(files: dict, lab: int) -> str:
 def name_of(path: Path) -> str:
     """What people call a submission: its folder's name, or the archive's."""
     name = path.resolve().name
-    return name[:-4] if name.lower().endswith(".zip") else name
+    return name.removesuffix(intake.ending(name))
 
 
 def folder_of(path: Path, files: dict, lab: int) -> Path:

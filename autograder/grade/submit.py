@@ -1,4 +1,5 @@
-"""submit.py LAB=n [OUT=file.zip]: packs what a student has written in a lab, to be handed in.
+"""submit.py LAB=n [OUT=file.zip] [CHECK=1]: packs what a student has written in a lab, to be handed
+in. CHECK=1 only says whether there is something to pack.
 
 The archive holds the lab's own files alone, under the names by which grading finds them
 (submission.py). Equal files give equal bytes, so the SHA-256 that is printed is a receipt: whoever
@@ -61,13 +62,15 @@ def collected(root: Path, lab: str) -> dict:
     return found
 
 
-def submit(root: Path, lab: str, out: str) -> int:
+def submit(root: Path, lab: str, out: str, check: bool = False) -> int:
     files, known = collected(root, lab), skeletons.read_manifest(root)
     untouched = {name for name, data in files.items()
                  if skeletons.digest(data) == known[f"labs/{name}"]}
     if untouched == set(files):
         raise Refused(f"no file of labs/lab{lab} differs from what was handed out: there is "
                       "nothing to hand in yet")
+    if check:
+        return 0
     data = packed(files)
     path = root / (out or f"build/submit/lab{lab}.zip")
     skeletons.replace(path, data)
@@ -84,8 +87,8 @@ def submit(root: Path, lab: str, out: str) -> int:
 
 def main(arguments: list) -> int:
     try:
-        given = options.parse(arguments, {"LAB": "", "OUT": ""})
-        return submit(Path.cwd(), given["LAB"], given["OUT"])
+        given = options.parse(arguments, {"LAB": "", "OUT": "", "CHECK": ""})
+        return submit(Path.cwd(), given["LAB"], given["OUT"], bool(given["CHECK"]))
     except (Refused, options.OptionError, OSError) as error:
         text.say(text.visible_lines(f"submit: {error}", 40, 1000), sys.stderr)
         return 2

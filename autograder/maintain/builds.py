@@ -36,18 +36,19 @@ def rows(labs: list) -> str:
 
 
 def evidence(labs: list) -> str:
-    lines = ["| lab | points in C | in CUDA, proved | in CUDA, hard | hard are |",
-             "|---|---|---|---|---|"]
+    """Points of each side, by what they hang on."""
+    lines = ["| lab | in C, proved | in C, hard | in CUDA, proved | in CUDA, hard | hard are |",
+             "|---|---|---|---|---|---|"]
     for lab in labs:
         plain = [c for c in lab.claims if not c.extra]
-        cuda = sum(c.points.get("cuda", 0) for c in plain)
-        names = {c.name: 0 for c in plain if c.evidence == "hard"}
-        for claim in plain:
-            if claim.name in names:
-                names[claim.name] += sum(claim.points.values())
+        sums = [sum(c.points.get(side, 0) for c in plain if c.evidence == kind)
+                for side in table.SUFFIX for kind in table.EVIDENCE]
+        names = {}
+        for claim in (c for c in plain if c.evidence == "hard"):
+            names[claim.name] = names.get(claim.name, 0) + sum(claim.points.values())
         hard = ", ".join(f"{name} ({n})" for name, n in names.items())
-        lines.append(f"| {lab.number} | {sum(c.points.get('c', 0) for c in plain)} | "
-                     f"{cuda - lab.hard} | **{lab.hard}** | {hard or 'none'} |")
+        cells = " | ".join(f"**{n}**" if k % 2 else str(n) for k, n in enumerate(sums))
+        lines.append(f"| {lab.number} | {cells} | {hard or 'none'} |")
     return "\n".join(lines)
 
 

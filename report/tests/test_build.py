@@ -10,6 +10,7 @@ import subprocess
 import build
 import latex
 import pytest
+import store
 import units
 
 
@@ -166,7 +167,7 @@ def test_scores_and_errors_of_claims_are_shown(lab):
     claims.append({"claim": "bad", "verdict": "fail", "worst": 7.0})
     claims.append({"claim": "exact", "verdict": "pass"})  # compares nothing
     document = {
-        "schema": "gradlab-grade/2", "lab": 2, "title": "im2col_convolution", "seed": 7,
+        "schema": store.GRADES[-1], "lab": 2, "title": "im2col_convolution", "seed": 7,
         "score": {"points": 87, "max": 100, "extra": 3, "extra_max": 5}, "devices": ["cpu"],
         "claims": claims,
     }  # fmt: skip

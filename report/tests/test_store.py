@@ -1,10 +1,14 @@
 """Reading results: what is damaged, unfinished or unknown is left out and said so."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import store
 import training
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def read(lab):
@@ -103,17 +107,20 @@ def test_a_grade_of_another_form_is_left_out(lab):
     assert results.grades == [] and any("gradlab-grade/9" in note for note in results.notes)
 
 
-def grade(lab, name, points, time, number=1):
+def grade(lab, name, points, time, number=1, schema=2):
     path = lab.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     score = {"points": points, "max": 100}
-    document = {"schema": "gradlab-grade/2", "lab": number, "time": time, "score": score}
+    document = {"schema": f"gradlab-grade/{schema}", "lab": number, "time": time, "score": score}
     path.write_text(json.dumps(document))
 
 
 def test_of_each_lab_the_latest_grade_counts(lab):
-    grade(lab, "results/local/grade-lab1.json", 90, "2026-11-20T10:00:00Z")
-    grade(lab, "build/grade/lab1/grade.json", 100, "2026-11-21T10:00:00Z")
+    """Of whichever form that can be read; the grader's own is one of them."""
+    written = (ROOT / "autograder/grade/document.py").read_text()
+    assert re.search(r'SCHEMA = "(.*)"', written)[1] in store.GRADES
+    grade(lab, "results/local/grade-lab1.json", 90, "2026-11-20T10:00:00Z", schema=3)
+    grade(lab, "build/grade/lab1/grade.json", 100, "2026-11-21T10:00:00Z", schema=4)
     grade(lab, "results/local/grade-lab2.json", 80, "2026-11-22T10:00:00Z", number=2)
     points = {d["lab"]: d["score"]["points"] for _, d in read(lab).grades}
     assert points == {1: 100, 2: 80}

@@ -98,9 +98,10 @@ bomb<26, 0>::type x;
 
 def test_a_template_without_end_costs_its_own_file_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(cuda_legality, "CACHE", tmp_path / "cache")
-    monkeypatch.setenv("HOSTCUDA_LEGALITY_SECONDS", "2")  # (what is right takes less)
+    # (what is right takes less, on a busy machine too)
+    monkeypatch.setenv("HOSTCUDA_LEGALITY_SECONDS", "6")
     (line, said), = findings(tmp_path, BOMB)
-    assert line == 1 and "was stopped: for this file it took more than 2 s" in said, said
+    assert line == 1 and "was stopped: for this file it took more than 6 s" in said, said
     assert not list((tmp_path / "cache").glob("*.txt"))  # the next time it is asked again
     assert findings(tmp_path, CALLS_HOST)[0][0] == 3
 

@@ -17,7 +17,7 @@ def last(capsys) -> str:
 def test_everything_right_is_a_hundred(stage, capsys):
     assert stage.grade() == 0
     assert last(capsys) == ALL + ", extra 5/5"
-    assert stage.result()["schema"] == "gradlab-grade/3"
+    assert stage.result()["schema"] == "gradlab-grade/4"
 
 
 def test_a_grade_says_what_judged_it(stage):
@@ -41,7 +41,9 @@ def test_the_rules_hash_is_that_of_the_graders_source(tmp_path, monkeypatch):
     (tmp_path / "mk/labs.mk").rename(tmp_path / "mk/mine.mk")
     hashes.append(document.rules_hash())
     assert len(set(hashes)) == len(hashes)
-    for name in ("autograder/grade/x.pyc", "tl/x.c", "autograder/notes.txt"):
+    for name in ("autograder/grade/x.pyc", "tl/x.c", "autograder/notes.txt",
+                 "autograder/course/x.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("c")
     assert document.rules_hash() == hashes[-1]
 

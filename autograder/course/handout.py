@@ -1,0 +1,248 @@
+"""handout.py OUT=folder [LABS=1,2] [CLOSED=1]: lays out what students get, and nothing else.
+
+What goes along is said by given.toml, of the committed files alone. What must not be read goes as
+programs and objects: the graders, without symbols, and, of the labs that CLOSED names, the
+reference's objects. They are made in a clean copy of the commit, for any x86-64 machine of this
+century's second decade; VERSION says so, and which glibc they want. MANIFEST.sha256 has the hash of
+every file: by it `make update` knows what is given and what is the student's. The same commit gives
+the same bytes.
+
+OUT must not be there yet: it is complete when it has its name.
+"""
+
+import contextlib
+import fnmatch
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import leaks
+import options
+import skeletons
+import text
+
+ROOT = Path(__file__).resolve().parents[2]
+LIST = "autograder/course/given.toml"
+REALS = ("float", "double")
+# What a handout's programs and objects are made for: given/<machine> says it to make (handout.mk).
+MACHINE, ARCH = "x86_64", "x86-64-v2"
+GPUS = "75 80 86 89 90"  # and what comes after them
+WITHOUT_TEXT = "-DTL_WITHOUT_TEXT"
+LIBRARIES = ("libcriterion", "libnanomsg", "libffi")  # of the grader, beyond the C library
+
+
+class Refused(Exception):
+    """One line: what was asked for and why it is not done."""
+
+
+def run(*words, cwd: Path, **more) -> str:
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, **more)
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+        raise Refused(f"{' '.join(map(str, words[:6]))}: exit {done.returncode}\n{last}")
+    return done.stdout
+
+
+# ---- which files ---------------------------------------------------------------------------------
+
+def labs_of(asked: str, name: str, there: list) -> list:
+    """LABS=1,2 as numbers; nothing typed: `there`."""
+    if not asked:
+        return there
+    labs = asked.split(",")
+    if wrong := [lab for lab in labs if not lab.isdecimal() or int(lab) not in there]:
+        known = ", ".join(map(str, there))
+        raise Refused(f"{name}={asked}: {wrong[0]!r} is no lab; there are {known}")
+    return sorted({int(lab) for lab in labs})
+
+
+def matching(files: list, pattern: str) -> list:
+    """`*` stays within a folder, `**` does not."""
+    expression = re.escape(pattern).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+    return [f for f in files if re.fullmatch(expression, f)]
+
+
+def chosen(files: list, rules: dict, labs: list) -> dict:
+    """file of the handout -> tracked file."""
+    found = {}
+    for pattern in rules["given"]:
+        each = [pattern.format(lab=f"lab{n}") for n in labs] if "{lab}" in pattern else [pattern]
+        for one in each:
+            if not (names := matching(files, one)):
+                raise Refused(f"{LIST}: {one} matches no tracked file")
+            found |= dict.fromkeys(names)
+    kept = {f: f for f in found if not any(fnmatch.fnmatch(f, w) for w in rules["withheld"])}
+    return kept | {new: old for old, new in rules["renamed"].items()}
+
+
+# ---- what is made ready --------------------------------------------------------------------------
+
+def clean_copy(to: Path) -> None:
+    """The commit, as git has it."""
+    to.mkdir()
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True)
+    if archive.returncode:
+        raise Refused("a handout is made of a commit, and this is no git repository: clone it")
+    subprocess.run(["tar", "-x"], cwd=to, input=archive.stdout, check=True)
+
+
+def object_names(lab: int, nvcc: bool) -> list:
+    """The objects of a closed lab, below build/<real>: for graders and for programs."""
+    cuda, made = (".lab.o", ".host.o", *([".o"] if nvcc else [])), []
+    for path in sorted((ROOT / f"solution/lab{lab}").glob("*.c*")):
+        name = f"solution/lab{lab}/{path.name.removesuffix('.c')}"
+        made += [name + kind for kind in ((".o",) if path.suffix == ".c" else cuda)]
+    return made
+
+
+def objects_of(closed: list, nvcc: bool) -> list:
+    """float/solution/lab1/gemm.o …; hostcuda's check build has objects of its own."""
+    names = [name for lab in closed for name in object_names(lab, nvcc)]
+    checked = [name for name in names if name.endswith(".lab.o")]
+    return [f"{real}/{n}" for real in REALS for n in names] + [
+        f"{real}-check/{n}" for real in REALS for n in checked]
+
+
+def strip(path: Path) -> None:
+    """Nothing stays but code and the names that a linker needs; no times, no paths."""
+    is_object = path.suffix == ".o"
+    run("strip", "--strip-unneeded" if is_object else "--strip-all", "--remove-section=.comment",
+        "--enable-deterministic-archives", path, cwd=ROOT)
+
+
+def libraries(grader: Path) -> list:
+    """Where the loader finds what the grader brings along, and what stands for libgit2."""
+    found = re.findall(r"=> (\S+)", run("ldd", grader, cwd=ROOT))
+    return [Path(p) for p in found if Path(p).name.startswith(LIBRARIES)]
+
+
+def newest_glibc(paths: list) -> str:
+    versions = {tuple(map(int, v.split("."))) for path in paths
+                for v in re.findall(r"GLIBC_(\d+\.\d+)", run("objdump", "-T", path, cwd=ROOT))}
+    return ".".join(map(str, max(versions)))
+
+
+def make_ready(copy: Path, to: Path, labs: list, closed: list, nvcc: bool) -> str:
+    """Fills given/<machine>; returns the oldest glibc that its programs run with."""
+    graders = [f"{real}/handed/lab{n}/grader" for real in REALS for n in labs]
+    objects = objects_of(closed, nvcc)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    # (a line of the solution in a message would be read: tl/cuda.h)
+    env["NVCC_APPEND_FLAGS"] = f"{env.get('NVCC_APPEND_FLAGS', '')} {WITHOUT_TEXT}".strip()
+    cuda = [f"CUDA_ARCH={GPUS}"] if nvcc else ["NVCC=none"]
+    run("make", f"-j{os.cpu_count()}", f"ARCH={ARCH}", f"PYTHON={sys.executable}",
+        f"CXX={env.get('CXX', 'g++')} {WITHOUT_TEXT}", *cuda,
+        *(f"build/{name}" for name in graders + objects), cwd=copy, env=env)
+    for name in graders + objects:
+        target = to / name.replace("/handed/", "/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(copy / "build" / name, target)
+        target.chmod(0o644 if name.endswith(".o") else 0o755)
+        strip(target)
+    brought = libraries(copy / "build" / graders[0]) + sorted((copy / "build/grader").glob("*.so*"))
+    (to / "lib").mkdir()
+    for path in brought:
+        shutil.copyfile(path, to / "lib" / path.name)
+    return newest_glibc([to / n.replace("/handed/", "/") for n in graders] + brought)
+
+
+# ---- the folder ----------------------------------------------------------------------------------
+
+def version(labs: list, closed: list, glibc: str, nvcc: bool) -> str:
+    commit = run("git", "describe", "--tags", "--always", "--abbrev=12", "HEAD", cwd=ROOT).strip()
+    day = run("git", "log", "-1", "--format=%cs", cwd=ROOT).strip()
+    return (f"gradlab {commit} of {day}\n"
+            f"labs    {', '.join(map(str, labs))}\n"
+            f"closed  {', '.join(map(str, closed)) or 'none'}"
+            f"{'' if nvcc or not closed else ' (not for a GPU: made without nvcc)'}\n"
+            f"machine {MACHINE} ({ARCH}), glibc {glibc} or newer\n")
+
+
+def lay_skeletons(to: Path, labs: list) -> None:
+    """Pristine copies, and the list of what a student writes, of these labs alone."""
+    names = {f"labs/lab{n}" for n in labs}
+    lines = [line for line in (to / skeletons.MANIFEST).read_text().splitlines(keepends=True)
+             if str(Path(line.split()[1]).parent) in names]
+    (to / skeletons.MANIFEST).write_text("".join(lines))
+    for line in lines:
+        name = line.split()[1]
+        copy = to / skeletons.HANDOUT / name.removeprefix("labs/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(to / name, copy)
+
+
+def manifest(folder: Path) -> str:
+    """As sha256sum -c reads it."""
+    paths = sorted(p for p in folder.rglob("*") if p.is_file())
+    return "".join(f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder)}\n"
+                   for p in paths)
+
+
+def fill(to: Path, work: Path, labs: list, closed: list) -> None:
+    copy = work / "copy"
+    clean_copy(copy)
+    rules = tomllib.loads((copy / LIST).read_text())
+    tracked = [str(p.relative_to(copy)) for p in copy.rglob("*") if p.is_file()]
+    files = chosen(tracked, rules, labs) | {skeletons.MANIFEST: skeletons.MANIFEST}
+    for name, source in sorted(files.items()):
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(copy / source, to / name)
+    lay_skeletons(to, labs)
+    nvcc = bool(run("tools/find_cuda.sh", cwd=ROOT).strip())
+    glibc = make_ready(copy, to / "given" / MACHINE, labs, closed, nvcc)
+    (to / "VERSION").write_text(version(labs, closed, glibc, nvcc))
+    (to / "MANIFEST.sha256").write_text(manifest(to))
+
+
+def look_for_leaks(folder: Path, closed: list) -> None:
+    said, of = io.StringIO(), [f"CLOSED={','.join(map(str, closed))}"] if closed else []
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = leaks.main([str(folder), *of])
+    if status:
+        raise Refused(f"nothing was handed out, for it would show what it must not:\n"
+                      f"{said.getvalue()}")
+    print(said.getvalue(), end="")
+
+
+def handout(given: dict) -> int:
+    if not given["OUT"]:
+        raise Refused("OUT= says where it goes: make handout OUT=folder")
+    out = Path(given["OUT"]).absolute()
+    if out.exists():
+        raise Refused(f"OUT={given['OUT']} is there already: remove it, or name another folder")
+    there = sorted(int(p.parent.name.removeprefix("lab"))
+                   for p in (ROOT / "autograder").glob("lab*/lab.toml"))
+    labs = labs_of(given["LABS"], "LABS", there)
+    if lost := [n for n in range(1, labs[-1]) if n not in labs]:
+        raise Refused(f"LABS={given['LABS']}: lab {labs[-1]} builds on lab {lost[0]}: hand it out, "
+                      f"too; CLOSED={lost[0]} takes the reference's objects for it")
+    closed = labs_of(given["CLOSED"], "CLOSED", there) if given["CLOSED"] else []
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".handout-", dir=out.parent) as work:
+        to = Path(work, "made")
+        to.mkdir()
+        fill(to, Path(work), labs, closed)
+        look_for_leaks(to, closed)
+        os.rename(to, out)
+    size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
+    print((out / "VERSION").read_text() + f"{out}: {size / 1e6:.1f} MB")
+    return 0
+
+
+def main(arguments: list) -> int:
+    try:
+        return handout(options.parse(arguments, {"OUT": "", "LABS": "", "CLOSED": ""}))
+    except (Refused, options.OptionError, skeletons.Refused, OSError) as error:
+        text.say(text.visible_lines(f"handout: {error}", 40, 1000), sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""merge.py FROM=dir,dir… OUT=dir
+
+Puts the parts of a class that several machines have graded (SHARD=i/n) into one OUT. They must have
+been graded by the same dues and policies; an attempt that two of them have must be the same, bytes
+and all. Typed again it adds what is new.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import common
+import ledger
+import options
+import page
+from skeletons import Refused
+
+OPTIONS = dict.fromkeys(("FROM", "OUT"), "")
+GIVEN = ("roster.csv", "manual.csv", "withdrawn.csv")
+
+
+def content(folder: Path) -> dict:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def same_or_first(path: Path, to: Path) -> None:
+    """A file that all parts have alike."""
+    if not path.exists():
+        return
+    if not to.exists():
+        ledger.write(to, path.read_text(encoding="utf-8"))
+    elif to.read_bytes() != path.read_bytes():
+        raise Refused(f"{path} and {to} differ: make them the same first")
+
+
+def labs_of(parts: list, out: Path) -> dict:
+    labs = ledger.labs(out)
+    for part in parts:
+        for lab, row in ledger.labs(part).items():
+            if labs.setdefault(lab, row) != row:
+                raise Refused(f"{part} has graded lab {lab} by another DUE or policy: {row}, not "
+                              f"{labs[lab]}")
+    return labs
+
+
+def attempts(part: Path) -> list:
+    """Folders of attempts, as student/labN/attempt."""
+    return sorted(p.relative_to(part) for p in part.glob("*/lab*/*")
+                  if ledger.ATTEMPT.fullmatch(p.name))
+
+
+def merge(given: dict) -> int:
+    if not given["FROM"] or not given["OUT"]:
+        raise options.OptionError("FROM=dir,dir OUT=dir are needed")
+    parts, out = [Path(p) for p in given["FROM"].split(",") if p], Path(given["OUT"])
+    for part in parts:
+        if not (part / "labs.json").is_file():
+            raise Refused(f"FROM={part}: no class was graded there (it has no labs.json)")
+    common.started(out)
+    labs, added = labs_of(parts, out), 0
+    for part in parts:
+        for name in GIVEN:
+            same_or_first(part / name, out / name)
+        for where in attempts(part):
+            files, to = content(part / where), out / where
+            if not to.exists():
+                ledger.publish(out, where.parts[0], int(where.parts[1].removeprefix("lab")),
+                               where.name, files)
+                added += 1
+            elif content(to) != files:
+                raise Refused(f"{part / where} and {to} differ: one student's work was graded in "
+                              "two parts; merge them before the next is graded")
+    ledger.write(out / "labs.json",
+                 json.dumps({str(k): labs[k] for k in sorted(labs)}, indent=1) + "\n")
+    page.update(out, common.known_students(out, ""))
+    print(f"{added} attempts of {len(parts)} parts are new in {out}; see {out / 'class.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(common.command("merge", OPTIONS, merge, sys.argv[1:]))

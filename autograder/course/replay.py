@@ -1,0 +1,79 @@
+"""replay.py OUT=dir LAB=n STUDENT=id [ATTEMPT=n]
+
+Runs one attempt of OUT once more, before the student's eyes: the same files, the same seed, all
+of what `make grade` says. Then it is compared with the grade that was given, claim by claim.
+Nothing is written. Exit 0: the same verdicts; 1: other ones, which are named; 2: it could not be
+graded.
+"""
+
+import sys
+from pathlib import Path
+
+import common
+import ledger
+import options
+import regrade
+import run
+import text
+from failure import SIDE_NAMES
+from skeletons import Refused
+
+OPTIONS = dict.fromkeys(("OUT", "LAB", "STUDENT", "ATTEMPT"), "")
+
+
+def differences(now: dict, before: dict) -> list:
+    """Lines about claims whose verdict is another one."""
+    old = {(c["claim"], c["side"]): c for c in before["claims"]}
+    new = {(c["claim"], c["side"]): c for c in now["claims"]}
+    found = []
+    for key in dict.fromkeys([*old, *new]):
+        was, is_ = (x[key]["verdict"] if key in x else "not there" for x in (old, new))
+        if was != is_:
+            found.append(f"{key[0]} ({SIDE_NAMES[key[1]]}): was {was}, is {is_}")
+    return found
+
+
+def the_one(given: dict) -> tuple:
+    """(OUT, the attempt that is meant: the last one if none was said)"""
+    for name in ("OUT", "LAB", "STUDENT"):
+        if not given[name]:
+            raise options.OptionError("OUT=dir LAB=n STUDENT=id are needed")
+    out, lab = Path(given["OUT"]), options.whole(given, "LAB")
+    if given["STUDENT"] not in ledger.students(out, lab):
+        raise Refused(f"STUDENT={given['STUDENT']}: {out} has nothing of theirs for lab {lab}")
+    entries = ledger.entries(out, given["STUDENT"], lab, every=True)
+    wanted = given["ATTEMPT"] or entries[-1].folder.name
+    found = [e for e in entries if e.folder.name == wanted]
+    if not found:
+        raise Refused(f"ATTEMPT={wanted}: there are {', '.join(e.folder.name for e in entries)}")
+    if found[0].refused:
+        raise Refused(f"attempt {wanted} was not graded: {found[0].refused}")
+    return out, found[0]
+
+
+def replay(given: dict) -> int:
+    out, entry = the_one(given)
+    files, fds = ledger.files_of(entry), common.started(out)
+    print(f"{entry.student}, lab {entry.lab}, attempt {entry.folder.name}: files "
+          f"{entry.document['submission']['sha256']}, seed {entry.document['seed']}", flush=True)
+    try:
+        now, log = run.grade(run.Makes(fds), entry.lab, files,
+                             entry.document["submission"]["sha256"],
+                             ["REGRADE=1", f"SEED={entry.document['seed']}"])
+    except run.NotGraded as why:
+        raise Refused(f"it could not be graded: {why}") from None
+    text.say(text.visible_lines(log.decode("utf-8", "surrogateescape"), 400, 1000))
+    before = ledger.whole(entry)
+    lines = differences(now, before)
+    for line in lines:
+        print(line)
+    was, is_ = regrade.total(before), regrade.total(now)
+    rules = [d["grader"]["rules"] for d in (before, now)]
+    by = "the same grader" if rules[0] == rules[1] else f"rules {rules[0]} then, {rules[1]} now"
+    verdicts = f"with {len(lines)} other verdicts" if lines else "with the same verdicts"
+    print(f"the grade was {was}, and is {is_}, {verdicts} ({by})")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(common.command("replay", OPTIONS, replay, sys.argv[1:]))
