@@ -3,7 +3,7 @@ JSON object with a score for each problem:
 https://github.com/autolab/Autolab/blob/master/docs/lab.md
 
 The problems are to be defined in Autolab by these names: the lab's tasks, "extra" if the lab has
-extra credit, "late" if there are penalties. Without scores no line is written.
+extra credit. Without scores no line is written.
 """
 
 import io
@@ -12,17 +12,15 @@ from pathlib import Path
 
 import render
 import text
-from grades import Made, heading, one, penalty, published
+from grades import Made, one, published
 
 
 def scores(document: dict) -> dict:
-    points, score = published(document), document["score"]
+    published(document)  # or Unfit, and no line
     found = {row["task"]: sum(cell["points"] for cell in row["sides"].values())
              for row in document["tasks"]}
-    if score["extra_max"]:
-        found["extra"] = score["extra"]
-    if penalty(document):
-        found["late"] = points - score["points"] - score["extra"]
+    if document["score"]["extra_max"]:
+        found["extra"] = document["score"]["extra"]
     return found
 
 
@@ -32,4 +30,4 @@ def made(source: Path, given: dict) -> Made:
     document = one(source)
     line = json.dumps({"scores": scores(document)}, ensure_ascii=True)
     page = render.report(document, [], text.Paint(io.StringIO()), 100, False)
-    return Made("\n".join([*page, heading(document), line]) + "\n")
+    return Made("\n".join([*page, render.last_line(document), line]) + "\n")

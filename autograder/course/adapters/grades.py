@@ -1,8 +1,7 @@
 """grades.py: grade.json as the adapters take it, and what of one may be published.
 
-A document may say that the submission was late, by days and points:
-    "late": {"days": 2, "penalty": 20}
-What is published is the points and the extra credit without the penalty, never below 0.
+It knows nothing of lateness, which is a matter of the whole term: class.csv does (standings.py),
+and so does the system that a single grade goes to.
 """
 
 from pathlib import Path
@@ -69,23 +68,15 @@ def one(source: Path) -> dict:
     return grades[0].document
 
 
-def penalty(document: dict) -> int:
-    late = document.get("late") or {}
-    points = late.get("penalty", 0)
-    if isinstance(points, bool) or not isinstance(points, int) or points < 0:
-        raise Unfit(f"late: a penalty of {text.visible(str(points), 40)}; whole points from 0 are "
-                    "needed")
-    return points
-
-
 def published(document: dict) -> int:
-    """The points, or Unfit: who was not judged by a fault of ours has neither 0 nor the rest."""
+    """Points and extra credit; or Unfit: who was not judged by a fault of ours has neither 0 nor
+    the rest."""
     score = document["score"]
     if document["filter"]:
         raise Unfit(f"{document['filter']} was graded, a part of the lab: grade all of it")
     if score["unjudged"]:
         raise Unfit("; ".join([render.last_line(document), *unjudged(document)[:1]]))
-    return max(0, score["points"] + score["extra"] - penalty(document))
+    return score["points"] + score["extra"]
 
 
 def unjudged(document: dict) -> list:
@@ -96,20 +87,6 @@ def unjudged(document: dict) -> list:
 
 def title(result: dict) -> str:
     return f"{result['claim']} ({SIDE_NAMES[result['side']]})" + ", extra" * result["extra"]
-
-
-def heading(document: dict) -> str:
-    """lab2: 87/100, 2 days late: -20, 67 in all"""
-    line, days = render.last_line(document), (document.get("late") or {}).get("days")
-    points = penalty(document)
-    if points:
-        line += f", {late_text(days)}: -{points}, {published(document)} in all"
-    return line
-
-
-def late_text(days) -> str:
-    """2 days late; without a number that somebody has counted, late."""
-    return f"{days} day{'s' * (days != 1)} late" if isinstance(days, int) and days else "late"
 
 
 def said_of(document: dict, result: dict) -> str:

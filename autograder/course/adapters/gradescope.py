@@ -2,22 +2,23 @@
 https://gradescope-autograders.readthedocs.io/en/latest/specs/ (output format, test case status,
 visibility, output string formatting).
 
-The score is ours, and not the sum of the tests: a late penalty is no test, and extra credit goes
-beyond the assignment's autograder points, which are to be the lab's 100. Without a score nothing is
-written: then Gradescope says that the autograder failed, and shows staff why (stdout).
+The score is ours, and not the sum of the tests: extra credit goes beyond the assignment's
+autograder points, which are to be the lab's 100. Without a score nothing is written: then
+Gradescope says that the autograder failed, and shows staff why (stdout).
 """
 
 import json
 from pathlib import Path
 
-from grades import Made, heading, one, published, said_of, title
+import render
+from grades import Made, one, published, said_of, title
 
 
 def results(document: dict) -> dict:
     return {
         "score": published(document),
         "execution_time": round(document["wall_s"]),
-        "output": heading(document),
+        "output": render.last_line(document),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",

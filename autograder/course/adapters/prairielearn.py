@@ -9,7 +9,8 @@ more than 1 MB is refused there, so what claims say is cut to their share of it.
 import json
 from pathlib import Path
 
-from grades import Made, Unfit, heading, one, published, said_of, title, unjudged
+import render
+from grades import Made, Unfit, one, published, said_of, title, unjudged
 
 LARGEST = 900_000  # bytes; a character takes at most 4, escapes included
 
@@ -24,7 +25,7 @@ def results(document: dict) -> dict:
     longest = LARGEST // (4 * max(1, len(document["claims"])))
     return {
         "gradable": True, "score": min(1.0, points / document["score"]["max"]),
-        "message": heading(document),
+        "message": render.last_line(document),
         "tests": [{"name": title(c), "description": c["hint"], "points": c["points"],
                    "max_points": c["max"], "output": said_of(document, c)[:longest]}
                   for c in document["claims"]],

@@ -9,8 +9,9 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
+import render
 import table
-from grades import Grade, Unfit, heading, late_text, load, published, title
+from grades import Grade, Unfit, load, published, title
 from options import OptionError
 
 PENDING = "not graded yet"  # a status of class.csv: by a fault of ours
@@ -90,7 +91,8 @@ def standing(row: dict, further: dict) -> Standing:
         return Standing(names, None, why, "")
     said = [f"lab{row['lab']}: {row['points']}/{row['max']}"]
     said += [f"extra {row['extra']}"] if row["extra"] not in ("", "0") else []
-    said += [late_text(int(row["days_late"]))] if row["days_late"] not in ("", "0") else []
+    days = int(row["days_late"] or 0)
+    said += [f"{days} day{'s' * (days != 1)} late"] if days else []
     said += [manual] if manual else []
     return Standing(names, int(row["points"]) + int(row["extra"] or 0), "", ", ".join(said))
 
@@ -130,5 +132,6 @@ def graded(grade: Grade) -> Standing:
     except Unfit as why:
         return Standing([grade.student], None, str(why), "")
     failed = [title(c) for c in grade.document["claims"] if c["verdict"] == "fail"]
-    line = heading(grade.document) + (f". Not right yet: {', '.join(failed)}" if failed else "")
+    line = render.last_line(grade.document)
+    line += f". Not right yet: {', '.join(failed)}" if failed else ""
     return Standing([grade.student], points, "", line)

@@ -136,33 +136,6 @@ def test_junit_and_github_are_those_of_make_grade(grades, capsys):
     assert len(printed) == 1 and printed[0].startswith("::error file=labs/lab9/one.c,")
 
 
-# ---- late ----------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("penalty,points", [(0, 90), (20, 70), (200, 0)])
-def test_a_penalty_is_taken_once(grades, penalty, points):
-    late = grades.document("wrong", late={"days": 2, "penalty": penalty})
-    result = json.loads(grades.one("gradescope", late)[1])
-    assert result["score"] == points and sum(t["score"] for t in result["tests"]) == 90
-    said = f"lab9: 90/100, 2 days late: -{penalty}, {points} in all" if penalty else "lab9: 90/100"
-    assert result["output"] == said
-    assert json.loads(grades.one("classroom50", late)[1])["score"] == points
-    assert json.loads(grades.one("prairielearn", late)[1])["score"] == points / 100
-    scores = json.loads(grades.one("autolab", late)[1].splitlines()[-1])["scores"]
-    assert sum(scores.values()) == points and ("late" in scores) == bool(penalty)
-
-
-def test_a_penalty_may_come_without_days(grades):
-    late = grades.document("wrong", late={"penalty": 10, "days": "many\nx"})
-    assert json.loads(grades.one("gradescope", late)[1])["output"] == (
-        "lab9: 90/100, late: -10, 80 in all")
-
-
-@pytest.mark.parametrize("penalty", [-5, 1.5, "10", True])
-def test_a_penalty_is_whole_points(grades, penalty):
-    late = grades.document("wrong", late={"penalty": penalty})
-    assert grades.one("gradescope", late) == (2, None)
-
-
 # ---- who was not judged --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("to", ["gradescope", "classroom50", "autolab"])

@@ -16,11 +16,10 @@ BOOKS = {"moodle": "Grade", "canvas": "Lab 2 (901)"}
 @pytest.fixture
 def course(grades):
     """Lab 2 of three students, whose folders have names of three kinds."""
-    for place, name, late in (("lukasz", "right", None), ("eve@example.org", "wrong", 30),
+    for place, name, less in (("lukasz", "right", 0), ("eve@example.org", "wrong", 30),
                               ("李 伟", "wrong", 10)):
         document = grades.document(name, lab=2, student=place)
-        if late:
-            document["late"] = {"days": late // 10, "penalty": late}
+        document["score"]["points"] -= less
         if place.startswith("eve"):
             document["student"] = "eve"
         grades.put(f"{place}/lab2/1", document)
@@ -288,13 +287,13 @@ def test_feedback_is_one_harmless_line(grades):
     failed = next(c for c in document["claims"] if c["verdict"] == "fail")
     failed["claim"] = "one/<b>\n=1+1"
     grades.put("grace/lab2/1", document)
-    other = grades.document("right", lab=2, student="liwei", late={"days": 1, "penalty": 10})
+    other = grades.document("right", lab=2, student="liwei")
+    other["score"]["points"] -= 10
     grades.put("liwei/lab2/1", other)
     assert grades.export("moodle", roster(grades, "moodle"), "FEEDBACK=1") == 0
     rows = {row["Identifier"]: row for row in csv.DictReader(
         io.StringIO(grades.out.read_text(encoding="utf-8-sig"), newline=""))}
     assert rows["Participant 20"]["Feedback comments"] == (
         "lab2: 90/100. Not right yet: one/&lt;b&gt;\\x0a=1+1 (C)")
-    assert rows["Participant 18"]["Feedback comments"] == (
-        "lab2: 100/100, extra 5/5, 1 day late: -10, 95 in all")
+    assert rows["Participant 18"]["Feedback comments"] == "lab2: 90/100, extra 5/5"
     assert rows["Participant 18"]["Grade"] == "95"
