@@ -100,6 +100,7 @@ class Filler:
 
     def __init__(self, report, folder, draft):
         self.report, self.folder, self.draft = report, folder, draft
+        self.compares = (ROOT / "mk/compare.mk").is_file()
         self.env = latex.environment()
         self.failures = failures(ROOT)
         self.refused, self.gaps = [], []  # (title, reason, command that fixes it)
@@ -113,11 +114,12 @@ class Filler:
 
     def fill(self):
         done = {}
-        for part in catalogue.PARTS:
+        catalogued = [p for p in catalogue.PARTS if self.compares or not p.compared]
+        for part in catalogued:
             for device in part.devices:
                 done.setdefault(part.id, []).append((device, self._build(part, device)))
         # one device is enough: a report from a GPU machine may have no numbers of a processor
-        for part in catalogue.PARTS:
+        for part in catalogued:
             shown = any(items is not None for _, items in done[part.id])
             for device, items in done[part.id]:
                 if items is None:
@@ -272,7 +274,8 @@ def write_preamble(filler, names, lang, xelatex, epoch, draft):
     text = filler.render(
         "preamble.tex.j2", title=title, course=names["course"], authors=names["authors"],
         date=time.strftime("%Y-%m-%d", time.gmtime(epoch)) if epoch else "", xelatex=xelatex,
-        draft=draft, lang=lang, font=latex.Tex(words.CJK_FONT), t=filler.report.t,
+        draft=draft, lang=lang, compares=filler.compares,
+        font=latex.Tex(words.CJK_FONT), t=filler.report.t,
     )  # fmt: skip
     filler.write("preamble.tex", text)
 

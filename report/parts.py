@@ -43,7 +43,8 @@ class Plot:
 class Part:
     """`build(report, device)` returns tables and plots or raises Missing. An optional part may be
     missing from a finished report, where a marked gap says how to fill it. `step` begins the names
-    of the steps of measure.py that the part needs."""
+    of the steps of measure.py that the part needs. What mk/compare.mk measures is `compared`: a
+    handout's report has no such part."""
 
     id: str
     title: str
@@ -51,6 +52,7 @@ class Part:
     devices: tuple = ("cpu", "gpu")
     optional: bool = False
     step: str = None
+    compared: bool = False
 
 
 # lines of PyTorch's times

@@ -28,6 +28,8 @@ class Lab:
 
     def __init__(self, root):
         self.root = root
+        (root / "mk").mkdir()
+        (root / "mk/compare.mk").write_text("")
         (root / "baseline").mkdir()
         (root / "baseline/lines.py").write_text("# a program\n")
         self.built("build/float", CODE + BUILD)

@@ -150,6 +150,18 @@ def test_missing_parts_stop_it_and_optional_ones_are_marked_gaps(lab):
     assert "no lab has been graded here" in text and "make lab1 && make grade" in text
 
 
+def test_a_handout_misses_nothing_that_it_cannot_measure(lab, capsys):
+    lab.write(lab.everything())
+    heading, goals = "inside PyTorch", ('"build bridge"', '"build ladder"')
+    page = text_of(lab.build())
+    said = capsys.readouterr().out
+    assert heading in page and all(goal in said for goal in goals)
+    (lab.root / "mk/compare.mk").unlink()
+    page = text_of(lab.build())
+    said = capsys.readouterr().out
+    assert heading not in page and not any(goal in said for goal in goals)
+
+
 @pytest.mark.parametrize("measured", [True, False])
 def test_an_operation_that_is_not_written_yet_is_a_gap(lab, measured):
     if measured:
