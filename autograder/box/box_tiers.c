@@ -35,12 +35,18 @@ uid_t box_take_user(void) {
     if (lstat(SLOTS, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != 0 ||
         (info.st_mode & 077))
         box_fail(SLOTS " is not a folder of root's alone: remove it");
+    /* Of another system on this machine (a container, a change of root) the folder is another one,
+     * but its processes may be in our sight, and tier C ends all of a user's: so it begins
+     * elsewhere. */
+    uint64_t folder = (uint64_t)info.st_dev << 32 ^ (uint64_t)info.st_ino;
+    int first = (int)((folder * UINT64_C(0x9E3779B97F4A7C15) >> 32) % USERS);
     for (int i = 0; i < USERS; i++) {
         char path[64];
-        snprintf(path, sizeof path, SLOTS "/%d", FIRST_USER + i);
+        int user = FIRST_USER + (first + i) % USERS;
+        snprintf(path, sizeof path, SLOTS "/%d", user);
         int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (file < 0) box_fail("%s cannot be opened: %s", path, strerror(errno));
-        if (flock(file, LOCK_EX | LOCK_NB) == 0) return (uid_t)(FIRST_USER + i);
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) return (uid_t)user;
         close(file);
     }
     box_fail("%d boxes stand already", USERS);
