@@ -51,6 +51,8 @@ typedef struct call_target {
     /* Where the device can: the operation is recorded as part of a step and then run. What does not
      * belong into a step fails: waiting, copying to the host, allocating. */
     bool recorded;
+    /* hostcuda's check build: memory traffic is counted, which takes time. */
+    bool counted;
     /* hostcuda: after a call that went well the same is done again once for each of its launches,
      * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
     bool launches_fail;

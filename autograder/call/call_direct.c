@@ -62,12 +62,11 @@ static void read_traffic(const hostcuda_counts *counts, int64_t counter[CALL_COU
     free(kernel);
 }
 
-/* What was counted since the program began; queued work must be done. Counting memory takes time:
- * for the operation that is judged by it alone. */
+/* What was counted since the program began; queued work must be done. */
 static void read_counters(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
     const hostcuda_counts *counts = find_counts(w->target.device);
     if (counts) counter[CALL_LAUNCHES] = (int64_t)counts->launches();
-    if (counts && w->op == CALL_conv3x3) read_traffic(counts, counter);
+    if (counts && w->target.counted) read_traffic(counts, counter);
 }
 
 /* Whether the operations are somebody's to be judged; our own rungs may work as they like. */

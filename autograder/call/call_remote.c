@@ -203,6 +203,7 @@ static remote_event send_request(remote_watch *watch, const call_wire *w, messag
     snprintf(q.rungs, sizeof q.rungs, "%s", w->target.rungs ? w->target.rungs : "");
     q.threads = w->target.threads;
     q.recorded = w->target.recorded;
+    q.counted = w->target.counted;
     q.failing_launch = w->failing_launch;
     q.column_bytes = w->target.column_bytes;
     q.argument_bytes = w->argument_bytes;

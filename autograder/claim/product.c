@@ -14,8 +14,8 @@ static const int sizes[][3] = {{3, 4, 5},    {1, 1, 1},    {1, 5, 3},     {7, 1,
                                {8, 9, 1000}, {31, 65, 20}, {9, 70, 1500}, {2, 3, 4097}};
 
 /* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
-static void expect_product(claim *c, const char *name, product_call call, const call_target *t,
-                           const tl_matmul_geom *g) {
+void expect_product(claim *c, const call_target *t, const char *name, product_call call,
+                    const tl_matmul_geom *g) {
     size_t a = (size_t)g->m * (size_t)g->k, b = (size_t)g->k * (size_t)g->n;
     size_t n = (size_t)g->m * (size_t)g->n, terms = (size_t)g->k + (size_t)g->accumulate;
     if (!bound_judges(terms)) return;
@@ -56,12 +56,12 @@ void expect_products(claim *c, const char *name, product_call call, int trans_a,
                                       .trans_a = trans_a,
                                       .trans_b = trans_b,
                                       .accumulate = accumulate && s % 2 == 0};
-            expect_product(c, name, call, t, &g);
+            expect_product(c, t, name, call, &g);
         }
 }
 
 void expect_small_product(claim *c, const call_target *t, const char *name, product_call call) {
     const tl_matmul_geom g = {.m = 19, .n = 35, .k = 37, .accumulate = 1};
     call_target failing = launches_failing(t);
-    expect_product(c, name, call, &failing, &g);
+    expect_product(c, &failing, name, call, &g);
 }

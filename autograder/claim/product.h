@@ -8,7 +8,11 @@
 typedef void (*product_call)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
                              const tl_matmul_geom *);
 
-/* C = op(A) op(B), or C += …, on all targets and for all sizes, against the definition. */
+/* C = op(A) op(B), or C += …, of one size, against the definition. */
+void expect_product(claim *c, const call_target *t, const char *name, product_call call,
+                    const tl_matmul_geom *g);
+
+/* The same on all targets and for all sizes. */
 void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
                      int accumulate);
 

@@ -1,6 +1,11 @@
 /* matmul_test.c: the student's own matrix product. */
+#include "autograder/claim/cost.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/product.h"
+
+#include <stdio.h>
+
+#include "tl/matmul.h"
 
 CLAIM(lab1_matmul, own_product_matches_definition) {
     expect_products(c, "matmul", call_matmul, 0, 0, 0);
@@ -21,3 +26,25 @@ static void multiply_small(claim *c, const call_target *t, int which) {
 }
 
 CLAIM_NO_TWO_THREADS_MEET(lab1_matmul, multiply_small, 1)
+
+/* A and B are read, and C is written: what nobody gets around. */
+static int64_t sectors_at_least(const tl_matmul_geom *g) {
+    int64_t m = g->m, n = g->n, k = g->k;
+    return (m * k + k * n + m * n) * (int64_t)sizeof(tl_real) / 32;
+}
+
+CLAIM(lab1_matmul, elements_are_fetched_few_times) {
+    char known[60];
+    snprintf(known, sizeof known, "plain tiles of 16 x 16 have %d", (int)TL_MATMUL_PLAIN_TILES);
+    FOR_TARGETS (t) {
+        call_target counted = counting(t);
+        expect_product(c, &counted, "matmul", call_matmul, &tl_matmul_counted);
+        expect_cost(c, t,
+                    &(cost){.which = CALL_SECTORS,
+                            .what = "sectors of global memory",
+                            .allowed = TL_MATMUL_SECTORS,
+                            .least = sectors_at_least(&tl_matmul_counted),
+                            .arrays = "A, B and C",
+                            .known = known});
+    }
+}

@@ -1,13 +1,11 @@
-/* conv3x3_test.c: a convolution made quick: right, and with little memory traffic.
- *
- * Sectors and conflicts are counted by hostcuda's check build. They are counted beside the judged
- * code, so they can take points, and never give any: without right results there are none. */
+/* conv3x3_test.c: a convolution made quick: right, and with little memory traffic, which
+ * takes points and gives none (claim/cost.h). */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/bound.h"
+#include "autograder/claim/cost.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
-#include "autograder/claim/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,38 +44,17 @@ static int64_t sectors_at_least(const tl_conv3x3_geom *g) {
     return (reals + (int64_t)g->k * g->c * 9) * (int64_t)sizeof(tl_real) / 32;
 }
 
-/* What the call just made has cost, against what is allowed. Outside of grading other builds than
- * the check build are judged by their results alone. */
-static void expect_cost(claim *c, const call_target *t, call_counter which, int64_t allowed,
-                        const char *what) {
-    int64_t count = c->counter[which];
-    char given[60] = "";
-    finding f;
-    if (which == CALL_SECTORS)
-        snprintf(given, sizeof given, "; the given kernel has %d", (int)TL_CONV3X3_GIVEN);
-    if (count >= 0 && !c->case_failed)
-        claim_say(c, "%lld %s, and %lld are allowed%s", (long long)count, what, (long long)allowed,
-                  given);
-    if (c->case_failed || strcmp(t->device, "hostcuda") != 0) return;
-    if (count < 0 && !c->verdicts) return;
-    c->compared++;
-    int64_t least = which == CALL_SECTORS ? sectors_at_least(&tl_conv3x3_counted) : 0;
-    if (count >= 0 && count < least) {
-        finding_take(c, "no_launch", false,
-                     "%lld %s, and x, w and y are %lld: the work is not done on the device",
-                     (long long)count, what, (long long)least);
-        return;
-    }
-    if (count >= 0 && count <= allowed) return;
-    finding_begin(&f, c, count < 0 ? "grader" : call_counter_names[which]);
-    if (count < 0)
-        snprintf(f.text, sizeof f.text, "this build of hostcuda does not count %s", what);
-    else
-        memcpy(f.text, c->said, sizeof c->said);
-    claim_take(c, &f, count < 0);
+static void expect_sectors(claim *c, const call_target *t, int64_t allowed) {
+    char known[60];
+    snprintf(known, sizeof known, "the given kernel has %d", (int)TL_CONV3X3_GIVEN);
+    expect_cost(c, t,
+                &(cost){.which = CALL_SECTORS,
+                        .what = "sectors of global memory",
+                        .allowed = allowed,
+                        .least = sectors_at_least(&tl_conv3x3_counted),
+                        .arrays = "x, w and y",
+                        .known = known});
 }
-
-static const char sectors[] = "sectors of global memory";
 
 static void refuse_arguments(claim *c, const call_target *t) {
     const tl_conv3x3_geom g = {1, 1, 1, 2, 2};
@@ -94,27 +71,32 @@ static void refuse_arguments(claim *c, const call_target *t) {
 
 CLAIM(lab5_conv3x3, results_stay_right_with_a_third_of_the_sectors) {
     FOR_TARGETS (t) {
+        call_target counted = counting(t);
         for (int s = 0; s < SHAPES; s++) expect_convolution(c, t, &shapes[s]);
         refuse_arguments(c, t);
-        expect_convolution(c, t, &tl_conv3x3_counted);
-        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
+        expect_convolution(c, &counted, &tl_conv3x3_counted);
+        expect_sectors(c, t, TL_CONV3X3_THIRD);
     }
 }
 
 CLAIM(lab5_conv3x3, sectors_stay_below_the_limit) {
     FOR_TARGETS (t) {
-        expect_convolution(c, t, &tl_conv3x3_counted);
-        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_SECTORS, sectors);
+        call_target counted = counting(t);
+        expect_convolution(c, &counted, &tl_conv3x3_counted);
+        expect_sectors(c, t, TL_CONV3X3_SECTORS);
     }
 }
 
 /* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
 CLAIM(lab5_conv3x3, no_bank_conflicts) {
     FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
+        call_target failing = launches_failing(t), counted = counting(t);
         expect_convolution(c, &failing, &shapes[0]);
-        expect_convolution(c, t, &tl_conv3x3_counted);
-        expect_cost(c, t, CALL_SECTORS, TL_CONV3X3_THIRD, sectors);
-        expect_cost(c, t, CALL_CONFLICTS, TL_CONV3X3_CONFLICTS, "conflicts of banks");
+        expect_convolution(c, &counted, &tl_conv3x3_counted);
+        expect_sectors(c, t, TL_CONV3X3_THIRD);
+        expect_cost(c, t,
+                    &(cost){.which = CALL_CONFLICTS,
+                            .what = "conflicts of banks",
+                            .allowed = TL_CONV3X3_CONFLICTS});
     }
 }

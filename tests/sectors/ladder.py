@@ -1,8 +1,8 @@
 """ladder.py [LADDER.jsonl]: the table of kernels/gemm/README.md, between its markers.
 
-Sectors and bank conflicts are hostcuda's counts of a product of 256^3 (`sectors ladder`). The last
-column is filled from lines of `make bench OUT=file` on a GPU: kind ladder, op gemm, warm, the shape
-with the most arithmetic; without them it says so.
+Sectors and bank conflicts are hostcuda's counts of a product of 256^3 (`sectors products 256`). The
+last column is filled from lines of `make bench OUT=file` on a GPU: kind ladder, op gemm, warm, the
+shape with the most arithmetic; without them it says so.
 """
 
 import json
@@ -28,9 +28,10 @@ def ideas() -> dict[str, str]:
     return found
 
 
-def counted() -> dict[str, dict]:
-    said = subprocess.run([ROOT / sectors.PROGRAM, "ladder"], check=True, capture_output=True,
-                          text=True, timeout=300).stdout  # fmt: skip
+def counted(size: int = 256) -> dict[str, dict]:
+    """Of square products, by the rungs of gemm and by other kernels (products.cuh)."""
+    said = subprocess.run([ROOT / sectors.PROGRAM, "products", str(size)], check=True,
+                          capture_output=True, text=True, timeout=300).stdout  # fmt: skip
     return sectors.read_lines(said)
 
 

@@ -2,7 +2,7 @@
 // what hostcuda counts of them is held against what Nsight Compute counts on a GPU
 // (tests/sectors/sectors.py).
 //
-// Called with ladder: the rungs of gemm instead, each with a product of 256^3 (ladder.py).
+// Called with `products SIZE`: square matrix products of that size instead (products.cuh).
 //
 // Prints a line of JSON for each case: its name and how many kernels it launches, so that a
 // profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
@@ -336,26 +336,7 @@ static const sectors_case cases[] = {
      }},
 };
 
-/* A rung's product, through the entry of a table as programs call it. */
-static void run_rung(const tl_backend &ops) {
-    enum { SIZE = 256 };
-    tl_matmul_geom g = {};
-    g.m = g.n = g.k = SIZE;
-    ops.gemm(&ctx, zeros(SIZE * SIZE), some(SIZE * SIZE), some(SIZE * SIZE), &g);
-}
-#define RUNG(name, apply)                                                                          \
-    {                                                                                              \
-        name, 1, [] {                                                                              \
-            tl_backend ops = {};                                                                   \
-            apply(&ops);                                                                           \
-            run_rung(ops);                                                                         \
-        }                                                                                          \
-    }
-static const sectors_case ladder[] = {
-    RUNG("gemm:1", tl_rung_gemm_naive),   RUNG("gemm:2", tl_rung_gemm_coalesced),
-    RUNG("gemm:3", tl_rung_gemm_tile),    RUNG("gemm:4", tl_rung_gemm_registers),
-    RUNG("gemm:5", tl_rung_gemm_vectors), RUNG("gemm:6", tl_rung_gemm_warp_tile),
-};
+#include "tests/sectors/products.cuh"
 
 // ---- counting ----
 
@@ -403,8 +384,9 @@ static void run_case(const sectors_case &c) {
 }
 
 int main(int count, char **arguments) {
-    if (count > 1 && strcmp(arguments[1], "ladder") == 0) {
-        for (const sectors_case &c : ladder) run_case(c);
+    if (count > 2 && strcmp(arguments[1], "products") == 0) {
+        size_of_product = atoi(arguments[2]);
+        for (const sectors_case &c : products) run_case(c);
         return 0;
     }
     for (const sectors_case &c : cases)
