@@ -15,7 +15,7 @@ PAGES = [ROOT / name for name in tracked(ROOT, ".md") if name.startswith("labs/"
 PICTURES = [ROOT / name for name in tracked(ROOT, ".svg") if name.startswith("labs/")]
 LABS = {number: table.load(number, ROOT) for number in table.numbers(ROOT)}
 # Handouts of before the common headings: whoever writes one anew takes it out of this list.
-NOT_YET = [0, 2, 3, 4, 5]
+NOT_YET = [2, 3, 4, 5]
 
 BEFORE = ["What you will see at the end", "Recap", "What you write", "How to work"]
 AFTER = ["What you may use", "How to debug", "When something is wrong", "Questions", "Next"]
@@ -104,7 +104,7 @@ def test_a_handout_has_its_headings(number):
         assert "<summary>Check your prediction</summary>" in asked, task
 
 
-@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET])
+@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET and not LABS[n].steps])
 def test_questions_are_worth_ten_points_and_each_has_a_rubric(number):
     asked = sections(ROOT / f"labs/lab{number}/README.md")["Questions"]
     points = [int(p) for p in re.findall(r"^\d+\. .*?\((\d+)(?: points?)?\)", asked, re.M)]
