@@ -20,7 +20,7 @@ import make
 import pytest
 from relink import ROOT
 
-DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/README.md", "labs/*.md",
+DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/*.md", "labs/*.md",
                                   "kernels/*/README.md", "autograder/course/README.md",
                                   "tl/abi/README.md")
              for path in sorted(ROOT.glob(pattern))]

@@ -1,0 +1,119 @@
+"""The pages in labs/: their links and pictures are there, also where a student reads them, every
+picture says in words what is to be seen, and the handouts of all labs have one build.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import handout
+import pytest
+import table
+from test_rooms import ROOT, tracked
+
+PAGES = [ROOT / name for name in tracked(ROOT, ".md") if name.startswith("labs/")]
+PICTURES = [ROOT / name for name in tracked(ROOT, ".svg") if name.startswith("labs/")]
+LABS = {number: table.load(number, ROOT) for number in table.numbers(ROOT)}
+# Handouts of before the common headings: whoever writes one anew takes it out of this list.
+NOT_YET = [2, 3, 4, 5]
+
+BEFORE = ["What you will see at the end", "Recap", "What you write", "How to work"]
+AFTER = ["What you may use", "How to debug", "When something is wrong", "Questions", "Next"]
+LEADS = ["Predict.", "The mathematics.", "Numbers.", "Write.", "Grade."]
+
+
+def prose(path: Path) -> str:
+    return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def links(path: Path) -> list:
+    """(target, anchor) of each relative link and picture."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(path))
+    return [(target, anchor) for target, _, anchor in (t.partition("#") for t in targets)
+            if not re.match(r"\w+:", target)]
+
+
+def anchor_of(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def lab_of(path: Path) -> int:
+    """The lab that a page belongs to; what lies beside the labs goes along with the first."""
+    named = re.fullmatch(r"lab(\d)", path.parent.name)
+    return int(named[1]) if named else min(LABS)
+
+
+def given_with(lab: int) -> set:
+    """What a handout of this lab and those before it holds."""
+    rules = tomllib.loads((ROOT / handout.LIST).read_text(encoding="utf-8"))
+    return set(handout.chosen(tracked(ROOT, ""), rules, [n for n in LABS if n <= lab]))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_link_leads_somewhere(page):
+    """Where the page is handed out, to what is handed out with it."""
+    given, wrong = given_with(lab_of(page)), []
+    for target, anchor in links(page):
+        path = (page.parent / target).resolve() if target else page
+        name = str(path.relative_to(ROOT))
+        if not path.exists():
+            wrong.append(f"{target} is not there")
+        elif anchor and anchor not in map(anchor_of, re.findall(r"^#+ (.*)", prose(path), re.M)):
+            wrong.append(f"{target} has no heading #{anchor}")
+        elif str(page.relative_to(ROOT)) in given and name not in given:
+            wrong.append(f"{target} is not in the handout")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_picture_is_told_in_words(page):
+    silent = [target for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page))
+              if len(words.split()) < 5]
+    assert not silent and "<img" not in prose(page)
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_picture_is_used_and_has_a_title(picture):
+    text = picture.read_text(encoding="utf-8")
+    assert re.search(r"<title[^>]*>\S", text) and re.search(r"<desc[^>]*>\S", text)
+    shown = {(page.parent / target).resolve() for page in PAGES for target, _ in links(page)}
+    assert picture.resolve() in shown
+
+
+def sections(page: Path) -> dict:
+    """heading -> text, in the order of the page"""
+    parts = re.split(r"^## (.*)\n", prose(page), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET])
+def test_a_handout_has_its_headings(number):
+    page = ROOT / f"labs/lab{number}/README.md"
+    names, found = {task.name for task in LABS[number].tasks}, sections(page)
+    heads = list(found)
+    assert heads[:len(BEFORE)] == BEFORE and heads[-len(AFTER):] == AFTER
+    tasks = heads[len(BEFORE):-len(AFTER)]
+    assert len(tasks) == len(names) and set(tasks) == {f"Task: {name}" for name in names}
+    for task in tasks:
+        leads = re.findall(r"^\*\*([^*]+)\*\*", found[task], re.M)
+        assert leads == LEADS, f"{task}: {leads}"
+        said = found[task].split("**Grade.**")[1]
+        assert f"make grade T={task.removeprefix('Task: ')}`" in said, task
+        asked = found[task].split("**The mathematics.**")[0]
+        assert "<summary>Check your prediction</summary>" in asked, task
+
+
+@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET and not LABS[n].steps])
+def test_questions_are_worth_ten_points_and_each_has_a_rubric(number):
+    asked = sections(ROOT / f"labs/lab{number}/README.md")["Questions"]
+    points = [int(p) for p in re.findall(r"^\d+\. .*?\((\d+)(?: points?)?\)", asked, re.M)]
+    rubric = prose(ROOT / f"autograder/lab{number}/questions.md")
+    given = [int(p) for p in re.findall(r"^\d+\. .*?\((\d+)(?: points?)?\)", rubric, re.M)]
+    assert 4 <= len(points) <= 6 and sum(points) == 10 and given == points
+
+
+def test_a_list_of_what_is_not_written_yet_is_not_stale():
+    """Who rewrites a handout has to say so here, or nothing would hold it to its headings."""
+    done = [n for n in NOT_YET if list(sections(ROOT / f"labs/lab{n}/README.md"))[-1] == "Next"]
+    assert not done and set(NOT_YET) <= set(LABS)
