@@ -61,12 +61,13 @@ static bool read_answer(FILE *answer, hc_source *source) {
     return false;
 }
 
-FILE *hc_addr2line(char **arguments, pid_t *child) {
+FILE *hc_addr2line(char **arguments, int questions, pid_t *child) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return NULL;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (questions >= 0) posix_spawn_file_actions_adddup2(&actions, questions, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     int started = posix_spawnp(child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -78,7 +79,7 @@ FILE *hc_addr2line(char **arguments, pid_t *child) {
 
 static bool ask(char **arguments, hc_source *source) {
     pid_t child;
-    FILE *answer = hc_addr2line(arguments, &child);
+    FILE *answer = hc_addr2line(arguments, -1, &child);
     if (!answer) return false;
     bool found = read_answer(answer, source);
     fclose(answer);
