@@ -35,11 +35,10 @@ def known_students(out: Path, given: str) -> roster.Roster:
     if not back:
         ledger.write(out / "roster.csv", path.read_text(encoding="utf-8-sig"))
         return found
-    say(f"ROSTER={path}: {len(back)} of its students were forgotten (make forget), and are left "
-        f"out: {', '.join(back)}")
+    say(f"ROSTER={path}: left out, for they were forgotten (make forget): {', '.join(back)}")
     delimiter, rows = csv_lines.table(path)
-    ledger.write(out / "roster.csv", csv_lines.text(delimiter, csv_lines.without(
-        rows, lambda row: forgotten.folder(row["id"]) in back)))
+    ledger.write(out / "roster.csv",
+                 csv_lines.text(delimiter, forgotten.off_the_roster(rows, back)))
     return roster.read(out / "roster.csv")
 
 

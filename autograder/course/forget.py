@@ -19,8 +19,8 @@ import common
 import compared
 import findings
 import ledger
-import leave
 import lay_out
+import leave
 import options
 import page
 import roster
@@ -146,7 +146,7 @@ def forget(given: dict) -> int:
     Forgotten(out).add(begun["names"])
     moved = leave.to_partners(out, id, begun["together"])
     leave.scrub(out, id, pattern(begun["names"]))
-    lines = leave.lines(out, id, begun["together"], moved)
+    lines = leave.lines(out, id, moved)
     leave.caches(out, id)
     attempts = remove(out, id)
     pages(out)

@@ -9,6 +9,7 @@ import os
 import re
 from pathlib import Path
 
+import csv_lines
 import downloads
 import ledger
 import roster
@@ -63,3 +64,15 @@ def folder(name: str) -> str:
         return downloads.plain(name)
     except Refused:
         return name
+
+
+def off_the_roster(rows: list, ids: list) -> list:
+    """Without their lines, and without the name of a group that has nobody else left."""
+    columns = [name.strip().lower() for name in rows[0]]
+    of = [dict(zip(columns, row)) for row in rows[1:]]
+    left = {row.get("group") for row in of if folder(row["id"]) in ids}
+
+    def alone(row):
+        return row | {"group": ""} if row.get("group") in left else row
+
+    return csv_lines.without(rows, lambda row: folder(row["id"]) in ids, alone)

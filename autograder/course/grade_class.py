@@ -127,7 +127,7 @@ def grade_class(given: dict) -> int:
     times = handed.times_of(Path(given["TIMES"]) if given["TIMES"] else None, known, gone)
     found, nobodys, forgotten = handed.collected(folder, lab, known, times, gone)
     if forgotten:
-        say(f"{forgotten} submissions of students who were forgotten (make forget) are left alone")
+        say(f"left alone, of students who were forgotten (make forget): {forgotten}")
     found = handed.of_shard(found, known, given["SHARD"])
     if not found and not nobodys and not forgotten:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it" + (

@@ -99,15 +99,10 @@ def taken_over(row: dict, id: str, lab: int, moved: dict) -> dict:
     return row
 
 
-def lines(out: Path, id: str, together: list, moved: dict) -> dict:
+def lines(out: Path, id: str, moved: dict) -> dict:
     """Takes lines out of every CSV file that has a column of ids; {name: how many are gone}"""
     def is_theirs(row):
         return id in (row.get("id", ""), forgotten.folder(row.get("id", "")), row.get("with"))
-
-    def alone(row):
-        if row.get("id") in together or forgotten.folder(row.get("id", "")) in together:
-            row |= {"group": ""} if "group" in row else {}
-        return row
 
     found = {}
     for path in sorted(out.glob("*.csv")):
@@ -119,7 +114,7 @@ def lines(out: Path, id: str, together: list, moved: dict) -> dict:
             kept = csv_lines.without(rows, is_theirs, functools.partial(
                 taken_over, id=id, lab=int(match[1]), moved=moved))
         elif path.name == "roster.csv":
-            kept = csv_lines.without(rows, is_theirs, alone)
+            kept = forgotten.off_the_roster(rows, [id])
         else:
             kept = csv_lines.without(rows, is_theirs)
         if kept != rows:

@@ -1,5 +1,5 @@
-"""alike.py: a small term whose submissions are alike: ada and bob in a group with two attempts, cleo
-with ada's file under other names, dan with another one, eve with what she was given, fay with
+"""alike.py: a small term whose submissions are alike: ada and bob in a group with two attempts,
+cleo with ada's file under other names, dan with another one, eve with what she was given, fay with
 nothing of the lab; and gil in an earlier term with ada's. The results in golden/ are of this term.
 """
 
