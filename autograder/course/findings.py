@@ -80,6 +80,8 @@ def table(pairs: list) -> list:
 def section(out: Path, lab: int, one: Compared, who: list, pairs: list, given: dict,
             said: set) -> list:
     entry = entry_of(out, lab, one)
+    if not entry:
+        return [tag("h3", one.id), tag("p", f"Attempt {one.attempt} is no longer in OUT.")]
     link = f"{one.id}/lab{lab}/{entry.folder.name}/feedback.html"
     with_ = ", ".join(f"{p.right if p.left == one else p.left} ({p.percent} %)" for p in pairs
                       if one in (p.left, p.right))

@@ -13,6 +13,8 @@ from pathlib import Path
 import alike
 import pytest
 from classroom import Classroom
+from forgotten import Forgotten
+from skeletons import Refused
 
 GOLDEN = Path(__file__).with_name("golden")
 ALL = os.environ.get("GRADLAB_TEST_ALL") == "1"
@@ -308,6 +310,24 @@ def test_an_unknown_id_is_a_line_with_the_nearest(room):
     assert room.tree() == before
     said = room.run("forget", "STUDENT=adalo", f"OUT={room.root / 'none'}", status=2)
     assert "no class was graded there" in said and not (room.root / "none").exists()
+
+
+def test_all_that_are_forgotten_share_a_salt(tmp_path):
+    Forgotten(tmp_path).add(["ada", "Ada L"])
+    Forgotten(tmp_path).add(["bob", "ada"])
+    text = (tmp_path / "forgotten.txt").read_text()
+    assert len(text.split("\n")) == 4 and len({x[:32] for x in text.split()[::2]}) == 1
+    gone = Forgotten(tmp_path)
+    assert gone.means(["x", "ADA"]) and gone.means(["Ada  L"]) and not gone.means(["adam", "b"])
+    (tmp_path / "forgotten.txt").write_text(text + "ada\n")
+    with pytest.raises(Refused, match=":4: was changed or damaged: take that line out"):
+        Forgotten(tmp_path)
+
+
+def test_a_pair_of_work_that_somebody_has_removed_is_said_to_be_that(room):
+    shutil.rmtree(room.out / "cleo")
+    forget(room)
+    assert "Attempt 1 is no longer in OUT" in (room.out / "similarity-lab2.html").read_text()
 
 
 def test_to_forget_twice_is_no_mistake(room):
