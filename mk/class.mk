@@ -1,7 +1,7 @@
 # class.mk: what an instructor types for a whole class (autograder/course/). What is built for that, a
 # make of each grade builds (labs.mk). No part of a handout. Included by the Makefile.
 
-.PHONY: grade-class regrade replay merge
+.PHONY: grade-class regrade replay merge similarity forget
 COURSE := $(LAB_PYTHON) autograder/course
 
 grade-class: ## the instructor's: grades a class: SUBMISSIONS=dir LAB=N OUT=dir ROSTER=csv DUE=time …
@@ -15,3 +15,9 @@ replay: ## the instructor's: one attempt before its student's eyes: OUT=dir LAB=
 
 merge: ## the instructor's: parts of a class (SHARD=i/n) into one: FROM=dir,dir OUT=dir
 	@$(COURSE)/merge.py $(call given,$(OPTIONS_merge))
+
+similarity: ## the instructor's: for Dolos or JPlag, OUT=dir LAB=N TO=dir; their result, … READ=csv
+	@$(COURSE)/similarity.py $(call given,$(OPTIONS_similarity))
+
+forget: ## the instructor's: takes a student out of all that is kept: STUDENT=id OUT=dir
+	@$(COURSE)/forget.py $(call given,$(OPTIONS_forget))

@@ -17,6 +17,7 @@ import roster
 import run
 import submission
 import text
+from forgotten import Forgotten
 from skeletons import Refused
 
 
@@ -41,10 +42,12 @@ class Attempt:
                 "late": found.late, "others": self.others}
 
 
-def times_of(path: Path | None, known: roster.Roster) -> dict:
+def times_of(path: Path | None, known: roster.Roster, gone: Forgotten) -> dict:
     """(student, ref or "") -> when they handed in, of a CSV file with id, time and maybe ref."""
     found = {}
     for line, row in roster.rows(path, ("id", "time")) if path else []:
+        if is_forgotten([row["id"]], known, gone):
+            continue
         try:
             when = downloads.moment(row["time"])
             found[known.who([row["id"]]).id, row.get("ref", "")] = when
@@ -91,16 +94,26 @@ def order(attempt: Attempt) -> tuple:
     return attempt.found.time or datetime.min.replace(tzinfo=downloads.timezone.utc), numbers
 
 
-def collected(folder: Path, lab: int, known: roster.Roster, times: dict) -> tuple:
-    """(attempts, [(name, why it is nobody's)])"""
+def is_forgotten(ids: list, known: roster.Roster, gone: Forgotten) -> bool:
+    """A name that somebody who is here has, too, is theirs."""
+    return not any(known.knows(id) for id in ids) and gone.means(ids)
+
+
+def collected(folder: Path, lab: int, known: roster.Roster, times: dict, gone: Forgotten) -> tuple:
+    """(attempts, [(name, why it is nobody's)], how many are of students who were forgotten)"""
     found, nobodys = downloads.listed(folder, known.knows)
-    attempts = []
+    attempts, left = [], 0
     for each in found:
+        people = [ids for ids in (each.ids, *each.others) if not is_forgotten(ids, known, gone)]
+        if not people:
+            left += 1
+            continue
+        each.ids, *each.others = people
         try:
             attempts.append(one(each, lab, known, times))
         except Refused as error:
             nobodys.append((each.name, str(error)))
-    return sorted(attempts, key=lambda a: (a.student, order(a))), nobodys
+    return sorted(attempts, key=lambda a: (a.student, order(a))), nobodys, left
 
 
 def numbered(out: Path, lab: int, attempts: list) -> tuple:

@@ -3,12 +3,16 @@
 import sys
 from pathlib import Path
 
+import csv_lines
+import forgotten
 import ledger
 import options
 import roster
 import run
 import text
 from skeletons import Refused
+
+FORGETTING = ".forget.json"  # is in OUT as long as forget.py is at work there
 
 
 def say(*lines: str) -> None:
@@ -24,9 +28,18 @@ def known_students(out: Path, given: str) -> roster.Roster:
             found.add(roster.Student(folder), [])
         return found
     found = roster.read(path)
-    if given:
+    if not given:
+        return found
+    gone = forgotten.Forgotten(out)
+    back = [id for id in found.students if gone.means([id])]
+    if not back:
         ledger.write(out / "roster.csv", path.read_text(encoding="utf-8-sig"))
-    return found
+        return found
+    say(f"ROSTER={path}: left out, for they were forgotten (make forget): {', '.join(back)}")
+    delimiter, rows = csv_lines.table(path)
+    ledger.write(out / "roster.csv",
+                 csv_lines.text(delimiter, forgotten.off_the_roster(rows, back)))
+    return roster.read(out / "roster.csv")
 
 
 def locks(out: Path) -> list:
@@ -37,11 +50,14 @@ def locks(out: Path) -> list:
     return [ledger.hold(path, waiting) for path in (run.ROOT / "build/course.lock", out / ".lock")]
 
 
-def started(out: Path) -> list:
+def started(out: Path, forgetting: bool = False) -> list:
     """OUT is there and ours alone; returns what holds it."""
     out.mkdir(parents=True, exist_ok=True)
     fds = locks(out)
     ledger.sweep(out)
+    if (out / FORGETTING).exists() and not forgetting:
+        raise Refused(f"OUT={out}: a make forget was interrupted there: type that line again "
+                      f"({out / FORGETTING} has the id)")
     return fds
 
 

@@ -26,6 +26,7 @@ import points
 import run
 import seeds
 from common import say
+from forgotten import Forgotten
 from skeletons import Refused
 
 OPTIONS = dict.fromkeys(("SUBMISSIONS", "LAB", "OUT", "ROSTER", "DUE", "TIMES", "ATTEMPT", "POLICY",
@@ -122,10 +123,13 @@ def grade_class(given: dict) -> int:
     lab, out, folder, jobs, policy, words = prepared(given)
     fds = common.started(out)
     known = common.known_students(out, given["ROSTER"])
-    times = handed.times_of(Path(given["TIMES"]) if given["TIMES"] else None, known)
-    found, nobodys = handed.collected(folder, lab, known, times)
+    gone = Forgotten(out)
+    times = handed.times_of(Path(given["TIMES"]) if given["TIMES"] else None, known, gone)
+    found, nobodys, forgotten = handed.collected(folder, lab, known, times, gone)
+    if forgotten:
+        say(f"left alone, of students who were forgotten (make forget): {forgotten}")
     found = handed.of_shard(found, known, given["SHARD"])
-    if not found and not nobodys:
+    if not found and not nobodys and not forgotten:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it" + (
             f" for SHARD={given['SHARD']}" if given["SHARD"] else ""))
     note_lab(out, lab, given["DUE"], policy)

@@ -10,6 +10,8 @@ that are made of it.
     OUT/roster.csv       the one that was given last
     OUT/manual.csv, withdrawn.csv   yours to write (points.py)
     OUT/class.csv, class.html       made of all this
+    OUT/similarity-lab<N>.csv, .html, similarity-key.csv    findings.py, compared.py
+    OUT/forgotten.txt    who is not to come back (forgotten.py); forget.py alone takes attempts away
 
 An attempt is complete before it has its name: it is written beside its place and renamed. So
 whatever moment the grader is killed at, an attempt is there or it is not. What cannot be graded at

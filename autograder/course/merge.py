@@ -13,6 +13,7 @@ import common
 import ledger
 import options
 import page
+from forgotten import Forgotten
 from skeletons import Refused
 
 OPTIONS = dict.fromkeys(("FROM", "OUT"), "")
@@ -49,6 +50,18 @@ def attempts(part: Path) -> list:
                   if ledger.ATTEMPT.fullmatch(p.name))
 
 
+def check_forgotten(parts: list, out: Path) -> None:
+    """Whom OUT or a part has forgotten must not come back from another part; all remember it."""
+    gone = Forgotten(out)
+    for part in parts:
+        gone.join(Forgotten(part))
+    for part in parts:
+        ids = {*ledger.students(part), *common.known_students(part, "").students}
+        if back := next((id for id in sorted(ids) if gone.means([id])), ""):
+            raise Refused(f"{part}: {back} was forgotten elsewhere: first type make forget "
+                          f"STUDENT={back} OUT={part}")
+
+
 def merge(given: dict) -> int:
     if not given["FROM"] or not given["OUT"]:
         raise options.OptionError("FROM=dir,dir OUT=dir are needed")
@@ -57,6 +70,7 @@ def merge(given: dict) -> int:
         if not (part / "labs.json").is_file():
             raise Refused(f"FROM={part}: no class was graded there (it has no labs.json)")
     common.started(out)
+    check_forgotten(parts, out)
     labs, added = labs_of(parts, out), 0
     for part in parts:
         for name in GIVEN:

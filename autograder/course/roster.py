@@ -19,7 +19,8 @@ import downloads
 from skeletons import Refused
 
 LARGEST_GROUP = 2
-RESERVED = ("class", "labs", "roster", "manual", "withdrawn", "regrade")  # names of OUT's own
+# names of OUT's own
+RESERVED = ("class", "labs", "roster", "manual", "withdrawn", "regrade", "forgotten")
 
 
 @dataclass

@@ -20,10 +20,12 @@ sys.path[:0] = [str(REPO / "autograder/course"), str(REPO / "autograder/grade"),
 import document  # noqa: E402 (found by the lines above)
 import grade_class  # noqa: E402
 import common  # noqa: E402
+import forget  # noqa: E402
 import merge  # noqa: E402
 import regrade  # noqa: E402
 import replay  # noqa: E402
 import run  # noqa: E402
+import similarity  # noqa: E402
 
 MAKE = '''#!{python} -IS
 import hashlib, json, os, re, sys, time
@@ -128,5 +130,6 @@ class Classroom:
 
 if __name__ == "__main__":
     run.ROOT, name = Path(sys.argv[1]), sys.argv[2]
-    act = {"grade_class": grade_class, "regrade": regrade, "replay": replay, "merge": merge}[name]
+    act = {"grade_class": grade_class, "regrade": regrade, "replay": replay, "merge": merge,
+           "similarity": similarity, "forget": forget}[name]
     sys.exit(common.command(name, act.OPTIONS, getattr(act, name), sys.argv[3:]))
