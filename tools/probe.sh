@@ -119,6 +119,10 @@ have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
 have_bubblewrap() { command -v bwrap >/dev/null; }
+# (Debian has the daemons in sbin, which is not on everybody's path)
+have_slurm() {
+    PATH=$PATH:/usr/sbin command -v slurmctld slurmd sbatch munged | wc -l | grep -qx 4
+}
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
 # A GPU that a CUDA build of torch could use.
@@ -140,7 +144,9 @@ needs_of() {
         taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    export | gradescope | restore | secret | skeletons | submit | update | merge) echo grading ;;
+    export | gradescope | grade-slurm | merge | restore | secret | skeletons | submit | update)
+        echo grading
+        ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
@@ -189,6 +195,7 @@ about() {
         ;;
     python3) words="Python 3" debian=python3 ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
+    slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
     clang) words="clang++" debian=clang ;;
