@@ -86,11 +86,11 @@ have_legality() {
     return $rc
 }
 
-# The pinned torch, numpy and pytest with xdist and expecttest are there.
+# The pinned torch, numpy, pytest with xdist and expecttest, and PyYAML are there.
 have_packages() {
     has_torch "$PYTHON" || return 1
     "$PYTHON" -c 'from importlib.util import find_spec as f; import sys
-sys.exit(not all(map(f, ("numpy", "pytest", "xdist", "expecttest"))))' 2>/dev/null
+sys.exit(not all(map(f, ("numpy", "pytest", "xdist", "expecttest", "yaml"))))' 2>/dev/null
 }
 
 # What the report's scripts import.
@@ -211,7 +211,9 @@ about() {
         words="xelatex with ctex, and the font Droid Sans Fallback"
         debian="texlive-xetex texlive-lang-chinese fonts-droid-fallback"
         ;;
-    packages) words="torch $TORCH, numpy, pytest, pytest-xdist and expecttest in $PYTHON" debian= ;;
+    packages)
+        words="torch $TORCH, numpy, pytest, pytest-xdist, expecttest and pyyaml in $PYTHON" debian=
+        ;;
     plotting) words="matplotlib and jinja2 in $PYTHON" debian= ;;
     cublas) words="cuBLAS for the nvcc that is here" debian= ;;
     nvcc) words="nvcc, which is NVIDIA's to install (its CUDA toolkit)" debian= ;;

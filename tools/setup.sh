@@ -84,7 +84,7 @@ pythons() {
 if lacks packages; then
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, xdist, expecttest; to fill:
+        die "PYTHON=$PYTHON lacks some of what $REQUIREMENTS lists; to fill:
        $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
@@ -266,7 +266,7 @@ if lacks packages; then
     fill "${torch[@]}" -r "$REQUIREMENTS" ||
         die "pip could not install ${torch[0]} ($(why "no network?")); see $log"
     have_packages ||
-        die ".venv still lacks torch $TORCH, numpy, pytest, pytest-xdist or expecttest; see $log"
+        die ".venv still lacks some of what $REQUIREMENTS lists; see $log"
 fi
 
 # ---- matplotlib and jinja2 into .venv -----------------------------------------------------------
