@@ -44,7 +44,7 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout={timeout}
-KillWait=5
+KillWait=60
 SchedulerParameters=sched_interval=5
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP

@@ -131,7 +131,7 @@ def a_class_on_a_cluster(tmp_path):
         history = (cluster.folder / "jobcomp.txt").read_text()
 
         # the lost part has gone on where it was, on another node; the cancelled one is named
-        assert f"part {LOST}" not in said and "part 1:" not in said
+        assert f"part {LOST}:" not in said and "part 1:" not in said
         assert re.search(rf"^part {CANCELLED}: ", said, re.M) and "JobState=NODE_FAIL" in history
         log = (parts / f"lab0.{LOST}-of-{PARTS}.log").read_text()
         first, second = (re.findall(rf"on (n\d), start {n}$", log, re.M) for n in (1, 2))
@@ -147,7 +147,7 @@ def a_class_on_a_cluster(tmp_path):
         said = ended(cluster, last, parts / "lab0.log")
         assert "missing" not in said and "part " not in said
         leftover = list((tmp_path / "tmp").glob("gradlab-*"))
-        assert len(leftover) == 1, leftover  # that of the lost node, whose power has failed
+        assert len(leftover) == 1, leftover  # the lost node's, whose power has failed
 
     assert (term / "class.csv").read_bytes() == (alone / "class.csv").read_bytes()
     assert sorted(p.relative_to(term) for p in graded(term)) == sorted(
