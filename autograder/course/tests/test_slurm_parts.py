@@ -1,10 +1,12 @@
-"""A class in parts on a cluster, with stand-ins: sbatch notes what it is given, and make grades by a
+"""A class in parts on a cluster, with stand-ins: sbatch notes what it is given, make grades by a
 word in a file (classroom.py). On a real one: tests/term/test_slurm.py."""
 
 import json
 import os
 import shlex
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -41,20 +43,31 @@ class Cluster(Classroom):
         path = self.root / "submitted"
         return path.read_text().splitlines() if path.exists() else []
 
-    def job(self, name: str, *words: str, **env: str) -> tuple:
-        """(status, what it said) of a job's script, with a make that notes its words."""
-        (self.root / "bin/make").write_text(
-            f'#!/bin/bash\nprintf "%s\\n" "$*" >>{self.root}/made\nexit "${{ENDS:-0}}"\n')
+    def task(self, name: str, make: str, **env: str) -> tuple:
+        """(a job's script, its environment), with another make."""
+        (self.root / "bin/make").write_text(f"#!/bin/bash\n{make}\n")
         env = os.environ | {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
                             "SLURM_SUBMIT_DIR": str(self.root), "TMPDIR": str(self.root / "tmp"),
                             "SLURM_CPUS_PER_TASK": "3", "SLURMD_NODENAME": "n7"} | env
         (self.root / "tmp").mkdir(exist_ok=True)
-        done = subprocess.run([REPO / f"autograder/course/slurm/{name}.sbatch", *words], env=env,
-                              capture_output=True, text=True, timeout=60)
+        return REPO / f"autograder/course/slurm/{name}.sbatch", env
+
+    def job(self, name: str, *words: str, **env: str) -> tuple:
+        """(status, what it said), with a make that notes its words."""
+        program, env = self.task(name, f'printf "%s\\n" "$*" >>{self.root}/made; '
+                                       'exit "${ENDS:-0}"', **env)
+        done = subprocess.run([program, *words], env=env, capture_output=True, text=True,
+                              timeout=60)
         return done.returncode, done.stdout + done.stderr
 
     def made(self) -> list:
         return (self.root / "made").read_text().splitlines()
+
+
+def words_of_share(room) -> list:
+    """What sbatch was given for the array."""
+    words = shlex.split(room.submitted()[0])
+    return words[[w.endswith("share.sbatch") for w in words].index(True) + 1:]
 
 
 @pytest.fixture
@@ -143,14 +156,28 @@ def test_what_sbatch_refuses_is_said(room):
 def test_a_task_grades_its_part_in_a_clone_and_says_how_it_ended(room):
     room.hand_in("ada", "points 30")
     room.submit("SHARDS=2")
-    words = shlex.split(room.submitted()[0])
-    words = words[[w.endswith("share.sbatch") for w in words].index(True) + 1:]
+    words = words_of_share(room)
     status, said = room.job("share", *words, SLURM_ARRAY_TASK_ID="2", SLURM_RESTART_COUNT="1",
                             ENDS="2")
     assert status == 2 and "== lab 2, part 2-of-2, on n7, start 2" in said, said
     assert room.made() == [f"grade-class LAB=2 OUT={room.parts / '2-of-2'} SHARD=2/2 JOBS=3 "
                            f"SUBMISSIONS={room.handed_in} SECRET={room.root / 'secret'}"]
     assert (room.parts / "lab2.2-of-2.ended").read_text() == "2\n"
+    assert not list((room.root / "tmp").iterdir())
+
+
+def test_a_cancelled_task_waits_for_its_make_and_clears_up(room):
+    room.hand_in("ada", "points 30")
+    room.submit("SHARDS=2")
+    words, started = words_of_share(room), room.root / "started"
+    program, env = room.task("share", f"trap 'sleep 1; exit 2' TERM; touch {started}; sleep 60 & "
+                             "wait", SLURM_ARRAY_TASK_ID="1")
+    with subprocess.Popen([program, *words], env=env, start_new_session=True) as task:
+        while not started.exists():
+            time.sleep(0.01)
+        os.killpg(task.pid, signal.SIGTERM)  # as Slurm does
+        assert task.wait(60) == 2
+    assert (room.parts / "lab2.1-of-2.ended").read_text() == "2\n"
     assert not list((room.root / "tmp").iterdir())
 
 
