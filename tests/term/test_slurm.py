@@ -1,7 +1,8 @@
 """A class of lab 0 graded on a Slurm cluster of three nodes: one is lost in the middle, and one
 task is cancelled. What the first had begun goes on elsewhere; the second is named, with the line
-that grades it; and in the end the class is what one machine alone would have made of it. Some
-minutes, so make test-all alone runs it.
+that grades it; and in the end the class is what one machine alone would have made of it. Once with
+the stand-in of course/tests/classroom.py for `make grade`, which takes its time and no more, and
+once with the real one. Some minutes, so make test-all alone runs it.
 """
 
 import os
@@ -14,11 +15,16 @@ from collections import Counter
 from pathlib import Path
 
 import attempts
+import document
 import make
+import pytest
 import slurm_cluster
 from test_rooms import ROOT, tracked
 
-PARTS, EACH = 3, 2
+sys.path.append(str(ROOT / "autograder/course/tests"))
+import classroom  # noqa: E402 (found by the line above)
+
+PARTS, EACH = 3, 3
 LOST, CANCELLED = 2, 3  # numbers of parts
 LIMIT_S = 1800  # of each step, where other work goes on beside
 
@@ -40,19 +46,33 @@ def part_of(name: str) -> int:
                 if attempts.of_shard([], [(name, "")], None, f"{i}/{PARTS}")[1])
 
 
-def class_of(folder: Path) -> list:
-    """EACH students in each of PARTS."""
+def class_of(folder: Path, real: bool) -> list:
+    """EACH students in each of PARTS; no two have equal files, which would be graded once."""
     names, counts = [], Counter()
     for name in (f"s{number}" for number in range(1000)):
         if counts[part_of(name)] < EACH:
             counts[part_of(name)] += 1
             names.append(name)
-            shutil.copytree(ROOT / ("labs" if len(names) % 3 == 2 else "solution") / "lab0",
-                            folder / name)
+            of = "labs" if len(names) % 3 == 2 else "solution"
+            shutil.copytree(ROOT / of / "lab0", folder / name)
             path = sorted((folder / name).glob("*.c"))[0]
-            path.write_text(path.read_text() + f"/* {name} */\n")  # (equals are graded once)
+            path.write_text(path.read_text() + f"/* {name} */\n" if real else
+                            f"/* points {len(names)} waits 5000 */\n")
     assert set(counts.values()) == {EACH} and len(counts) == PARTS
     return names
+
+
+def grading(folder: Path) -> str:
+    """A PATH on which `make grade` is the stand-in, and every other make is make."""
+    (folder / "bin").mkdir()
+    (folder / "bin/stand-in").write_text(classroom.MAKE.format(
+        python=sys.executable, schema=document.SCHEMA, rules=document.rules_hash()))
+    (folder / "bin/make").write_text(
+        f'#!/bin/bash\nif [ "$1" = grade ]; then exec {folder}/bin/stand-in "$@"; fi\n'
+        f'exec {shutil.which("make")} "$@"\n')
+    for name in ("stand-in", "make"):
+        (folder / "bin" / name).chmod(0o755)
+    return f"{folder / 'bin'}:{os.environ['PATH']}"
 
 
 def run(folder: Path, *words: str, env: dict) -> str:
@@ -109,10 +129,13 @@ def secret_stands_nowhere(folder: Path, secret: Path) -> None:
     assert len(paths) > 100 and not [p for p in paths if text in p.read_bytes()]
 
 
-def a_class_on_a_cluster(tmp_path):
-    copy, students = checkout(tmp_path / "gradlab"), class_of(tmp_path / "in")
+@pytest.mark.parametrize("real", [False, True])
+def a_class_on_a_cluster(tmp_path, real):
+    copy, students = checkout(tmp_path / "gradlab"), class_of(tmp_path / "in", real)
     alone, term, parts = (tmp_path / name for name in ("alone", "term", "term-parts"))
     env = {"PYTHON": sys.executable, "TMPDIR": str(tmp_path / "tmp")}
+    if not real:
+        env["PATH"] = grading(tmp_path)
     (tmp_path / "tmp").mkdir()
     (tmp_path / "roster.csv").write_text("id\n" + "".join(f"{s}\n" for s in [*students, "absent"]))
     words = [f"SUBMISSIONS={tmp_path / 'in'}", "LAB=0", f"SECRET={tmp_path / 'secret'}", "JOBS=1",
@@ -123,7 +146,7 @@ def a_class_on_a_cluster(tmp_path):
     run(copy, "grade-class", *words, f"OUT={alone}", env=env)
 
     with slurm_cluster.Cluster(tmp_path / "cluster", nodes=PARTS) as cluster:
-        env |= cluster.env
+        env = cluster.env | env
         said = run(copy, "grade-slurm", *words, f"OUT={term}", f"SHARDS={PARTS}", env=env)
         array, last = job_of(cluster, said)
         before = disturb(cluster, array, parts)
