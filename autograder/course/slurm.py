@@ -113,7 +113,7 @@ def slurm(given: dict) -> int:
                    f"--output={name}.%a-of-{number}.log", str(JOBS / "share.sbatch"), version,
                    str(number), str(parts), str(lab), *words)
     again = shlex.join(["make", "grade-slurm", *words, f"LAB={lab}", f"OUT={out}",
-                        f"SHARDS={number}"])
+                        *(f"{name}={given[name]}" for name in ("JOBS", "SHARDS") if given[name])])
     last = sbatch(f"--dependency=afterany:{array}", f"--output={name}.log",
                   str(JOBS / "collect.sbatch"), str(number), str(parts), str(lab), str(out), again)
     print(f"job {array} grades in {len(numbers)} tasks; then job {last} puts them together in "

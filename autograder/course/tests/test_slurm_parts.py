@@ -82,6 +82,7 @@ def test_an_array_and_a_job_behind_all_of_it_are_submitted(room):
     assert "--array=1,2,3,4 --cpus-per-task=6 " in array and "share.sbatch" in array
     assert "--dependency=afterany:1 " in last and "collect.sbatch" in last
     assert "job 1 grades in 4 tasks; then job 2" in said and str(room.parts) in said
+    assert last.endswith(f" LAB=2 OUT={room.out} JOBS=6 SHARDS=4")  # what grades a part again
     for i in range(1, 5):  # all of them go by what OUT knows
         part = room.parts / f"{i}-of-4/labs.json"
         assert part.read_bytes() == (room.out / "labs.json").read_bytes()
