@@ -1,11 +1,14 @@
 # class.mk: what an instructor types for a whole class (autograder/course/). What is built for that, a
 # make of each grade builds (labs.mk). No part of a handout. Included by the Makefile.
 
-.PHONY: grade-class regrade replay merge similarity forget
+.PHONY: grade-class grade-slurm regrade replay merge similarity forget
 COURSE := $(LAB_PYTHON) autograder/course
 
 grade-class: ## the instructor's: grades a class: SUBMISSIONS=dir LAB=N OUT=dir ROSTER=csv DUE=time …
 	@$(COURSE)/grade_class.py $(call given,$(OPTIONS_grade-class))
+
+grade-slurm: ## the instructor's: the same in n tasks of a Slurm array: SHARDS=n SUBMISSIONS=dir …
+	@$(COURSE)/slurm.py $(call given,$(OPTIONS_grade-slurm))
 
 regrade: ## the instructor's: grades again what a class handed in: OUT=dir LAB=N STUDENT=id SIGNED=csv
 	@$(COURSE)/regrade.py $(call given,$(OPTIONS_regrade))

@@ -86,11 +86,11 @@ have_legality() {
     return $rc
 }
 
-# The pinned torch, numpy and pytest with xdist and expecttest are there.
+# The pinned torch, numpy, pytest with xdist and expecttest, and PyYAML are there.
 have_packages() {
     has_torch "$PYTHON" || return 1
     "$PYTHON" -c 'from importlib.util import find_spec as f; import sys
-sys.exit(not all(map(f, ("numpy", "pytest", "xdist", "expecttest"))))' 2>/dev/null
+sys.exit(not all(map(f, ("numpy", "pytest", "xdist", "expecttest", "yaml"))))' 2>/dev/null
 }
 
 # What the report's scripts import.
@@ -119,6 +119,10 @@ have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
 have_bubblewrap() { command -v bwrap >/dev/null; }
+# (Debian has the daemons in sbin, which is not on everybody's path)
+have_slurm() {
+    PATH=$PATH:/usr/sbin command -v slurmctld slurmd sbatch munged | wc -l | grep -qx 4
+}
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
 # A GPU that a CUDA build of torch could use.
@@ -140,7 +144,9 @@ needs_of() {
         taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    export | gradescope | restore | secret | skeletons | submit | update | merge) echo grading ;;
+    export | gradescope | grade-slurm | merge | restore | secret | skeletons | submit | update)
+        echo grading
+        ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
@@ -189,6 +195,7 @@ about() {
         ;;
     python3) words="Python 3" debian=python3 ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
+    slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
     clang) words="clang++" debian=clang ;;
@@ -204,7 +211,9 @@ about() {
         words="xelatex with ctex, and the font Droid Sans Fallback"
         debian="texlive-xetex texlive-lang-chinese fonts-droid-fallback"
         ;;
-    packages) words="torch $TORCH, numpy, pytest, pytest-xdist and expecttest in $PYTHON" debian= ;;
+    packages)
+        words="torch $TORCH, numpy, pytest, pytest-xdist, expecttest and pyyaml in $PYTHON" debian=
+        ;;
     plotting) words="matplotlib and jinja2 in $PYTHON" debian= ;;
     cublas) words="cuBLAS for the nvcc that is here" debian= ;;
     nvcc) words="nvcc, which is NVIDIA's to install (its CUDA toolkit)" debian= ;;

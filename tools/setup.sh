@@ -24,6 +24,7 @@ for goal in ${goals:-train lab1}; do
     hostile) of_goal+=(bubblewrap) ;;
     lab[0-9]) read -ra of_goal <<<"$(needs_of "$goal") $(needs_of grade)" ;; # who builds, grades
     esac
+    if [ "$goal" = test-all ]; then of_goal+=(slurm); fi
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in
@@ -83,7 +84,7 @@ pythons() {
 if lacks packages; then
     # Only our own .venv is filled; a Python that somebody named is theirs.
     [ "$PYTHON" = .venv/bin/python ] ||
-        die "PYTHON=$PYTHON lacks some of torch $TORCH, numpy, pytest, xdist, expecttest; to fill:
+        die "PYTHON=$PYTHON lacks some of what $REQUIREMENTS lists; to fill:
        $PYTHON -m pip install -r $REQUIREMENTS"
     pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
@@ -265,7 +266,7 @@ if lacks packages; then
     fill "${torch[@]}" -r "$REQUIREMENTS" ||
         die "pip could not install ${torch[0]} ($(why "no network?")); see $log"
     have_packages ||
-        die ".venv still lacks torch $TORCH, numpy, pytest, pytest-xdist or expecttest; see $log"
+        die ".venv still lacks some of what $REQUIREMENTS lists; see $log"
 fi
 
 # ---- matplotlib and jinja2 into .venv -----------------------------------------------------------

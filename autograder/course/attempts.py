@@ -145,17 +145,20 @@ def works_of(attempts: list, words: list) -> list:
     return list(works.values())
 
 
-def of_shard(attempts: list, known: roster.Roster, shard: str) -> list:
-    """SHARD=i/n: those of a part of the students; who hands in together is in one part."""
+def of_shard(attempts: list, nobodys: list, known: roster.Roster, shard: str) -> tuple:
+    """SHARD=i/n: those of a part of the students; who hands in together is in one part. What is
+    nobody's is in one part, too, by its name: so one of n says it."""
     if not shard:
-        return attempts
+        return attempts, nobodys
     match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", shard)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise Refused(f"SHARD={shard}: i/n is needed, as 1/4 to 4/4")
     part, parts = int(match[1]) - 1, int(match[2])
 
-    def mine(attempt):
-        first = min([*known.together(attempt.student), *attempt.others])
-        return int(hashlib.sha256(first.encode()).hexdigest(), 16) % parts == part
+    def ours(name):
+        return int(hashlib.sha256(name.encode()).hexdigest(), 16) % parts == part
 
-    return [a for a in attempts if mine(a)]
+    def mine(attempt):
+        return ours(min([*known.together(attempt.student), *attempt.others]))
+
+    return [a for a in attempts if mine(a)], [entry for entry in nobodys if ours(entry[0])]

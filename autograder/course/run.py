@@ -163,7 +163,7 @@ def grade(makes: Makes, lab: int, files: dict, digest: str, words: list) -> tupl
         free(digest[:16])
 
 
-def warm_up(makes: Makes, lab: int, words: list) -> None:
+def warm_up(makes: Makes, lab: int, jobs: int, words: list) -> None:
     """Builds what all grades of this lab need. If the skeleton has points, the grader is wrong."""
     files = {Path(name).name: data for name, data in skeletons.skeletons(submission.ROOT).items()
              if Path(name).parent.name == f"lab{lab}"}
@@ -171,7 +171,7 @@ def warm_up(makes: Makes, lab: int, words: list) -> None:
         raise Refused(f"LAB={lab}: there is no such lab")
     try:
         document, log = grade(makes, lab, files, submission.digest(files, lab),
-                              [f"-j{os.cpu_count()}", *words])
+                              [f"-j{jobs}", *words])
     except NotGraded as error:
         said = error.log.decode("utf-8", "replace").splitlines()[-20:]
         raise Refused("\n".join(["the untouched skeleton cannot be graded, so nothing was:",
@@ -262,7 +262,7 @@ def whole_class(lab: int, works: list, jobs: int, fds: list, words: list, publis
           "what all of them need is built", file=sys.stderr, flush=True)
     try:
         free("*")  # of a run that was killed
-        warm_up(makes, lab, words)
+        warm_up(makes, lab, jobs, words)
         return queue(makes, lab, works, jobs, publish)
     except KeyboardInterrupt:
         makes.stop()

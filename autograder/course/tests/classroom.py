@@ -26,6 +26,7 @@ import regrade  # noqa: E402
 import replay  # noqa: E402
 import run  # noqa: E402
 import similarity  # noqa: E402
+import slurm  # noqa: E402
 
 MAKE = '''#!{python} -IS
 import hashlib, json, os, re, sys, time
@@ -131,5 +132,5 @@ class Classroom:
 if __name__ == "__main__":
     run.ROOT, name = Path(sys.argv[1]), sys.argv[2]
     act = {"grade_class": grade_class, "regrade": regrade, "replay": replay, "merge": merge,
-           "similarity": similarity, "forget": forget}[name]
+           "similarity": similarity, "forget": forget, "slurm": slurm}[name]
     sys.exit(common.command(name, act.OPTIONS, getattr(act, name), sys.argv[3:]))

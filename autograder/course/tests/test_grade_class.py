@@ -190,6 +190,26 @@ def test_shards_share_the_class_and_no_student_is_in_two(room):
     assert "0 attempts" in room.run("merge", f"FROM={parts}", f"OUT={room.out}")
 
 
+def test_an_empty_part_is_no_mistake_and_one_part_says_what_is_nobodys(room):
+    room.hand_in("ada", "points 30")
+    (room.handed_in / "link").symlink_to(room.root)
+    outs, said = [room.root / f"out{i}" for i in range(1, 6)], []
+    for i, out in enumerate(outs, 1):
+        done = subprocess.run(**room.command(*room.words(f"SHARD={i}/5", out=out)), timeout=120)
+        said.append((done.returncode, "link:" in done.stderr))
+    assert sorted(said) == [(0, False)] * 4 + [(1, True)]
+    assert len(room.graded()) == 1
+    assert "1 attempts of 5 parts" in room.run("merge", f"FROM={','.join(map(str, outs))}",
+                                               f"OUT={room.out}")
+
+
+def test_what_all_need_is_built_by_as_many_as_grade_side_by_side(room):
+    room.hand_in("ada", "points 30")
+    room.grade("JOBS=3")
+    first = (room.root / "graded").read_text().splitlines()[0]
+    assert " -j3" in first
+
+
 def test_parts_that_differ_are_not_merged(room):
     room.hand_in("ada", "points 30")
     room.grade(out=room.root / "one")
