@@ -82,7 +82,7 @@ echo "image: $TAG, of commit $commit: packages, then every lab built and graded 
 buildah build --quiet --isolation chroot --network host --pull=false --target grading \
     --secret "id=apt,src=$work/apt" --build-arg BASE="${BASE:-$made}" \
     --build-arg COMMIT="$commit" --build-arg ARCH="$arch" --tag "$TAG" \
-    --file image/Containerfile "$work/context" || die "no image was made: see above"
+    --file "$work/context/image/Containerfile" "$work/context" || die "no image was made: see above"
 if [ -n "$OUT" ]; then
     # (stale parts of an archive would be kept)
     rm -f "$OUT.part"
