@@ -82,12 +82,13 @@ echo "image: $TAG, of commit $commit: packages, then every lab built and graded 
 buildah build --quiet --isolation chroot --network host --pull=false --target grading \
     --secret "id=apt,src=$work/apt" --build-arg BASE="${BASE:-$made}" \
     --build-arg COMMIT="$commit" --build-arg ARCH="$arch" --tag "$TAG" \
-    --file "$work/context/image/Containerfile" "$work/context" || die "no image was made: see above"
+    --file "$work/context/image/Containerfile" "$work/context" >/dev/null ||
+    die "no image was made: see above"
 if [ -n "$OUT" ]; then
     # (stale parts of an archive would be kept)
     rm -f "$OUT.part"
     buildah push --quiet "$TAG" "oci-archive:$OUT.part:$TAG" || die "OUT=$OUT cannot be written"
     mv "$OUT.part" "$OUT"
 fi
-size=$(buildah inspect --type image --format '{{.FromImageID}}' "$TAG" | cut -c1-12)
+size=$(buildah images --format '{{.Size}}' "$TAG")
 echo "$TAG is made, $size${OUT:+, and written to $OUT: podman load -i $OUT}"

@@ -7,8 +7,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
+exec >&2 # (buildah --quiet shows this alone)
 die() {
-    echo "image: $1" >&2
+    echo "image: $1"
     exit 1
 }
 
@@ -28,7 +29,7 @@ for list in autograder/lab*/lab.toml; do
     lab=${list//[!0-9]/}
     if ! make grade LAB="$lab" "${what[@]}" >build/graded 2>&1 ||
         ! tail -n 1 build/graded | grep -xE "$words"; then
-        tail -n 30 build/graded >&2
+        tail -n 30 build/graded
         die "lab $lab is not graded here as it has to be: see above"
     fi
 done
