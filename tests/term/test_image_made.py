@@ -47,9 +47,9 @@ class Image:
         return [*self.engine, *seen, self.tag, *map(str, words)]
 
 
-def handed_in(folder: Path, source: str) -> str:
+def handed_in(folder: Path, source: str, place: str = "/in") -> str:
     shutil.copytree(ROOT / source / f"lab{LAB}", folder / f"lab{LAB}")
-    return f"--volume={folder}:/in:ro"
+    return f"--volume={folder}:{place}:ro"
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,11 @@ def test_its_labs_were_graded_when_it_was_made(image):
 
 def test_it_holds_no_secret_and_nothing_that_was_graded(image):
     # (without the mount)
-    found = run(*image.engine, image.tag, "find", "/", "-xdev", "(", "-name", "*secret*", "-path",
-                "/gradlab/*", "-o", "-path", "/gradlab/build/*/from", "-o", "-path",
-                "/gradlab/build/submissions", "-o", "-path", "/gradlab/build/grade", "-o", "-name",
-                "90host", "-o", "-name", "nvcc*", "-o", "-path", "/gradlab/.git", ")",
-                check=True)  # fmt: skip
+    paths = (".course-secret", ".git", "build/secret", "build/grade", "build/submissions",
+             "build/*/from")  # fmt: skip
+    wanted = [f"/gradlab/{path}" for path in paths] + ["*/bin/nvcc", "*/90host", "/tmp/?*"]
+    words = " -o ".join(f"-path {path}" for path in wanted).split()
+    found = run(*image.engine, image.tag, "find", "/", "-xdev", *words, check=True)
     assert found.stdout == ""
     assert "SECRET" not in run(*image.engine, image.tag, "env", check=True).stdout
 
@@ -102,6 +102,19 @@ def test_it_begins_with_the_students_files(image, tmp_path):
     assert it.returncode == 0 and built
     assert not [name for name in built if "/from/build/submissions/" not in name]
     assert first <= START_S
+
+
+def test_gradescopes_harness_finds_results(image, tmp_path):
+    """Its folders, and what an assignment called "Lab 1" hands in."""
+    there = handed_in(tmp_path / "submission", "solution", "/autograder/submission")
+    metadata, results = tmp_path / "submission_metadata.json", tmp_path / "results"
+    metadata.write_text(json.dumps({"assignment": {"title": f"Lab {LAB}"}}))
+    results.mkdir()
+    done = run(*image.inside("/autograder/run_autograder", mounts=[
+        there, f"--volume={metadata}:/autograder/{metadata.name}",
+        f"--volume={results}:/autograder/results"]))  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads((results / "results.json").read_text())["score"] == 100
 
 
 def test_without_a_secret_nothing_is_graded(image, tmp_path):

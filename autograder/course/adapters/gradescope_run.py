@@ -1,6 +1,7 @@
-"""gradescope_run.py ROOT=folder [LAB=n]: what run_autograder does, in ROOT as Gradescope lays it out:
-submission/ is graded, results/results.json is written. Without LAB=, as in an image that serves all
-labs, the assignment's title says which one: "lab2" or "Lab 2" (submission_metadata.json).
+"""gradescope_run.py ROOT=folder [LAB=n]: what run_autograder does, in ROOT as Gradescope lays it
+out: submission/ is graded, results/results.json is written. Without LAB=, as in an image that
+serves all labs, the assignment's title says which one: "lab2" or "Lab 2"
+(submission_metadata.json).
 
 Exit 0: there are results. Else there are none, what was said stands in Gradescope's output for
 staff, and no points are published.
@@ -32,8 +33,8 @@ def lab_of(root: Path) -> int:
         raise options.OptionError(f"{path.name} names no assignment ({error}): is this "
                                   "Gradescope?") from None
     if not (found := re.match(r"lab ?(\d)\b", str(title), re.IGNORECASE)):
-        raise options.OptionError(f"the assignment is called {title!r}, which names no lab: call it "
-                                  '"Lab 2"')
+        raise options.OptionError(f"the assignment is called {title!r}, and that is no lab: call "
+                                  'it "Lab 2"')
     return int(found[1])
 
 
