@@ -78,8 +78,10 @@ if [ -z "$BASE" ]; then
 fi
 echo "image: $TAG, of commit $commit: packages, then every lab built and graded (some minutes)"
 # (chroot: in most containers and on most machines a build cannot have more; the network is this
-# machine's)
-buildah build --quiet --isolation chroot --network host --pull=false --target grading \
+# machine's. But processes of its own: a box of tier C ends whatever else has its user, and this
+# machine may be grading, too.)
+unshare --mount-proc --pid --fork --kill-child \
+    buildah build --quiet --isolation chroot --network host --pull=false --target grading \
     --secret "id=apt,src=$work/apt" --build-arg BASE="${BASE:-$made}" \
     --build-arg COMMIT="$commit" --build-arg ARCH="$arch" --tag "$TAG" \
     --file "$work/context/image/Containerfile" "$work/context" >/dev/null ||
