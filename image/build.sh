@@ -82,9 +82,9 @@ echo "image: $TAG, of commit $commit: packages, then every lab built and graded 
 # machine may be grading, too.)
 unshare --mount-proc --pid --fork --kill-child \
     buildah build --quiet --isolation chroot --network host --pull=false --target grading \
-    --secret "id=apt,src=$work/apt" --build-arg BASE="${BASE:-$made}" \
-    --build-arg COMMIT="$commit" --build-arg ARCH="$arch" --tag "$TAG" \
-    --file "$work/context/image/Containerfile" "$work/context" >/dev/null ||
+        --secret "id=apt,src=$work/apt" --build-arg BASE="${BASE:-$made}" \
+        --build-arg COMMIT="$commit" --build-arg ARCH="$arch" --tag "$TAG" \
+        --file "$work/context/image/Containerfile" "$work/context" >/dev/null ||
     die "no image was made: see above"
 if [ -n "$OUT" ]; then
     # (stale parts of an archive would be kept)
