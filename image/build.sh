@@ -45,6 +45,7 @@ commit=$(git describe --always --abbrev=12 HEAD)
 mkdir -p build
 work=$(mktemp -d build/image.XXXXXX)
 trap 'rm -rf "$work"; [ -z "${made:-}" ] || buildah rmi -f "$made" >/dev/null 2>&1 || true' EXIT
+trap 'exit 130' INT TERM
 mkdir "$work/context"
 if [ -z "$FROM" ]; then
     git archive HEAD | tar -x -C "$work/context"
