@@ -18,6 +18,7 @@
 #   mk/course.mk            what maintainers and instructors run around the labs
 #   mk/class.mk             a class graded
 #   mk/export.mk            grades in the forms of other systems
+#   mk/image.mk             a container image to grade in
 #   mk/lib.mk               libtl.so, the library for other programs and languages
 #   mk/bridge.mk           the C++ extension of bridge/, PyTorch operators by libtl.so
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
@@ -96,6 +97,7 @@ include mk/mine.mk
 -include mk/course.mk
 -include mk/class.mk
 -include mk/export.mk
+-include mk/image.mk
 -include mk/labs_check.mk
 
 include mk/train.mk

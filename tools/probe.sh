@@ -123,6 +123,8 @@ have_bubblewrap() { command -v bwrap >/dev/null; }
 have_slurm() {
     PATH=$PATH:/usr/sbin command -v slurmctld slurmd sbatch munged | wc -l | grep -qx 4
 }
+have_mmdebstrap() { command -v mmdebstrap >/dev/null; }
+have_buildah() { command -v buildah >/dev/null; }
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
 # A GPU that a CUDA build of torch could use.
@@ -148,6 +150,7 @@ needs_of() {
         echo grading
         ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
+    image) echo mmdebstrap buildah ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
             echo $build
@@ -196,6 +199,9 @@ about() {
     python3) words="Python 3" debian=python3 ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
     slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;
+    mmdebstrap) words="mmdebstrap, to make a Debian of its packages" \
+        debian="mmdebstrap debian-archive-keyring" ;;
+    buildah) words="buildah, to make an image of it" debian=buildah ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;
     clang) words="clang++" debian=clang ;;

@@ -21,7 +21,7 @@ for goal in ${goals:-train lab1}; do
     case $goal in
     train | predict | baseline | parity | bench | bench-* | report*) of_goal+=(cxx) ;; # hostcuda
     test | test-all) of_goal+=(fuzzer python3 bubblewrap) ;; # and are without
-    hostile) of_goal+=(bubblewrap) ;;
+    hostile | grade-class) of_goal+=(bubblewrap) ;;
     lab[0-9]) read -ra of_goal <<<"$(needs_of "$goal") $(needs_of grade)" ;; # who builds, grades
     esac
     if [ "$goal" = test-all ]; then of_goal+=(slurm); fi

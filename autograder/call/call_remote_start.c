@@ -71,10 +71,11 @@ static void make_environment(int number, bool gpu) {
 
 /* A fork into a process namespace where the machine allows one: all that the code starts dies with
  * it, and it cannot name, kill or trace anybody outside. Not under a sanitizer, which looks itself
- * up in /proc by number, nor for a GPU's driver, which may. */
-static pid_t fork_alone(bool *alone) {
+ * up in /proc by number, nor for a GPU's driver, which may. `as_root`: who leaves the namespace of
+ * users is nobody, and it is root who makes a box of tier C. */
+static pid_t fork_alone(bool *alone, bool as_root) {
     static const unsigned long ways[] = {CLONE_NEWPID, CLONE_NEWUSER | CLONE_NEWPID};
-    for (int i = 0; *alone && i < 2; i++) {
+    for (int i = 0; *alone && i < (as_root ? 1 : 2); i++) {
         long pid = syscall(SYS_clone, ways[i] | SIGCHLD, 0, 0, 0, 0);
         if (pid >= 0) return (pid_t)pid;
     }
@@ -157,7 +158,7 @@ bool remote_start(remote_worker *w, int number, const char *device, char error[C
     /* (bubblewrap, of tiers A and B, makes this namespace itself, and looks its child up in a /proc
      * that has to be of the one that it is started in) */
     if (sandbox && tier && *tier != 'C') alone = false;
-    pid_t pid = fork_alone(&alone);
+    pid_t pid = fork_alone(&alone, sandbox && tier && *tier == 'C');
     if (pid == 0) become_worker(path, sandbox, file, !SANITISED && !gpu);
     int reason = errno;
     close_all(file, 4);

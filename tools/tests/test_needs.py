@@ -18,7 +18,7 @@ WITH = {"grade": ["LAB=1"], "restore": ["LAB=1", "T=tensor"], "mutants": ["LAB=1
         "taskwise": ["LAB=1"], "grader-soak": ["LAB=1"], "cuda-all": ["NVCC=none"]}
 COMPILERS = ("gcc*", "g++*", "cc", "c++*", "c[89]9*", "*-gcc*", "*-g++*", "clang*", "nvcc")
 TOOLS = ("python*", "pypy*", "nm", "objdump", "objcopy", "addr2line", "curl", "latexmk",
-         "pdflatex", "xelatex", "clang-format*", "kpsewhich")
+         "pdflatex", "xelatex", "clang-format*", "kpsewhich", "mmdebstrap", "buildah")
 
 
 @pytest.fixture

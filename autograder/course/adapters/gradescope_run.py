@@ -1,10 +1,14 @@
-"""gradescope_run.py ROOT=folder LAB=n: what run_autograder does, in ROOT as Gradescope lays it out:
-submission/ is graded, results/results.json is written.
+"""gradescope_run.py ROOT=folder [LAB=n]: what run_autograder does, in ROOT as Gradescope lays it
+out: submission/ is graded, results/results.json is written. Without LAB=, as in an image that
+serves all labs, the assignment's title says which one: "lab2" or "Lab 2"
+(submission_metadata.json).
 
 Exit 0: there are results. Else there are none, what was said stands in Gradescope's output for
 staff, and no points are published.
 """
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +22,20 @@ import text
 from skeletons import Refused, replace
 
 GRADES = Path("build/grade")
+
+
+def lab_of(root: Path) -> int:
+    """As the title of its assignment has it."""
+    path = root / "submission_metadata.json"
+    try:
+        title = json.loads(path.read_text(encoding="utf-8"))["assignment"]["title"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise options.OptionError(f"{path.name} names no assignment ({error}): is this "
+                                  "Gradescope?") from None
+    if not (found := re.match(r"lab ?(\d)\b", str(title), re.IGNORECASE)):
+        raise options.OptionError(f"the assignment is called {title!r}, and that is no lab: call "
+                                  'it "Lab 2"')
+    return int(found[1])
 
 
 def run(root: Path, lab: int) -> int:
@@ -43,7 +61,8 @@ def run(root: Path, lab: int) -> int:
 def main(arguments: list) -> int:
     try:
         given = options.parse(arguments, {"ROOT": "", "LAB": ""})
-        return run(Path(given["ROOT"]), options.whole(given, "LAB"))
+        root = Path(given["ROOT"])
+        return run(root, options.whole(given, "LAB") if given["LAB"] else lab_of(root))
     except (options.OptionError, OSError) as error:
         print(text.visible(f"run_autograder: {error}", 1000), file=sys.stderr)
         return 1

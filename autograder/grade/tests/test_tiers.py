@@ -52,20 +52,14 @@ def there(tier: str) -> bool:
                           env=os.environ | {"GRADLAB_TIER": tier}).returncode == 0
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda n: f"lab{n}")
-@pytest.mark.parametrize("tier", TIERS)
-def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, secret, tier, lab):
-    assert sandbox.lacking() == ""
-    if os.geteuid() != 0 and tier != "B":
-        pytest.skip("tiers A and C need root")
-    assert there(tier)
+def nothing_and_everything(folder, secret, tier: str, lab: int, before: list) -> None:
     for whose in ("skeleton", "solution"):
-        folder = tmp_path / f"{whose}-{tier}-{os.getpid()}"
-        hand_in(folder, lab, whose)
+        handed_in = folder / f"{whose}-{tier}-{os.getpid()}"
+        hand_in(handed_in, lab, whose)
         env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-        done = subprocess.run([*([no_namespaces] if tier == "C" else []), "make", "-C", ROOT,
+        done = subprocess.run([*before, "make", "-C", ROOT,
                                "--no-print-directory", "grade", f"LAB={lab}",
-                               f"SUBMISSION={folder}", f"SECRET={secret}", "JSON=1"],
+                               f"SUBMISSION={handed_in}", f"SECRET={secret}", "JSON=1"],
                               env=env | {"GRADLAB_TIER": tier}, capture_output=True, text=True,
                               timeout=LIMIT_S)
         assert done.returncode == 0, done.stderr[-2000:]
@@ -75,5 +69,26 @@ def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, 
         points = score["points"], score["extra"]
         due = (0, 0) if whose == "skeleton" else (score["max"], score["extra_max"])
         assert points == due, (whose, score, done.stderr[-1000:])
-        for left in ROOT.glob(f"build/*/from/build/submissions/{folder.name}-*"):
+        for left in ROOT.glob(f"build/*/from/build/submissions/{handed_in.name}-*"):
             shutil.rmtree(left)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda n: f"lab{n}")
+@pytest.mark.parametrize("tier", TIERS)
+def test_nothing_for_a_skeleton_and_all_for_a_solution(tmp_path, no_namespaces, secret, tier, lab):
+    assert sandbox.lacking() == ""
+    if os.geteuid() != 0 and tier != "B":
+        pytest.skip("tiers A and C need root")
+    assert there(tier)
+    before = [no_namespaces] if tier == "C" else []
+    nothing_and_everything(tmp_path, secret, tier, lab, before)
+
+
+@pytest.mark.skipif("C" not in TIERS, reason="tier C")
+def test_the_same_where_users_alone_make_namespaces(tmp_path, secret):
+    """As podman's containers have it: in a namespace of users root would be nobody, and a box of
+    tier C is root's to make."""
+    assert there("C")
+    before = ["setpriv", "--bounding-set=-sys_admin"]
+    assert subprocess.run([*before, "unshare", "--pid", "--fork", "true"]).returncode != 0
+    nothing_and_everything(tmp_path, secret, "C", 0, before)

@@ -158,6 +158,26 @@ def test_without_a_grade_there_are_no_results(harness, grades):
     assert "lab1: not graded: 30 of 105 points could not be judged" in said
 
 
+@pytest.mark.parametrize("title, lab", [
+    ("Lab 1", 1), ("lab1", 1), ("Lab 1: tensors", 1), ("LAB 12", None), ("Homework 1", None),
+    (None, None)])  # fmt: skip
+def test_an_image_for_all_labs_goes_by_the_assignments_title(harness, grades, title, lab):
+    """Which has the same run_autograder, but for the lab."""
+    harness.stand_in()
+    harness.hand_in("")
+    (harness.folder / "one.json").write_text(json.dumps(grades.document("wrong", lab=LAB)))
+    run, metadata = harness.root / "run_autograder", harness.root / "submission_metadata.json"
+    run.write_text(run.read_text().replace(f" LAB={LAB}", ""))
+    metadata.write_text(json.dumps({"assignment": {"title": title}} if title else {}))
+    status, results, said = harness.run()
+    if lab:
+        assert status == 0 and results["score"] == 90, said
+        assert harness.asked()[2] == f"LAB={lab}"
+    else:
+        assert (status, results) == (1, None)
+        assert said.startswith("run_autograder: ") and said.count("\n") == 1
+
+
 def test_who_hands_in_something_else_is_told(harness):
     harness.stand_in()
     (harness.root / "submission/notes.txt").write_text("later")
