@@ -10,7 +10,8 @@
 # The name of a BUILD says how it is made: a C compiler's name, as gcc or clang-15, and behind it
 # -san (ASan + UBSan), -check (the checkers of CHECK=1) or nothing. A Makefile may say more before
 # it includes this: HOSTCUDA_FLAGS for every build, such as -march=native; HOSTCUDA_INCLUDES, -I
-# flags for .cu files; hostcuda_cc and hostcuda_cxx, the compilers that belong to the name $(1).
+# flags for .cu files; hostcuda_cc and hostcuda_cxx, the compilers that belong to the name $(1);
+# HOSTCUDA_CC, what makes programs for this machine where CC makes them for another.
 # What is compiled otherwise has a rule of its own with the command $(hostcuda_compile). A change of
 # compilers or flags rebuilds what they made. V=1 shows every command.
 #
@@ -39,7 +40,7 @@ HOSTCUDA_WARNINGS := -Wall -Wextra -Wshadow
 # protection makes a large frame touch the guard page of its stack.
 HOSTCUDA_LINK_SAFE := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # (two fields that gcc stores as one vector would be read back one by one at the next barrier)
-HOSTCUDA_X86 := $(filter x86_64,$(shell uname -m))
+HOSTCUDA_X86 := $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null))
 HOSTCUDA_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -g1 $(HOSTCUDA_LINK_SAFE) \
 	$(if $(HOSTCUDA_X86),-fcf-protection=none) $(HOSTCUDA_WARNINGS) \
 	-Wstrict-prototypes -Wmissing-prototypes -I$(HOSTCUDA)/include
@@ -86,6 +87,8 @@ HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
 HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
 	-fsanitize-coverage=bb,no-prune,trace-pc
+# (a cross compiler brings tools of its own)
+HOSTCUDA_OBJCOPY := $(or $(shell $(CC) -print-prog-name=objcopy 2>/dev/null),objcopy)
 # $(1): a compiler by any name. (What a student's file calls of ours, in C, returns as it does, and
 # is nobody's to call by address.)
 hostcuda_hooks_c = $(HOSTCUDA_HOOKS) $(if $(HOSTCUDA_X86),-fcf-protection=none $(if $(findstring \
@@ -112,7 +115,8 @@ hostcuda_quote = '$(subst ','\'',$(1))'
 hostcuda_rewritten = $(HOSTCUDA_REWRITE) $1 -d $(@:.o=.hc.d) -o $(@:.o=.hc.cpp) $< && \
 	sed -i 's|^$(@:.o=.hc.cpp):|$@:|' $(@:.o=.hc.d)
 hostcuda_flagged = $1 $(HOSTCUDA_CXXFLAGS) $(call hostcuda_defined,$1) $2
-hostcuda_finished = $(if $(findstring $(HOSTCUDA_CHECK),$1), && objcopy $(HOSTCUDA_RENAME) $@)
+hostcuda_finished = $(if $(findstring \
+	$(HOSTCUDA_CHECK),$1), && $(HOSTCUDA_OBJCOPY) $(HOSTCUDA_RENAME) $@)
 hostcuda_compile = $(call hostcuda_rewritten,$3) && \
 	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -c -o $@ \
 	$(@:.o=.hc.cpp)$(call hostcuda_finished,$2)

@@ -11,8 +11,8 @@ $(handed_graders): $$(GRADER_OBJECTS) build/grader/no_git
 	$(call link,$(CRITERION) -lm -Wl$(comma)--disable-new-dtags \
 	    -Wl$(comma)-rpath$(comma)'$$ORIGIN/../../grader')
 
-handout: ## the instructor's: what students get: OUT=folder LABS=1,2 CLOSED=1
-	@$(LAB_PYTHON) autograder/course/handout.py $(call given,OUT LABS CLOSED)
+handout: ## the instructor's: what students get: OUT=folder LABS=1,2 CLOSED=1 MACHINES=x86_64,…
+	@$(LAB_PYTHON) autograder/course/handout.py $(call given,OUT LABS CLOSED MACHINES)
 
 # (one that is given is checked as it is)
 handout-check: ## the instructor's: a handout's labs done with the solution's files: FROM=handout

@@ -58,7 +58,7 @@ build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags
 build/%.host.o: $$(source).c build/$$(mode)/flags
 	$(call compile,-fPIC -fvisibility=hidden $(hostcuda_named) \
 	    $(if $(findstring -check,$(mode)),$(call hostcuda_hooks_c,$(CC))))
-	$(if $(findstring -check,$(mode)),$(Q)objcopy $(HOSTCUDA_RENAME) $@)
+	$(if $(findstring -check,$(mode)),$(Q)$(HOSTCUDA_OBJCOPY) $(HOSTCUDA_RENAME) $@)
 
 build/%/host-flags: hostcuda-always
 	$(call hostcuda_note,$(CXX),$(call hostcuda_noted_flags,$(CXX),$(call hostcuda_flags,$(mode))))

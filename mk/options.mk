@@ -48,7 +48,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 # The C++ compiler that belongs to CC, for hostcuda: both bring the same sanitizer.
-CC_NAME := $(notdir $(lastword $(CC)))
+# (CC may have a launcher before its name, and options behind it)
+CC_NAME := $(notdir $(lastword $(filter-out -%,$(CC))))
 ifeq ($(origin CXX),default)
 CXX := $(or $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC))),$(if \
 	$(findstring gcc,$(CC)),$(subst gcc,g++,$(CC))),c++)
@@ -82,7 +83,7 @@ OPTIONS_hostcuda-bench := OUT
 OPTIONS_data := DATASET SEED FROM
 OPTIONS_gpu-suite := OUT STAGES
 OPTIONS_fuzz := SECONDS
-OPTIONS_test-distros := DISTROS STEPS COMPILERS TREES
+OPTIONS_test-distros := DISTROS STEPS COMPILERS TREES LABS
 OPTIONS_cuda-all := CUDA_REALS
 OPTIONS_lib := PREFIX MINE
 OPTIONS_bridge := PREFIX MINE
@@ -105,7 +106,7 @@ OPTIONS_grade-cost := LAB TASKWISE
 OPTIONS_restore := LAB T
 OPTIONS_submit := LAB OUT
 OPTIONS_secret := SECRET
-OPTIONS_handout := OUT LABS CLOSED
+OPTIONS_handout := OUT LABS CLOSED MACHINES
 OPTIONS_handout-check := FROM
 OPTIONS_update := FROM
 OPTIONS_export := FROM TO OUT ROSTER COLUMN LAB ATTEMPT FEEDBACK

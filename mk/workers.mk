@@ -231,7 +231,7 @@ GRADER_C := $(wildcard autograder/oracle/*.c autograder/lab*/*_test.c) \
 # on a machine where that is another one, or none, the grader starts with Criterion's own.
 build/grader/no_git: autograder/grade/no_git.c
 	@mkdir -p $(@D) && rm -f $(@D)/*
-	@name=$$(objdump -p $$($(CC) -print-file-name=libcriterion.so) | \
+	@name=$$($$($(CC) -print-prog-name=objdump) -p $$($(CC) -print-file-name=libcriterion.so) | \
 	    awk '$$1 == "NEEDED" && $$2 ~ /^libgit2/ { print $$2 }'); \
 	if [ -n "$$name" ]; then $(CC) -shared -fPIC -Wl,-soname,$$name -o $(@D)/$$name $<; fi
 	@touch $@

@@ -12,14 +12,15 @@ die() {
 
 # The predefined macros name the compiler's version and every instruction set that -march=native
 # stands for here, so a build folder carried to another machine is rebuilt, not run until it traps.
+# CC may be a cross compiler with options behind its name.
 flags() {
-    command -v "$CC" >/dev/null || die "no C compiler '$CC': run 'make setup train'"
-    echo '#include <openblas_config.h>' | "$CC" -E - >/dev/null 2>&1 ||
+    command -v ${CC%% *} >/dev/null || die "no C compiler '$CC': run 'make setup train'"
+    echo '#include <openblas_config.h>' | $CC -E - >/dev/null 2>&1 ||
         die "no OpenBLAS headers: run 'make setup train'"
     echo "$CC $*"
-    echo '#include <openblas_config.h>' | "$CC" "$@" -dM -E - | LC_ALL=C sort
+    echo '#include <openblas_config.h>' | $CC "$@" -dM -E - | LC_ALL=C sort
     # Its real name says flavour and version: libopenblasp-r0.3.21.so
-    basename "$(readlink -f "$("$CC" -print-file-name=libopenblas.so)")"
+    basename "$(readlink -f "$($CC -print-file-name=libopenblas.so)")"
 }
 
 # 8 digits, equal on any machine.

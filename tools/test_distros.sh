@@ -12,17 +12,22 @@
 # are done with gcc and, but for the last, in a fresh system with clang. A step fails by its exit
 # status, by a warning of a compiler, or where it does not end with the words that it should.
 #
-#   DISTROS  "bookworm trixie sid"   STEPS  "alone train labs test handout user"
+# In bookworm-arm64 that is a handout for aarch64, of LABS, made here and done there: what runs
+# there, compilers too, qemu-user translates.
+#
+#   DISTROS  "bookworm trixie sid bookworm-arm64"   STEPS  "alone train labs test handout user"
 #   COMPILERS  "gcc clang"
+#   LABS     0,1,2: those of a system for arm64, where each takes many minutes
 #   TREES    build/distros: keeps bare systems (for 30 days), fetched packages, and logs
 #
 # Packages come from where this machine's apt has them, and Python's from where its pip has them.
 # Ends with `N passed, N failed`. Needs root and debootstrap; some hours.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
-DISTROS=${DISTROS-bookworm trixie sid}
+DISTROS=${DISTROS-bookworm trixie sid bookworm-arm64}
 STEPS=${STEPS:-alone train labs test handout user}
 COMPILERS=${COMPILERS:-gcc clang}
+LABS=${LABS:-0,1,2}
 TREES=${TREES:-build/distros}
 passed=0 failed=0
 
@@ -49,19 +54,18 @@ mkdir -p "$TREES/log" && TREES=$(cd "$TREES" && pwd) || exit 1
 
 # ---- a bare system -------------------------------------------------------------------------------
 
-# Where this machine's own Debian comes from; nothing where it is no Debian.
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
-    'Label: Debian' 2>/dev/null | head -1)
+. tools/debian.sh
+mirror=$(debian_mirror)
 
-# The tree of a bare system, made once in 30 days and never changed.
-bare() { # SUITE
-    local tree=$TREES/$1
+# The tree of a bare system, made once in 30 days and never changed: of bookworm, or bookworm-arm64.
+bare() { # SYSTEM
+    local tree=$TREES/$1 suite=${1%%-*} arch=${1#"${1%%-*}"}
     if [ -z "$(find "$tree" -maxdepth 0 -mtime -30 2>/dev/null)" ]; then
         rm -rf "$tree" "$tree.part"
-        debootstrap --variant=minbase --include=git,make,ca-certificates "$1" "$tree.part" \
+        debootstrap ${arch:+"--arch=${arch#-}"} --variant=minbase \
+            --include=git,make,ca-certificates "$suite" "$tree.part" \
             ${mirror:+"$mirror"} >"$TREES/log/$1-debootstrap.log" 2>&1 || return 1
-        apt-config dump --no-empty Acquire::http Acquire::https Acquire::Check-Valid-Until \
-            Acquire::Check-Date >"$tree.part/etc/apt/apt.conf.d/90host" 2>/dev/null
+        debian_apt_options >"$tree.part/etc/apt/apt.conf.d/90host"
         touch "$tree.part" && mv "$tree.part" "$tree"
     fi
 }
@@ -195,19 +199,33 @@ alone_step() { # SUITE CC
     rm -rf "$root"
 }
 
-# (made here, as an instructor does; in the system there is nothing of ours but it and the answers)
-handout_step() { # SUITE
-    local root=$TREES/systems/$1-handout made=$TREES/handout
-    rm -rf "$made" && make -s handout OUT="$made" >"$TREES/log/handout.log" 2>&1 ||
-        { fail "$1 handout" "it could not be made, see $TREES/log/handout.log" && return; }
-    copy "$1" "$root" && rm -rf "$root/root/gradlab" "$root/home/student/gradlab" &&
+# (made here, as an instructor does, with options of its own alone; in the system there is nothing
+# of ours but it and the answers)
+handout_step() { # SYSTEM SETUP OPTION...
+    local system=$1 setup=$2 root=$TREES/systems/$1-handout made=$TREES/handout
+    local log=$TREES/log/$1-handout-made.log
+    shift 2
+    rm -rf "$made"
+    env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL \
+        make -s handout OUT="$made" "$@" >"$log" 2>&1 ||
+        { fail "$system handout" "$(grep . "$log" | head -1), see $log" && return; }
+    copy "$system" "$root" && rm -rf "$root/root/gradlab" "$root/home/student/gradlab" &&
         cp -r "$made" "$root/root/gradlab" && mkdir "$root/root/check" &&
         cp -r solution autograder/course/handout_check.sh "$root/root/check" ||
-        { fail "$1 handout" "$root could not be made" && return; }
-    step "$1 handout" "$tests" "$1" "$root" root "
-        make setup lab0 lab5 train && DRAFT=1 YES=1 tools/setup.sh report && make clean &&
-        ../check/handout_check.sh . ../check/solution"
+        { fail "$system handout" "$root could not be made" && return; }
+    step "$system handout" "$tests" "$system" "$root" root "
+        $setup && make clean && ../check/handout_check.sh . ../check/solution"
     rm -rf "$root"
+}
+
+arm64_steps() { # SYSTEM
+    [ "$(uname -m)" = aarch64 ] || grep -qs enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 || {
+        fail "$1" "programs of aarch64 do not run here: apt-get install qemu-user-static (in a \
+container, on its host)"
+        return
+    }
+    bare "$1" || { fail "$1" "see $TREES/log/$1-debootstrap.log"; return; }
+    handout_step "$1" "make setup lab0" LABS="$LABS" MACHINES=aarch64
 }
 
 user_steps() { # SUITE ROOT
@@ -221,6 +239,12 @@ FIRST='results  results/local/train-a-cpu-seed1/.*'
 SMALL='DATASET=shapes10 LIMIT=500 EPOCHS=1'
 for suite in $DISTROS; do
     echo "== $suite"
+    case $suite in
+    *-arm64)
+        case " $STEPS " in *" handout "*) arm64_steps "$suite" ;; esac
+        continue
+        ;;
+    esac
     bare "$suite" || { fail "$suite" "see $TREES/log/$suite-debootstrap.log"; continue; }
     for cc in $COMPILERS; do
         root=$TREES/systems/$suite-$cc
@@ -233,7 +257,8 @@ for suite in $DISTROS; do
                 "make CC=$cc setup train $SMALL" ;;
             labs) lab_steps "$suite" "$root" "$cc" ;;
             test) test_step "$suite" "$root" "$cc" ;;
-            handout) [ "$cc" != gcc ] || handout_step "$suite" ;;
+            handout) [ "$cc" != gcc ] || handout_step "$suite" \
+                "make setup lab0 lab5 train && DRAFT=1 YES=1 tools/setup.sh report" ;;
             user) [ "$cc" != gcc ] || user_steps "$suite" "$root" ;;
             *) lacks "STEPS=$name: one of alone train labs test handout user" ;;
             esac

@@ -1,11 +1,12 @@
-"""handout.py OUT=folder [LABS=1,2] [CLOSED=1]: lays out what students get, and nothing else.
+"""handout.py OUT=folder [LABS=1,2] [CLOSED=1] [MACHINES=x86_64,aarch64]
+
+Lays out what students get, and nothing else.
 
 What goes along is said by given.toml, of the committed files alone. What must not be read goes as
 programs and objects: the graders, without symbols, and, of the labs that CLOSED names, the
-reference's objects. They are made in a clean copy of the commit, for any x86-64 machine of this
-century's second decade; VERSION says so, and which glibc they want. MANIFEST.sha256 has the hash of
-every file: by it `make update` knows what is given and what is the student's. The same commit gives
-the same bytes.
+reference's objects. They are made in a clean copy of the commit for each of MACHINES (machines.py);
+VERSION says for which, and which glibc they want. MANIFEST.sha256 has the hash of every file: by it
+`make update` knows what is given and what is the student's. The same commit gives the same bytes.
 
 OUT must not be there yet: it is complete when it has its name.
 """
@@ -24,30 +25,18 @@ import tomllib
 from pathlib import Path
 
 import leaks
+import machines
 import options
 import skeletons
 import text
+from machines import run
+from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = "autograder/course/given.toml"
+OPTIONS = ("OUT", "LABS", "CLOSED", "MACHINES")
 REALS = ("float", "double")
-# What a handout's programs and objects are made for: given/<machine> says it to make (handout.mk).
-MACHINE, ARCH = "x86_64", "x86-64-v2"
-GPUS = "75 80 86 89 90"  # and what comes after them
-WITHOUT_TEXT = "-DTL_WITHOUT_TEXT"
 LIBRARIES = ("libcriterion", "libnanomsg", "libffi")  # of the grader, beyond the C library
-
-
-class Refused(Exception):
-    """One line: what was asked for and why it is not done."""
-
-
-def run(*words, cwd: Path, **more) -> str:
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, **more)
-    if done.returncode:
-        last = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
-        raise Refused(f"{' '.join(map(str, words[:6]))}: exit {done.returncode}\n{last}")
-    return done.stdout
 
 
 # ---- which files ---------------------------------------------------------------------------------
@@ -110,59 +99,38 @@ def objects_of(closed: list, nvcc: bool) -> list:
         f"{real}-check/{n}" for real in REALS for n in checked]
 
 
-def strip(path: Path) -> None:
-    """Nothing stays but code and the names that a linker needs; no times, no paths."""
-    is_object = path.suffix == ".o"
-    run("strip", "--strip-unneeded" if is_object else "--strip-all", "--remove-section=.comment",
-        "--enable-deterministic-archives", path, cwd=ROOT)
-
-
-def libraries(grader: Path) -> list:
-    """Where the loader finds what the grader brings along, and what stands for libgit2."""
-    found = re.findall(r"=> (\S+)", run("ldd", grader, cwd=ROOT))
-    return [Path(p) for p in found if Path(p).name.startswith(LIBRARIES)]
-
-
-def newest_glibc(paths: list) -> str:
-    versions = {tuple(map(int, v.split("."))) for path in paths
-                for v in re.findall(r"GLIBC_(\d+\.\d+)", run("objdump", "-T", path, cwd=ROOT))}
-    return ".".join(map(str, max(versions)))
-
-
-def make_ready(copy: Path, to: Path, labs: list, closed: list, nvcc: bool) -> str:
+def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) -> str:
     """Fills given/<machine>; returns the oldest glibc that its programs run with."""
     graders = [f"{real}/handed/lab{n}/grader" for real in REALS for n in labs]
-    objects = objects_of(closed, nvcc)
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    # (a line of the solution in a message would be read: tl/cuda.h)
-    env["NVCC_APPEND_FLAGS"] = f"{env.get('NVCC_APPEND_FLAGS', '')} {WITHOUT_TEXT}".strip()
-    cuda = [f"CUDA_ARCH={GPUS}"] if nvcc else ["NVCC=none"]
-    run("make", f"-j{os.cpu_count()}", f"ARCH={ARCH}", f"PYTHON={sys.executable}",
-        f"CXX={env.get('CXX', 'g++')} {WITHOUT_TEXT}", *cuda,
-        *(f"build/{name}" for name in graders + objects), cwd=copy, env=env)
-    for name in graders + objects:
+    names, build = graders + objects_of(closed, compiler.nvcc), compiler.copy / "build"
+    compiler.make(*(f"build/{name}" for name in names))
+    for name in names:
         target = to / name.replace("/handed/", "/")
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(copy / "build" / name, target)
+        shutil.copyfile(build / name, target)
         target.chmod(0o644 if name.endswith(".o") else 0o755)
-        strip(target)
-    brought = libraries(copy / "build" / graders[0]) + sorted((copy / "build/grader").glob("*.so*"))
+        compiler.strip(target)
+    brought = compiler.libraries(build / graders[0], LIBRARIES)
+    brought += sorted((build / "grader").glob("*.so*"))
     (to / "lib").mkdir()
     for path in brought:
         shutil.copyfile(path, to / "lib" / path.name)
-    return newest_glibc([to / n.replace("/handed/", "/") for n in graders] + brought)
+    return compiler.newest_glibc([to / n.replace("/handed/", "/") for n in graders] + brought)
 
 
 # ---- the folder ----------------------------------------------------------------------------------
 
-def version(labs: list, closed: list, glibc: str, nvcc: bool) -> str:
+def version(labs: list, closed: list, made: list) -> str:
+    """`made`: of each machine its compiler and the oldest glibc."""
     commit = run("git", "describe", "--tags", "--always", "--abbrev=12", "HEAD", cwd=ROOT).strip()
     day = run("git", "log", "-1", "--format=%cs", cwd=ROOT).strip()
-    return (f"gradlab {commit} of {day}\n"
-            f"labs    {', '.join(map(str, labs))}\n"
-            f"closed  {', '.join(map(str, closed)) or 'none'}"
-            f"{'' if nvcc or not closed else ' (not for a GPU: made without nvcc)'}\n"
-            f"machine {MACHINE} ({ARCH}), glibc {glibc} or newer\n")
+    lines = [f"gradlab {commit} of {day}", f"labs    {', '.join(map(str, labs))}",
+             f"closed  {', '.join(map(str, closed)) or 'none'}"]  # fmt: skip
+    for compiler, glibc in made:
+        machine = compiler.machine
+        no_gpu = "; of closed labs nothing for a GPU" if closed and not compiler.nvcc else ""
+        lines.append(f"machine {machine.name} ({machine.arch}), glibc {glibc} or newer{no_gpu}")
+    return "\n".join(lines) + "\n"
 
 
 def lay_skeletons(to: Path, labs: list) -> None:
@@ -185,19 +153,23 @@ def manifest(folder: Path) -> str:
                    for p in paths)
 
 
-def fill(to: Path, work: Path, labs: list, closed: list) -> None:
-    copy = work / "copy"
-    clean_copy(copy)
+def fill(to: Path, work: Path, labs: list, closed: list, kinds: list) -> None:
+    copies = [work / machine.name for machine in kinds]
+    for copy in copies:
+        clean_copy(copy)
+    copy = copies[0]
     rules = tomllib.loads((copy / LIST).read_text())
     tracked = [str(p.relative_to(copy)) for p in copy.rglob("*") if p.is_file()]
     files = chosen(tracked, rules, labs) | {skeletons.MANIFEST: skeletons.MANIFEST}
+    nvcc = bool(run("tools/find_cuda.sh", cwd=ROOT).strip())
+    # (what one of them lacks is said before anything is made)
+    compilers = [machines.Compiler(m, folder, nvcc) for m, folder in zip(kinds, copies)]
     for name, source in sorted(files.items()):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(copy / source, to / name)
     lay_skeletons(to, labs)
-    nvcc = bool(run("tools/find_cuda.sh", cwd=ROOT).strip())
-    glibc = make_ready(copy, to / "given" / MACHINE, labs, closed, nvcc)
-    (to / "VERSION").write_text(version(labs, closed, glibc, nvcc))
+    made = [(c, make_ready(c, to / "given" / c.machine.name, labs, closed)) for c in compilers]
+    (to / "VERSION").write_text(version(labs, closed, made))
     (to / "MANIFEST.sha256").write_text(manifest(to))
 
 
@@ -224,11 +196,12 @@ def handout(given: dict) -> int:
         raise Refused(f"LABS={given['LABS']}: lab {labs[-1]} builds on lab {lost[0]}: hand it out, "
                       f"too; CLOSED={lost[0]} takes the reference's objects for it")
     closed = labs_of(given["CLOSED"], "CLOSED", there) if given["CLOSED"] else []
+    kinds = machines.asked(given["MACHINES"])
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".handout-", dir=out.parent) as work:
         to = Path(work, "made")
         to.mkdir()
-        fill(to, Path(work), labs, closed)
+        fill(to, Path(work), labs, closed, kinds)
         look_for_leaks(to, closed)
         os.rename(to, out)
     size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
@@ -238,8 +211,8 @@ def handout(given: dict) -> int:
 
 def main(arguments: list) -> int:
     try:
-        return handout(options.parse(arguments, {"OUT": "", "LABS": "", "CLOSED": ""}))
-    except (Refused, options.OptionError, skeletons.Refused, OSError) as error:
+        return handout(options.parse(arguments, dict.fromkeys(OPTIONS, "")))
+    except (Refused, options.OptionError, OSError) as error:
         text.say(text.visible_lines(f"handout: {error}", 40, 1000), sys.stderr)
         return 2
 

@@ -7,6 +7,11 @@
 set -uo pipefail
 [ $# = 2 ] && [ -d "$1/given" ] && [ -d "$2" ] ||
     { echo "usage: $0 HANDOUT SOLUTION, two folders" >&2; exit 2; }
+[ -d "$1/given/$(uname -m)" ] || {
+    echo "$1 is for $(ls "$1/given"), and this machine is a $(uname -m):" \
+        "make test-distros DISTROS=bookworm-arm64 tries one for aarch64"
+    exit 2
+} >&2
 handout=$(cd "$1" && pwd) solution=$(cd "$2" && pwd)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT

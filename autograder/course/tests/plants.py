@@ -58,10 +58,10 @@ def tarred(data: bytes, mode: str) -> bytes:
     return out.getvalue()
 
 
-def compiled(source: str, *options: str, suffix: str = ".o") -> bytes:
+def compiled(source: str, *options: str, suffix: str = ".o", gcc: str = "gcc") -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "x" + suffix)
-        subprocess.run(["gcc", "-xc", "-", "-c", "-o", out, *options], input=source.encode(),
+        subprocess.run([gcc, "-xc", "-", "-c", "-o", out, *options], input=source.encode(),
                        check=True, capture_output=True)
         return out.read_bytes()
 

@@ -1,11 +1,14 @@
 """What goes into a handout, by the list alone; that it works is `make handout-check`'s to say."""
 
 import fnmatch
+import platform
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
 
 import handout
+import machines
 import pytest
 import skeletons
 
@@ -68,3 +71,62 @@ def test_objects_of_closed_labs_alone_are_made():
 def test_a_folder_that_is_there_is_not_written_over(tmp_path, capsys):
     assert handout.main([f"OUT={tmp_path}"]) == 2
     assert "is there already" in capsys.readouterr().err
+
+
+def test_a_handout_is_made_for_this_machine_unless_others_are_named(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert [m.name for m in machines.asked("")] == ["aarch64"]
+    assert [m.name for m in machines.asked("x86_64,aarch64,x86_64")] == ["aarch64", "x86_64"]
+    for text in ("arm64", "x86_64,", "x86_64 aarch64"):
+        with pytest.raises(handout.Refused, match="is none that a handout can be made for"):
+            machines.asked(text)
+
+
+def compiler(tmp_path, monkeypatch, here: str) -> machines.Compiler:
+    monkeypatch.setattr(platform, "machine", lambda: here)
+    return machines.Compiler(machines.KNOWN["aarch64"], tmp_path, nvcc=True)
+
+
+def test_without_a_cross_compiler_one_line_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(handout.Refused) as error:
+        compiler(tmp_path, monkeypatch, "x86_64")
+    assert str(error.value) == (
+        "MACHINES=aarch64: this machine has no cross compiler for it: "
+        "apt-get install gcc-aarch64-linux-gnu g++-aarch64-linux-gnu")
+    assert compiler(tmp_path, monkeypatch, "aarch64").cc == "gcc"
+
+
+def test_without_mmdebstrap_one_line_says_what_to_install(tmp_path):
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    done = subprocess.run([shutil.which("bash"), "tools/sysroot.sh", "arm64", tmp_path / "tree"],
+                          cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 1 and not (tmp_path / "tree").exists()
+    assert done.stderr == ("there is no mmdebstrap, which fetches Debian's libraries for arm64: "
+                           "apt-get install mmdebstrap\n")
+
+
+def test_what_crosses_is_told_by_its_compilers(tmp_path, monkeypatch):
+    """hostcuda's rewriter runs here, and nvcc makes nothing for the other machine."""
+    for name in ("gcc", "g++"):
+        (tmp_path / f"aarch64-linux-gnu-{name}").write_text("#!/bin/sh\n")
+        (tmp_path / f"aarch64-linux-gnu-{name}").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "gcc-13")
+    monkeypatch.setattr(machines, "SYSROOTS", tmp_path)
+    (tmp_path / "arm64").mkdir()
+    crossing = compiler(tmp_path, monkeypatch, "x86_64")
+    assert "CC=aarch64-linux-gnu-gcc --sysroot=build/sysroot" in crossing.words
+    assert {"NVCC=none", "ARCH=armv8-a"} <= set(crossing.words)
+    assert crossing.env["HOSTCUDA_CC"] == "gcc-13" and not crossing.nvcc
+    own = compiler(tmp_path, monkeypatch, "aarch64")
+    assert own.nvcc and "HOSTCUDA_CC" not in own.env and "CC=gcc-13" in own.words
+
+
+def test_version_says_for_which_machines(tmp_path, monkeypatch):
+    made = [(compiler(tmp_path, monkeypatch, "aarch64"), "2.34")]
+    assert handout.version([0, 1], [1], made).splitlines()[1:] == [
+        "labs    0, 1", "closed  1", "machine aarch64 (armv8-a), glibc 2.34 or newer"]
+    made[0][0].nvcc = False
+    assert "newer; of closed labs nothing for a GPU\n" in handout.version([1], [1], made)
+    assert handout.version([1], [], made).endswith("glibc 2.34 or newer\n")

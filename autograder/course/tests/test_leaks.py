@@ -175,9 +175,17 @@ int tl_im2col(int x) {
 """
 
 
-def stripped(data: bytes, folder: Path) -> bytes:
+@pytest.fixture(params=["", "aarch64-linux-gnu-"])
+def tools(request):
+    """What stands before the names of a compiler and its tools."""
+    if not shutil.which(request.param + "gcc"):
+        pytest.skip(f"no {request.param}gcc here")
+    return request.param
+
+
+def stripped(data: bytes, folder: Path, tools: str) -> bytes:
     (folder / "x.o").write_bytes(data)
-    subprocess.run(["strip", "--strip-unneeded", folder / "x.o"], check=True)
+    subprocess.run([tools + "strip", "--strip-unneeded", folder / "x.o"], check=True)
     return (folder / "x.o").read_bytes()
 
 
@@ -186,14 +194,14 @@ def stripped(data: bytes, folder: Path) -> bytes:
     (["-O1", "-g", "-gz"], "debug information: section .debug_info"),
     (["-O1"], "names copy_tap, its file's own"),
     (["-O1"], "its tables of names hold copy_tap")])
-def test_an_object_that_says_too_much(secrets, options, said):
-    data = plants.compiled(SOURCE, *options)
+def test_an_object_that_says_too_much(secrets, tools, options, said):
+    data = plants.compiled(SOURCE, *options, gcc=tools + "gcc")
     lines = found(secrets, {"reference/lab2/im2col.o": data}, closed=[2])
     assert any(line.startswith(f"reference/lab2/im2col.o: {said}") for line in lines), lines
 
 
-def test_a_stripped_reference_of_a_closed_lab_is_clean(secrets, tmp_path):
-    data = stripped(plants.compiled(SOURCE, "-O1"), tmp_path)
+def test_a_stripped_reference_of_a_closed_lab_is_clean(secrets, tmp_path, tools):
+    data = stripped(plants.compiled(SOURCE, "-O1", gcc=tools + "gcc"), tmp_path, tools)
     assert found(secrets, {"given/x86_64/float/solution/lab2/im2col.o": data}, closed=[2]) == []
     assert found(secrets, {"reference/lab2/im2col.o": data}, closed=[1]) == [
         "reference/lab2/im2col.o: defines tl_im2col of lab 2, which CLOSED does not name"]
@@ -201,10 +209,10 @@ def test_a_stripped_reference_of_a_closed_lab_is_clean(secrets, tmp_path):
         "lib/libx.a: part0.o: defines tl_im2col of lab 2, outside of the reference"]
 
 
-def test_debug_names_in_a_program_are_found(secrets, tmp_path):
+def test_debug_names_in_a_program_are_found(secrets, tmp_path, tools):
     program = tmp_path / "a.out"
-    subprocess.run(["gcc", "-xc", "-", "-g", "-gz", "-shared", "-fPIC", "-o", program], check=True,
-                   input=SOURCE.replace("tl_im2col", "other").encode())
+    subprocess.run([tools + "gcc", "-xc", "-", "-g", "-gz", "-shared", "-fPIC", "-o", program],
+                   input=SOURCE.replace("tl_im2col", "other").encode(), check=True)
     assert any("hold copy_tap" in line for line in found(secrets, {"a": program.read_bytes()}))
 
 
