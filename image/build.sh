@@ -31,7 +31,7 @@ die() {
     die "an image is made of a commit, and this is no git repository: clone it"
 [ "$(id -u)" = 0 ] || die "an image is made as root: sudo make image …"
 case $(uname -m) in
-x86_64) arch=x86-64-v2 ;; # as a handout's graders (course/handout.py)
+x86_64) arch=x86-64-v2 ;; # as a handout's graders (course/machines.py)
 aarch64) arch=armv8-a ;;
 *) die "no image is made on a $(uname -m): on x86_64 or aarch64" ;;
 esac

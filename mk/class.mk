@@ -1,5 +1,5 @@
-# class.mk: what an instructor types for a whole class (autograder/course/). What is built for that, a
-# make of each grade builds (labs.mk). No part of a handout. Included by the Makefile.
+# class.mk: what an instructor types for a whole class (autograder/course/). What is built for that,
+# a make of each grade builds (labs.mk). No part of a handout. Included by the Makefile.
 
 .PHONY: grade-class grade-slurm regrade replay merge similarity forget
 COURSE := $(LAB_PYTHON) autograder/course

@@ -145,7 +145,7 @@ NET_FILES = {
     "tools/gpu_suite.sh": "which nets are trained to their accuracies on a GPU",
 }
 RUNG_FILES = {
-    "tests/sectors/sectors.cu": "each file in a namespace of its own, as the other kernels there",
+    "tests/sectors/products.cuh": "each file in a namespace of its own, as the other kernels there",
 }
 # TWIN_OPTIONS and the options of goals are what a goal takes, not what there is
 OPTION_FILES = {

@@ -146,7 +146,8 @@ needs_of() {
         taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    export | gradescope | grade-slurm | merge | restore | secret | skeletons | submit | update)
+    export | forget | gradescope | grade-slurm | merge | restore | secret | similarity | \
+        skeletons | submit | update)
         echo grading
         ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
