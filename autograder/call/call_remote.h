@@ -67,6 +67,8 @@ typedef enum remote_event {
 } remote_event;
 
 double remote_now(void);
+/* Whether the worker is under sanitizers: where its grader is, and where GRADLAB_SANITIZED is set. */
+bool remote_sanitized(void);
 /* Machine factor from the environment, at least 0.1. */
 double remote_factor(void);
 remote_watch remote_watch_begin(bool opens_device);

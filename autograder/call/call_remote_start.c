@@ -18,12 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITISED = 1 };
-#else
-enum { SANITISED = 0 };
-#endif
-
 /* What a worker hears of the outside. MALLOC_PERTURB_ fills fresh and freed memory, so that a read
  * of it shows; hostcuda's own watchdog names an endless kernel before our deadline does; LLVM's
  * OpenMP may not bind threads to processors in a box, and ends where it tries to. */
@@ -152,14 +146,14 @@ bool remote_start(remote_worker *w, int number, const char *device, char error[C
         snprintf(error, CALL_TEXT, "no pipes for a worker: %s", strerror(errno));
         return false;
     }
-    bool alone = !SANITISED && !gpu;
+    bool alone = !remote_sanitized() && !gpu;
     const char *sandbox = alone ? getenv("GRADLAB_SANDBOX") : NULL;
     const char *tier = getenv("GRADLAB_TIER");
     /* (bubblewrap, of tiers A and B, makes this namespace itself, and looks its child up in a /proc
      * that has to be of the one that it is started in) */
     if (sandbox && tier && *tier != 'C') alone = false;
     pid_t pid = fork_alone(&alone, sandbox && tier && *tier == 'C');
-    if (pid == 0) become_worker(path, sandbox, file, !SANITISED && !gpu);
+    if (pid == 0) become_worker(path, sandbox, file, !remote_sanitized() && !gpu);
     int reason = errno;
     close_all(file, 4);
     *w = (remote_worker){.pid = pid,

@@ -51,6 +51,8 @@ for folder in labs/lab*/; do
     done
     step "$lab: all is written" "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" \
         "make $lab && make grade"
+    step "$lab: under sanitizers it is right, too" "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" \
+        "make $lab SAN=1 && make grade SAN=1"
     step "$lab: it is graded again and packed" 'SHA-256 [0-9a-f]{64}' \
         "make submit LAB=$n >said 2>&1; grep 'could not be graded' said || cat said"
 done

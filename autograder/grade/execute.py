@@ -73,6 +73,11 @@ class Programs:
         variant = run.variant + ("" if run.device == "cpu" else "-cuda")
         return Path(self.worker.replace("{mode}", mode).replace("{variant}", variant))
 
+    def sanitized(self, run: Run) -> dict:
+        """What a grader hears of a worker under sanitizers. (A handout's is not under them itself,
+        and knows no other way.)"""
+        return {"GRADLAB_SANITIZED": "1"} if "-san" in self.suffix and not run.build else {}
+
 
 @dataclass
 class Outcome:
@@ -226,7 +231,8 @@ class Runner:
             GRADLAB_DEVICES=run.device, GRADLAB_SEED=str(self.seed), GRADLAB_CLAIMS=str(path),
             GRADLAB_ONLY=" ".join(names),
             GRADLAB_CPU_FACTOR=str(self.cpu_factor * BUILD_FACTOR[run.build]),
-            HOSTCUDA_RACES="0" if run.build == "count" else "1", **self.sandbox)
+            HOSTCUDA_RACES="0" if run.build == "count" else "1", **self.sandbox,
+            **self.programs.sanitized(run))
         command = [self.programs.grader_of(run), f"-j{jobs}"]
         begin = time.monotonic()
         status = self.start(command, log, env,
