@@ -23,6 +23,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import handed
 import leaks
 import options
 import skeletons
@@ -30,12 +31,8 @@ import text
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = "autograder/course/given.toml"
-REALS = ("float", "double")
-# What a handout's programs and objects are made for: given/<machine> says it to make (handout.mk).
-MACHINE, ARCH = "x86_64", "x86-64-v2"
 GPUS = "75 80 86 89 90"  # and what comes after them
 WITHOUT_TEXT = "-DTL_WITHOUT_TEXT"
-LIBRARIES = ("libcriterion", "libnanomsg", "libffi")  # of the grader, beyond the C library
 
 
 class Refused(Exception):
@@ -93,23 +90,6 @@ def clean_copy(to: Path) -> None:
     subprocess.run(["tar", "-x"], cwd=to, input=archive.stdout, check=True)
 
 
-def object_names(lab: int, nvcc: bool) -> list:
-    """The objects of a closed lab, below build/<real>: for graders and for programs."""
-    cuda, made = (".lab.o", ".host.o", *([".o"] if nvcc else [])), []
-    for path in sorted((ROOT / f"solution/lab{lab}").glob("*.c*")):
-        name = f"solution/lab{lab}/{path.name.removesuffix('.c')}"
-        made += [name + kind for kind in ((".o",) if path.suffix == ".c" else cuda)]
-    return made
-
-
-def objects_of(closed: list, nvcc: bool) -> list:
-    """float/solution/lab1/gemm.o …; hostcuda's check build has objects of its own."""
-    names = [name for lab in closed for name in object_names(lab, nvcc)]
-    checked = [name for name in names if name.endswith(".lab.o")]
-    return [f"{real}/{n}" for real in REALS for n in names] + [
-        f"{real}-check/{n}" for real in REALS for n in checked]
-
-
 def strip(path: Path) -> None:
     """Nothing stays but code and the names that a linker needs; no times, no paths."""
     is_object = path.suffix == ".o"
@@ -120,7 +100,7 @@ def strip(path: Path) -> None:
 def libraries(grader: Path) -> list:
     """Where the loader finds what the grader brings along, and what stands for libgit2."""
     found = re.findall(r"=> (\S+)", run("ldd", grader, cwd=ROOT))
-    return [Path(p) for p in found if Path(p).name.startswith(LIBRARIES)]
+    return [Path(p) for p in found if Path(p).name.startswith(handed.LIBRARIES)]
 
 
 def newest_glibc(paths: list) -> str:
@@ -131,13 +111,13 @@ def newest_glibc(paths: list) -> str:
 
 def make_ready(copy: Path, to: Path, labs: list, closed: list, nvcc: bool) -> str:
     """Fills given/<machine>; returns the oldest glibc that its programs run with."""
-    graders = [f"{real}/handed/lab{n}/grader" for real in REALS for n in labs]
-    objects = objects_of(closed, nvcc)
+    graders = [name.replace("/", "/handed/", 1) for name in handed.graders(labs)]
+    objects = handed.objects_of(ROOT, closed, nvcc)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     # (a line of the solution in a message would be read: tl/cuda.h)
     env["NVCC_APPEND_FLAGS"] = f"{env.get('NVCC_APPEND_FLAGS', '')} {WITHOUT_TEXT}".strip()
     cuda = [f"CUDA_ARCH={GPUS}"] if nvcc else ["NVCC=none"]
-    run("make", f"-j{os.cpu_count()}", f"ARCH={ARCH}", f"PYTHON={sys.executable}",
+    run("make", f"-j{os.cpu_count()}", f"ARCH={handed.ARCH}", f"PYTHON={sys.executable}",
         f"CXX={env.get('CXX', 'g++')} {WITHOUT_TEXT}", *cuda,
         *(f"build/{name}" for name in graders + objects), cwd=copy, env=env)
     for name in graders + objects:
@@ -162,7 +142,7 @@ def version(labs: list, closed: list, glibc: str, nvcc: bool) -> str:
             f"labs    {', '.join(map(str, labs))}\n"
             f"closed  {', '.join(map(str, closed)) or 'none'}"
             f"{'' if nvcc or not closed else ' (not for a GPU: made without nvcc)'}\n"
-            f"machine {MACHINE} ({ARCH}), glibc {glibc} or newer\n")
+            f"machine {handed.MACHINE} ({handed.ARCH}), glibc {glibc} or newer\n")
 
 
 def lay_skeletons(to: Path, labs: list) -> None:
@@ -196,7 +176,7 @@ def fill(to: Path, work: Path, labs: list, closed: list) -> None:
         shutil.copy(copy / source, to / name)
     lay_skeletons(to, labs)
     nvcc = bool(run("tools/find_cuda.sh", cwd=ROOT).strip())
-    glibc = make_ready(copy, to / "given" / MACHINE, labs, closed, nvcc)
+    glibc = make_ready(copy, to / "given" / handed.MACHINE, labs, closed, nvcc)
     (to / "VERSION").write_text(version(labs, closed, glibc, nvcc))
     (to / "MANIFEST.sha256").write_text(manifest(to))
 
@@ -217,8 +197,7 @@ def handout(given: dict) -> int:
     out = Path(given["OUT"]).absolute()
     if out.exists():
         raise Refused(f"OUT={given['OUT']} is there already: remove it, or name another folder")
-    there = sorted(int(p.parent.name.removeprefix("lab"))
-                   for p in (ROOT / "autograder").glob("lab*/lab.toml"))
+    there = handed.labs_of(ROOT)
     labs = labs_of(given["LABS"], "LABS", there)
     if lost := [n for n in range(1, labs[-1]) if n not in labs]:
         raise Refused(f"LABS={given['LABS']}: lab {labs[-1]} builds on lab {lost[0]}: hand it out, "

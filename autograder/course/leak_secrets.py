@@ -13,6 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import leak_machine
 import leak_pieces
 import skeletons
 from leak_files import Opener
@@ -90,20 +91,20 @@ def cut(path: str, text: str) -> list:
 
 class Secrets:
     def __init__(self, root: Path):
-        self.known = leak_pieces.Words()
+        self.root, self.known = root, leak_pieces.Words()
         self.secrets, self.exported, self.labs = [], {}, set()
         files = tracked(root)
         for path in filter(SECRET.fullmatch, files):
             self.read(path, (root / path).read_text(encoding="utf-8"))
         if not self.labs:
             raise Nothing(f"{root} has no solution/: a handout is looked at where the secrets are")
+        self.seen = {}  # hash of a given file -> what was found in it: most stand in a handout
         self.index = {kind: defaultdict(list) for kind in leak_pieces.K}
         for secret in self.secrets:
             for kind, index in self.index.items():
                 for piece in set(leak_pieces.pieces(secret.stream[kind], kind)):
                     index[piece].append(secret)
         self.names = {s.name for s in self.secrets if OUR_NAME.fullmatch(s.name)}
-        self.seen = {}  # hash of a given file -> what was found in it: most stand in a handout
         self.subtract(root, filter(GIVEN.fullmatch, files))
 
     def read(self, path: str, text: str) -> None:
@@ -129,9 +130,19 @@ class Secrets:
                     found[kind].setdefault(piece, place)
         return found
 
-    def find_in(self, data: bytes, opener: Opener) -> dict:
-        known = self.seen.get(hashlib.sha256(data).digest())
-        return known or self.find(opener.texts(data))
+    def knows(self, data: bytes) -> bool:
+        """Is it a file that is given?"""
+        return hashlib.sha256(data).digest() in self.seen
+
+    def find_in(self, data: bytes, opener: Opener) -> tuple:
+        """What `find` does, and [(place, kind, bytes or text)] of what a compiler made."""
+        digest = hashlib.sha256(data).digest()
+        if digest in self.seen:
+            return self.seen[digest]
+        made = []
+        opener.see = lambda place, what: made.extend(
+            (place, kind, what) for kind in leak_machine.kinds(what))
+        return self.find(opener.texts(data)), made
 
     def subtract(self, root: Path, files) -> None:
         """What given files have tells nothing: those pieces, and those names."""
@@ -141,8 +152,8 @@ class Secrets:
         holder = {kind: {} for kind in leak_pieces.K}  # the one that has it, "" where more have it
         for path, data in given:
             self.names.difference_update(re.findall(r"\w+", data.decode("utf-8", "replace")))
-            found = self.find(Opener().texts(data))
-            self.seen[hashlib.sha256(data).digest()] = found
+            found, made = self.find_in(data, Opener())
+            self.seen[hashlib.sha256(data).digest()] = found, made
             for kind, pieces in found.items():
                 for piece in pieces:
                     one = holder[kind].setdefault(piece, path)

@@ -12,6 +12,7 @@ packed and then cut in two; as machine code in a program without symbols; as a p
 has no piece of its own: it is short, or like what is given. (Tests: how many that are.)
 """
 
+import itertools
 import os
 import re
 import sys
@@ -19,13 +20,15 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import leak_objects
-import leak_pieces
-import options
-from leak_files import Opener, Unreadable
-from leak_secrets import Nothing, Secret, Secrets
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "autograder/grade"), str(ROOT / "tools")]
+
+import handed  # noqa: E402 (what it needs is found by the line above)
+import leak_objects  # noqa: E402
+import leak_pieces  # noqa: E402
+import options  # noqa: E402
+from leak_files import Opener, Unreadable  # noqa: E402
+from leak_secrets import Nothing, Secret, Secrets  # noqa: E402
 
 # A secret is found in a file that holds FEWEST of its own pieces, if they are SHARE of them or
 # MANY; if it has fewer, by nearly all of them. In all files together, by SHARE_ALL. A file that is
@@ -61,6 +64,7 @@ def enough(secret: Secret, kind: str, found: set, name: str) -> bool:
 class Leaks:
     def __init__(self, secrets: Secrets, closed: set):
         self.secrets, self.closed = secrets, closed
+        self.ready = handed.names(secrets.root, closed)
         self.opener = Opener()
         self.lines = []
         self.everywhere = {kind: defaultdict(set) for kind in leak_pieces.K}  # piece -> files
@@ -69,19 +73,41 @@ class Leaks:
 
     def look(self, name: str, data: bytes) -> None:
         """One file of the handout."""
-        def look_at_object(place: str, inside: bytes) -> None:
-            self.lines += leak_objects.faults(name + place, inside, self.secrets, self.closed)
-
         self.bytes += len(data)
-        self.opener.look_at_object = look_at_object
+        ready = name in self.ready or handed.is_library(name)
         try:
-            found = self.secrets.find_in(data, self.opener)
+            found, made = self.secrets.find_in(data, self.opener)
+            self.lines += leak_objects.faults(name, made, ready, self.secrets, self.closed)
         except Unreadable as error:
             raise Unreadable(f"{name}{error.place or ''}: {error}") from None
         for kind, pieces in found.items():
             for piece in pieces:
                 self.everywhere[kind][piece].add(name)
             self.judge(kind, name, pieces)
+
+    def look_at_all(self, files: dict, links=()) -> None:
+        for name, data in files.items():
+            self.look(name, data)
+        self.look("names of files", "\n".join(files).encode())
+        self.look("names in folders", "\n".join(map(os.path.basename, files)).encode())
+        self.look("targets of links", b"\n".join(files[name] for name in sorted(links)))
+        new = sorted(name for name in files if not self.secrets.knows(files[name]))
+        for _, names in itertools.groupby(sorted(new, key=os.path.dirname), os.path.dirname):
+            self.look_at_turns(list(names), files)
+        self.together()
+
+    def look_at_turns(self, names: list, files: dict) -> None:
+        """Files of one folder whose lines take turns, or are halves of lines: they have as many."""
+        lines = {name: files[name].decode("utf-8", "replace").split("\n") for name in names}
+        for one, other in itertools.permutations(names, 2):
+            if abs(len(lines[one]) - len(lines[other])) > 1:
+                continue
+            both = list(itertools.zip_longest(lines[one], lines[other], fillvalue=""))
+            texts = [("", "\n".join(map(between.join, both))) for between in ("\n", "")]
+            name = f"{one} and {other}, line by line"
+            self.told[name] = self.told[one] | self.told[other]
+            for kind, pieces in self.secrets.find(texts).items():
+                self.judge(kind, name, pieces)
 
     def judge(self, kind: str, name: str, pieces: dict) -> None:
         """Names the secrets of which enough is among `pieces`, the largest first: what one of them
@@ -142,10 +168,7 @@ def look(folder: Path, closed: set, root: Path) -> tuple:
     if not files:
         raise Unreadable(f"{folder}: no file in it")
     leaks = Leaks(Secrets(root), closed)
-    for name, data in files.items():
-        leaks.look(name, data)
-    leaks.look("names of files", "\n".join(files).encode())
-    leaks.together()
+    leaks.look_at_all(files, {name for name, path in files_of(folder) if path.is_symlink()})
     secrets = leaks.secrets.secrets
     known = sum(1 for s in secrets if any(tells(s, kind) for kind in leak_pieces.K))
     figures = (f"{len(files)} files, {leaks.bytes / 1e6:.1f} MB, {known} functions looked for "

@@ -43,12 +43,10 @@ def secrets(small):
     return leak_secrets.Secrets(small)
 
 
-def found(secrets, files: dict, closed=()) -> list:
+def found(secrets, files: dict, closed=(), links=()) -> list:
     looked = leaks.Leaks(secrets, set(closed))
-    for name, data in files.items():
-        looked.look(name, data if isinstance(data, bytes) else data.encode())
-    looked.look("names of files", "\n".join(files).encode())
-    looked.together()
+    looked.look_at_all({name: data if isinstance(data, bytes) else data.encode()
+                        for name, data in files.items()}, links)
     return looked.lines
 
 
@@ -68,7 +66,7 @@ def test_a_hidden_function_is_found_and_named(secrets, kind):
     lines = found(secrets, files)
     named = [line for line in lines if re.search(r"copy_(row|tap) of solution/lab2/im2col", line)]
     assert named, lines
-    places = "names of files" if kind == "a file's name" else "|".join(map(re.escape, files))
+    places = "names" if kind == "a file's name" else "|".join(map(re.escape, files))
     assert all(re.match(places, line) for line in lines), lines
 
 
@@ -162,50 +160,10 @@ def test_what_is_not_found(secrets):
     assert not found(secrets, {"a.txt": spelled})
 
 
-# ---- objects -------------------------------------------------------------------------------------
-
-SOURCE = """
-static __attribute__((noinline)) int copy_tap(int x) { return x * 3 + 1; }
-int tl_im2col(int x) {
-    int s = 0;
-    for (int i = 0; i < x; i++) s += copy_tap(i ^ s) / (i + 3) + copy_tap(i + s) % (i + 7);
-    for (int i = 0; i < x; i++) s -= copy_tap(i | s) / (i + 5) - copy_tap(i & s) % (i + 9);
-    return s;
-}
-"""
-
-
-def stripped(data: bytes, folder: Path) -> bytes:
-    (folder / "x.o").write_bytes(data)
-    subprocess.run(["strip", "--strip-unneeded", folder / "x.o"], check=True)
-    return (folder / "x.o").read_bytes()
-
-
-@pytest.mark.parametrize("options, said", [
-    (["-O1", "-g"], "debug information: section .debug_info"),
-    (["-O1", "-g", "-gz"], "debug information: section .debug_info"),
-    (["-O1"], "names copy_tap, its file's own"),
-    (["-O1"], "its tables of names hold copy_tap")])
-def test_an_object_that_says_too_much(secrets, options, said):
-    data = plants.compiled(SOURCE, *options)
-    lines = found(secrets, {"reference/lab2/im2col.o": data}, closed=[2])
-    assert any(line.startswith(f"reference/lab2/im2col.o: {said}") for line in lines), lines
-
-
-def test_a_stripped_reference_of_a_closed_lab_is_clean(secrets, tmp_path):
-    data = stripped(plants.compiled(SOURCE, "-O1"), tmp_path)
-    assert found(secrets, {"given/x86_64/float/solution/lab2/im2col.o": data}, closed=[2]) == []
-    assert found(secrets, {"reference/lab2/im2col.o": data}, closed=[1]) == [
-        "reference/lab2/im2col.o: defines tl_im2col of lab 2, which CLOSED does not name"]
-    assert found(secrets, {"lib/libx.a": plants.library(data)}, closed=[2]) == [
-        "lib/libx.a: part0.o: defines tl_im2col of lab 2, outside of the reference"]
-
-
-def test_debug_names_in_a_program_are_found(secrets, tmp_path):
-    program = tmp_path / "a.out"
-    subprocess.run(["gcc", "-xc", "-", "-g", "-gz", "-shared", "-fPIC", "-o", program], check=True,
-                   input=SOURCE.replace("tl_im2col", "other").encode())
-    assert any("hold copy_tap" in line for line in found(secrets, {"a": program.read_bytes()}))
+def test_targets_of_links_are_read_together(secrets):
+    lines = COPY_TAP.splitlines()
+    files = {f"d/{i:02}": line for i, line in enumerate(lines)}
+    assert any("targets of links: copy_tap of" in line for line in found(secrets, files, links=files))
 
 
 # ---- what cannot be looked into is said, not passed over -----------------------------------------
