@@ -158,7 +158,8 @@ def zip_members(data: bytes):
                 yield member.filename, archive.read(member)
             yield "its comment", archive.comment
     except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise Unreadable(f"a zip archive: {error}") from None
+        said = re.sub(r"<ZipInfo filename='(.*?)'.*?>", r"\1", str(error))
+        raise Unreadable(f"a zip archive: {said}") from None
 
 
 def pdf_text(data: bytes):

@@ -1,6 +1,6 @@
 """leaks.py: does a handout hold what students are to write, or how they are judged?
 
-    leaks.py HANDOUT [CLOSED=1,2]     exit 1: one line for each leak
+    leaks.py HANDOUT [CLOSED=1,2]     exit 1: one line for each leak. (CLOSED: or as VERSION says)
     leaks.py HANDOUT --same OTHER     exit 1: the first thing in which two handouts differ
 
 Exit 0: clean, and what was looked at. Exit 2: something could not be looked into.
@@ -193,8 +193,11 @@ def difference(one: Path, other: Path) -> str:
     return ""
 
 
-def closed_labs(words: list) -> set:
-    text = options.parse(words, {"CLOSED": ""})["CLOSED"]
+def closed_labs(words: list, folder: Path) -> set:
+    """As typed; nothing typed: as the handout says of itself."""
+    says = folder / "VERSION"
+    line = re.search(r"(?m)^closed +(\d+(?:, \d+)*)", says.read_text() if says.is_file() else "")
+    text = options.parse(words, {"CLOSED": line[1].replace(" ", "") if line else ""})["CLOSED"]
     if not re.fullmatch(r"(\d+(,\d+)*)?", text):
         raise options.OptionError(f"CLOSED={text}: numbers of labs are needed, as CLOSED=1,2")
     return {int(number) for number in text.split(",") if number}
@@ -216,7 +219,7 @@ def main(arguments: list) -> int:
                 return 1
             print(f"leaks: the same: {sum(1 for _ in files_of(folders[0]))} files")
             return 0
-        lines, figures = look(folders[0], closed_labs(arguments[1:]), ROOT)
+        lines, figures = look(folders[0], closed_labs(arguments[1:], folders[0]), ROOT)
     except (options.OptionError, Unreadable, Nothing, OSError) as error:
         print(f"leaks: {error}", file=sys.stderr)
         return 2

@@ -1,8 +1,7 @@
-"""What a compiler made of a function, in a handout: named wherever it lies, but for the programs and
-objects that a handout has ready-made; and those may say no more than they must."""
+"""What a compiler made of a function, in a handout: named wherever it lies, but for the programs
+and objects that a handout has ready-made; and those may say no more than they must."""
 
 import gzip
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ import leak_objects
 import leak_secrets
 import plants
 import pytest
-from test_leaks import ROOT, found, secrets, small  # noqa: F401 (the last two are fixtures)
+from test_leaks import ROOT, found, secrets_of_small, small_repository  # noqa: F401 (fixtures)
 
 SOURCE = """
 static __attribute__((noinline)) int copy_tap(int x) { return x * 3 + 1; }
@@ -84,7 +83,7 @@ PTX = """.version 9.0
 \tret;
 }
 """
-SASS = "".join(f"        /*{i * 16:04x}*/                   IMAD.MOV.U32 R{i}, RZ, RZ, c[0x0][0x28] ;\n"
+SASS = "".join(f"        /*{i * 16:04x}*/       IMAD.MOV.U32 R{i}, RZ, RZ, c[0x0][0x28] ;\n"
                for i in range(8))
 
 
@@ -170,7 +169,7 @@ def test_what_a_compiler_made_is_named_in_a_given_file(tmp_path, small):
 
 
 def test_only_files_with_assembly_of_their_own_may_have_some():
-    secrets = leak_secrets.Secrets(ROOT)
+    whole = leak_secrets.Secrets(ROOT)
     having = {name for name in leak_secrets.tracked(ROOT) if leak_secrets.GIVEN.fullmatch(name)
-              and secrets.find_in((ROOT / name).read_bytes(), leak_files.Opener())[1]}
+              and whole.find_in((ROOT / name).read_bytes(), leak_files.Opener())[1]}
     assert having == leak_objects.ASSEMBLY

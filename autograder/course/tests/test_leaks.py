@@ -25,8 +25,8 @@ TAKEN = ["solution/lab2", "labs/lab2", "tl/include", "autograder/oracle", "autog
          "autograder/hostile/submissions/exhaust_dwarf"]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
+@pytest.fixture(name="small", scope="module")
+def small_repository(tmp_path_factory):
     """A repository of one lab: as good for this, and read in a second."""
     root = tmp_path_factory.mktemp("repository")
     for name in TAKEN:
@@ -38,8 +38,8 @@ def small(tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def secrets(small):
+@pytest.fixture(name="secrets", scope="module")
+def secrets_of_small(small):
     return leak_secrets.Secrets(small)
 
 
@@ -163,7 +163,8 @@ def test_what_is_not_found(secrets):
 def test_targets_of_links_are_read_together(secrets):
     lines = COPY_TAP.splitlines()
     files = {f"d/{i:02}": line for i, line in enumerate(lines)}
-    assert any("targets of links: copy_tap of" in line for line in found(secrets, files, links=files))
+    said = found(secrets, files, links=files)
+    assert any(line.startswith("targets of links: copy_tap of") for line in said), said
 
 
 # ---- what cannot be looked into is said, not passed over -----------------------------------------
@@ -180,7 +181,7 @@ def encrypted() -> bytes:
 
 
 CLOSED = {
-    "nothing here opens 7z": b"7z\xbc\xaf\x27\x1c" + bytes(99), "encrypted": encrypted(),
+    "nothing here opens 7z": b"7z\xbc\xaf\x27\x1c" + bytes(99), "old.txt is encrypted": encrypted(),
     "zip archive that does not open": plants.zipped("x" * 999)[:60],
     "sections cannot be read": b"\x7fELF\2\1" + b"\xff" * 99,
     "ends in the middle": b"!<arch>\nx" + b"?" * 80, "xz that does not": b"\xfd7zXZ\0" + bytes(99),
@@ -224,9 +225,9 @@ def test_tokens_are_those_of_the_gate():
 # ---- the program ---------------------------------------------------------------------------------
 
 def run(*arguments) -> subprocess.CompletedProcess:
-    path = f"{ROOT / 'autograder/grade'}:{ROOT / 'tools'}"
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run([sys.executable, ROOT / "autograder/course/leaks.py", *arguments],
-                          capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+                          capture_output=True, text=True, env=bare)
 
 
 def test_the_program_says_what_it_looked_at(tmp_path, small, monkeypatch, capsys):
@@ -253,6 +254,15 @@ def test_the_program_refuses(tmp_path):
                             ((tmp_path,), "out: a link that leads out of the handout")):
         done = run(*arguments)
         assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+
+
+@pytest.mark.parametrize("version, words, closed", [
+    ("closed  1, 2 (not for a GPU: made without nvcc)\n", [], {1, 2}),
+    ("closed  none\n", [], set()), ("closed  1\n", ["CLOSED=2,3"], {2, 3}), ("labs 0, 1\n", [], set()), (None, [], set())])
+def test_which_labs_are_closed_is_said_by_the_handout(tmp_path, version, words, closed):
+    if version is not None:
+        (tmp_path / "VERSION").write_text(version)
+    assert leaks.closed_labs(words, tmp_path) == closed
 
 
 def test_the_same_bytes_twice(tmp_path):
