@@ -94,6 +94,7 @@ PAIRS = re.compile(rf"{PAIR}(?:(?:0x|\\x|%)?{PAIR}){{23,}}")
 DUMPS = [re.compile(rf"^[0-9a-f]{{6,8}}:?[ \t]+((?:[0-9a-f]{{2,4}}{gap})+)", re.MULTILINE)
          for gap in ("[ \\t]?", "[ \\t]{0,2}")]  # of xxd, of hexdump -C
 DECIMALS = re.compile(r"\d{1,3}[,\s]+(?:\d{1,3}[,\s]+){31,}")
+ADDRESS = 120  # letters
 BITS = re.compile(r"(?:[01]{8}\s*){40,}")
 MAGIC = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x7fELF", b"\x78\x9c",
          b"\x78\xda", b"\x78\x01", b"\x78\x5e")  # fmt: skip
@@ -145,12 +146,14 @@ def chunks(text: str):
 
 
 def packed(text: str):
-    """base64, 32 and 16. What stands before may be of the same letters: four beginnings."""
+    """base64, 32 and 16. What stands before may be of the same letters: four beginnings, and those
+    behind the first strokes, as of an address."""
     for letters in chunks(text):
         if len(letters) < LEAST:
             continue
         bare = letters.replace("=", "")
-        ways = [lambda t, n=n: base64_of(t[n:]) for n in range(4)]
+        starts = {*range(4), *(match.end() for match in re.finditer("/", bare[:ADDRESS]))}
+        ways = [lambda t, n=n: base64_of(t[n:]) for n in sorted(starts)]
         ways += [lambda t, way=way: way(t[::-1]) for way in ways]
         if HEX.fullmatch(bare):
             ways = [lambda t: bytes.fromhex(t[:len(t) // 2 * 2])]

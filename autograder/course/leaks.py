@@ -6,10 +6,18 @@
 Exit 0: clean, and what was looked at. Exit 2: something could not be looked into.
 
 A function is known by its pieces of 16 folded tokens, and of 8 words (leak_pieces.py), that nothing
-given has. It is not found if hardly a piece is left whole: where every operator has another name,
-lines of two files take turns, or all statements are reordered and renamed; if it is encrypted, or
-packed and then cut in two; as machine code in a program without symbols; as a picture. Nor if it
-has no piece of its own: it is short, or like what is given. (Tests: how many that are.)
+given has; what a compiler made, by being there (leak_machine.py): a handout has programs and
+objects of known names alone (handed.py), and what lies under such a name is believed. Not found is
+
+  rewritten   of which hardly a piece is left whole: all statements in another order, even with
+              their names, or each expression written anew; every operator under another name;
+              another language; prose
+  spread out  over lines of a compiler's messages; bytes of two files in turn; packed, then cut in
+              two or laid on pages of a database
+  pictures    of letters, and what is hidden in the bits of one, in blanks at ends of lines, in
+              numbers that are no bytes; a PDF that places letter by letter, without pdftotext
+  encrypted   (a zip with a password is refused)
+  short       or like what is given: it has no piece of its own. (Tests: how many that are.)
 """
 
 import itertools
@@ -171,7 +179,7 @@ def look(folder: Path, closed: set, root: Path) -> tuple:
     leaks.look_at_all(files, {name for name, path in files_of(folder) if path.is_symlink()})
     secrets = leaks.secrets.secrets
     known = sum(1 for s in secrets if any(tells(s, kind) for kind in leak_pieces.K))
-    figures = (f"{len(files)} files, {leaks.bytes / 1e6:.1f} MB, {known} functions looked for "
+    figures = (f"{len(files)} files, {leaks.bytes / 1e6:.1f} MB, {known} secrets looked for "
                f"({len(secrets) - known} more are too short or too ordinary to tell), "
                f"{time.monotonic() - start:.1f} s")
     return leaks.lines, figures

@@ -284,7 +284,7 @@ PLANTS = {
     "LaTeX, a command a line": file("a.tex", in_commands),
     "base64, a syllable a line": file("a", lambda t: wrapped(in_base64_line(t), 7)),
     "base64, mirrored": file("a", lambda t: wrapped(in_base64_line(t)[::-1])),
-    "base64 of zlib, percent": file("a.md", lambda t: "https://x.org/z:" + urllib.parse.quote(
+    "base64 of zlib, percent": file("a.md", lambda t: "https://x.org/client/" + urllib.parse.quote(
         base64.b64encode(zlib.compress(json.dumps({"source": t}).encode())).decode(), safe="/")),
     "deflate": file("a", lambda t: zlib.compress(t.encode(), wbits=-15)),
     "zeros and ones": file("a", lambda t: "".join(f"{b:08b}" for b in t.encode())),

@@ -21,8 +21,8 @@ import tokens
 
 ROOT = Path(__file__).resolve().parents[3]
 TAKEN = ["solution/lab2", "labs/lab2", "tl/include", "autograder/oracle", "autograder/lab2",
-         "kernels/gemm/04_registers.cu", "kernels/gemm/operands.h", "autograder/hostile/floods.c",
-         "autograder/hostile/submissions/exhaust_dwarf"]  # fmt: skip
+         "autograder/SECURITY.md", "kernels/gemm/04_registers.cu", "kernels/gemm/operands.h",
+         "autograder/hostile/floods.c", "autograder/hostile/submissions/exhaust_dwarf"]  # fmt: skip
 
 
 @pytest.fixture(name="small", scope="module")
@@ -74,11 +74,23 @@ def test_a_hidden_function_is_found_and_named(secrets, kind):
     ("autograder/oracle/oracle_conv2d.c", "oracle_conv2d_fwd"),
     ("kernels/gemm/04_registers.cu", "multiply_registers"),
     ("solution/lab2/col2im.cu", "tl_col2im"),
-    ("autograder/hostile/floods.c", "hostile_floods")])
+    ("autograder/hostile/floods.c", "hostile_floods"),
+    ("autograder/lab2/col2im_test.c", "expect_adjoint"),
+    ("autograder/SECURITY.md", "Layers")])
 def test_secrets_of_each_kind_are_found(secrets, path, name):
     chunks = dict(leak_secrets.cut(path, (ROOT / path).read_text()))
     assert name in chunks, sorted(chunks)
     assert any(path in line for line in found(secrets, {"a.md": chunks[name]}))
+
+
+def test_comments_of_a_solution_are_found_without_their_code(secrets):
+    """In comments, as a text, and not those that the skeleton has, too."""
+    path = "solution/lab2/conv2d_bwd.c"
+    said = re.findall(r"(?s)/\*.*?\*/|//[^\n]*", (ROOT / path).read_text())
+    for text in ("\n".join(said), re.sub(r"/\*|\*/|//|\n \*", " ", "\n".join(said))):
+        lines = found(secrets, {"a.md": text})
+        assert any(f"comments of {path}" in line for line in lines), lines
+    assert not found(secrets, {"a.md": said[0]})
 
 
 def test_a_mutant_is_found_by_its_words(secrets):
@@ -234,7 +246,7 @@ def test_the_program_says_what_it_looked_at(tmp_path, small, monkeypatch, capsys
     monkeypatch.setattr(leaks, "ROOT", small)
     (tmp_path / "a").write_text("nothing\n")
     assert leaks.main([str(tmp_path), "CLOSED=1,2"]) == 0
-    assert re.fullmatch(r"leaks: clean: 1 files, 0\.0 MB, \d+ functions looked for \(\d+ more "
+    assert re.fullmatch(r"leaks: clean: 1 files, 0\.0 MB, \d+ secrets looked for \(\d+ more "
                         r"are too short or too ordinary to tell\), \d+\.\d s\n",
                         capsys.readouterr().out)
     (tmp_path / "b").write_text(COPY_TAP)
@@ -258,7 +270,8 @@ def test_the_program_refuses(tmp_path):
 
 @pytest.mark.parametrize("version, words, closed", [
     ("closed  1, 2 (not for a GPU: made without nvcc)\n", [], {1, 2}),
-    ("closed  none\n", [], set()), ("closed  1\n", ["CLOSED=2,3"], {2, 3}), ("labs 0, 1\n", [], set()), (None, [], set())])
+    ("closed  none\n", [], set()), ("closed  1\n", ["CLOSED=2,3"], {2, 3}),
+    ("labs 0, 1\n", [], set()), (None, [], set())])
 def test_which_labs_are_closed_is_said_by_the_handout(tmp_path, version, words, closed):
     if version is not None:
         (tmp_path / "VERSION").write_text(version)
