@@ -1,5 +1,5 @@
-/* arguments_test.c: NULL for an argument of any operation is refused by name (tl/context.h). How many
- * cases there are at least is written down, for a loop that tries nothing passes, too. */
+/* arguments_test.c: NULL for an argument of any operation is refused by name (tl/context.h). How
+ * many cases there are at least is written down, for a loop that tries nothing passes, too. */
 #include "operation_fixture.h"
 
 /* How a line calls the struct of sizes or options. */

@@ -67,7 +67,7 @@ typedef enum remote_event {
 } remote_event;
 
 double remote_now(void);
-/* Whether the worker is under sanitizers: where its grader is, and where GRADLAB_SANITIZED is set. */
+/* Whether the worker is under sanitizers: where its grader is, or GRADLAB_SANITIZED is set. */
 bool remote_sanitized(void);
 /* Machine factor from the environment, at least 0.1. */
 double remote_factor(void);

@@ -19,8 +19,9 @@ typedef struct cost {
 /* The same target, where the memory traffic of each call is counted. */
 call_target counting(const call_target *t);
 
-/* The call just made on such a target, against what is allowed: told, also where it is enough, and judged. Outside
- * of grading other builds than the check build are judged by their results alone. */
+/* The call just made on such a target, against what is allowed: told, also where it is enough, and
+ * judged. Outside of grading other builds than the check build are judged by their results alone.
+ */
 void expect_cost(claim *c, const call_target *t, const cost *k);
 
 #endif

@@ -24,6 +24,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import handed
 import leaks
 import machines
 import options
@@ -35,8 +36,6 @@ from skeletons import Refused
 ROOT = Path(__file__).resolve().parents[2]
 LIST = "autograder/course/given.toml"
 OPTIONS = ("OUT", "LABS", "CLOSED", "MACHINES")
-REALS = ("float", "double")
-LIBRARIES = ("libcriterion", "libnanomsg", "libffi")  # of the grader, beyond the C library
 
 
 # ---- which files ---------------------------------------------------------------------------------
@@ -82,27 +81,11 @@ def clean_copy(to: Path) -> None:
     subprocess.run(["tar", "-x"], cwd=to, input=archive.stdout, check=True)
 
 
-def object_names(lab: int, nvcc: bool) -> list:
-    """The objects of a closed lab, below build/<real>: for graders and for programs."""
-    cuda, made = (".lab.o", ".host.o", *([".o"] if nvcc else [])), []
-    for path in sorted((ROOT / f"solution/lab{lab}").glob("*.c*")):
-        name = f"solution/lab{lab}/{path.name.removesuffix('.c')}"
-        made += [name + kind for kind in ((".o",) if path.suffix == ".c" else cuda)]
-    return made
-
-
-def objects_of(closed: list, nvcc: bool) -> list:
-    """float/solution/lab1/gemm.o …; hostcuda's check build has objects of its own."""
-    names = [name for lab in closed for name in object_names(lab, nvcc)]
-    checked = [name for name in names if name.endswith(".lab.o")]
-    return [f"{real}/{n}" for real in REALS for n in names] + [
-        f"{real}-check/{n}" for real in REALS for n in checked]
-
-
 def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) -> str:
     """Fills given/<machine>; returns the oldest glibc that its programs run with."""
-    graders = [f"{real}/handed/lab{n}/grader" for real in REALS for n in labs]
-    names, build = graders + objects_of(closed, compiler.nvcc), compiler.copy / "build"
+    graders = [name.replace("/", "/handed/", 1) for name in handed.graders(labs)]
+    names = graders + handed.objects_of(ROOT, closed, compiler.nvcc)
+    build = compiler.copy / "build"
     compiler.make(*(f"build/{name}" for name in names))
     for name in names:
         target = to / name.replace("/handed/", "/")
@@ -110,7 +93,7 @@ def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) 
         shutil.copyfile(build / name, target)
         target.chmod(0o644 if name.endswith(".o") else 0o755)
         compiler.strip(target)
-    brought = compiler.libraries(build / graders[0], LIBRARIES)
+    brought = compiler.libraries(build / graders[0], handed.LIBRARIES)
     brought += sorted((build / "grader").glob("*.so*"))
     (to / "lib").mkdir()
     for path in brought:
@@ -189,8 +172,7 @@ def handout(given: dict) -> int:
     out = Path(given["OUT"]).absolute()
     if out.exists():
         raise Refused(f"OUT={given['OUT']} is there already: remove it, or name another folder")
-    there = sorted(int(p.parent.name.removeprefix("lab"))
-                   for p in (ROOT / "autograder").glob("lab*/lab.toml"))
+    there = handed.labs_of(ROOT)
     labs = labs_of(given["LABS"], "LABS", there)
     if lost := [n for n in range(1, labs[-1]) if n not in labs]:
         raise Refused(f"LABS={given['LABS']}: lab {labs[-1]} builds on lab {lost[0]}: hand it out, "

@@ -131,6 +131,20 @@ def streams(data: bytes, room: int):
             raise Unreadable(f"a stream of {name} that does not open")
 
 
+def deflated(data: bytes, room: int):
+    """A stream of deflate without a head: anything may be the beginning of one, so it has to reach
+    the file's end, and to be text."""
+    stream = zlib.decompressobj(-15)
+    try:
+        inside = stream.decompress(data, room + 1)
+    except zlib.error:
+        return
+    if len(inside) > room:
+        raise Unreadable(f"it unpacks to more than {MOST >> 20} MiB")
+    if stream.eof and not stream.unused_data and leak_layers.sensible(inside):
+        yield "deflate", inside
+
+
 def zip_members(data: bytes):
     if not zipfile.is_zipfile(io.BytesIO(data)):
         if data.startswith(b"PK\3\4"):
@@ -144,7 +158,8 @@ def zip_members(data: bytes):
                 yield member.filename, archive.read(member)
             yield "its comment", archive.comment
     except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise Unreadable(f"a zip archive: {error}") from None
+        said = re.sub(r"<ZipInfo filename='(.*?)'.*?>", r"\1", str(error))
+        raise Unreadable(f"a zip archive: {said}") from None
 
 
 def pdf_text(data: bytes):
@@ -196,8 +211,9 @@ def masked(data: bytes):
 class Opener:
     """Opens files; counts what comes out, for an archive may unpack to more than a disk holds."""
 
-    def __init__(self, look_at_object=None):
-        self.room, self.look_at_object = MOST, look_at_object
+    def __init__(self):
+        self.room = MOST
+        self.see = lambda place, what: None  # is shown all bytes and texts
 
     def texts(self, data: bytes, place: str = "", depth: int = 0):
         """(place, text) of everything in `data`."""
@@ -209,8 +225,7 @@ class Opener:
                 raise Unreadable(f"archives in archives, {DEEPEST} deep")
             if name := next((name for magic, name in CLOSED.items() if data.startswith(magic)), ""):
                 raise Unreadable(f"nothing here opens {name}: hand it out as zip or tar.gz")
-            if self.look_at_object and data.startswith(b"\x7fELF"):
-                self.look_at_object(place, data)
+            self.see(place, data)
             for name, part in self.inside(data):
                 yield from self.texts(part, f"{place}: {name}", depth + 1)
         except Unreadable as error:
@@ -226,6 +241,7 @@ class Opener:
         yield from zip_members(rest)
         yield from pdf_text(rest)
         yield from streams(rest, self.room)
+        yield from deflated(data, self.room)
 
     def parts(self, data: bytes) -> list:
         return tar_parts(data) or ar_parts(data) or elf_parts(data)
@@ -240,6 +256,7 @@ class Opener:
         return re.sub(rb"\0{2,}", b"\0", bytes(rest))
 
     def layers(self, text: str, place: str, depth: int, readers: int):
+        self.see(place, text)
         yield place, text
         if readers == DEEPEST_TEXT:
             return

@@ -83,6 +83,8 @@ def escapes(text: str):
 # ---- bytes written as text -----------------------------------------------------------------------
 
 CHUNK = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,6}")
+COLUMN = re.compile(r"(?:^[ \t\"'*#/]*[A-Za-z0-9+/_-]{2,7}={0,2}[ \t\"',;]*\n){8,}", re.MULTILINE)
+PERCENT_64 = re.compile(r"%(?:2[bBfF]|3[dD])")  # + / =
 HEX = re.compile(r"[0-9a-fA-F]+")
 BETWEEN = re.compile(r"(?:[\s\"'`,>*#|;%+-]|\\n){0,12}")
 LETTERS_85 = re.compile(r"^[!-~]{20,}$(?:\n^[!-~]+$)*", re.MULTILINE)
@@ -92,6 +94,8 @@ PAIRS = re.compile(rf"{PAIR}(?:(?:0x|\\x|%)?{PAIR}){{23,}}")
 DUMPS = [re.compile(rf"^[0-9a-f]{{6,8}}:?[ \t]+((?:[0-9a-f]{{2,4}}{gap})+)", re.MULTILINE)
          for gap in ("[ \\t]?", "[ \\t]{0,2}")]  # of xxd, of hexdump -C
 DECIMALS = re.compile(r"\d{1,3}[,\s]+(?:\d{1,3}[,\s]+){31,}")
+ADDRESS = 120  # letters
+BITS = re.compile(r"(?:[01]{8}\s*){40,}")
 MAGIC = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x7fELF", b"\x78\x9c",
          b"\x78\xda", b"\x78\x01", b"\x78\x5e")  # fmt: skip
 PRINTABLE = bytes(string.printable, "ascii")
@@ -132,14 +136,25 @@ def base64_of(letters: str) -> bytes:
                             letters + "=" * (-len(letters) % 4))
 
 
-def packed(text: str):
-    """base64, 32 and 16. What stands before may be of the same letters: four beginnings."""
+def chunks(text: str):
+    """Of base64's letters, long ones and columns of short ones."""
+    text = PERCENT_64.sub(lambda match: urllib.parse.unquote(match[0]), text)
     for run in runs(text):
-        letters = "".join(run)
+        yield "".join(run)
+    for block in COLUMN.findall(text):
+        yield re.sub(r"[^A-Za-z0-9+/_=-]", "", block)
+
+
+def packed(text: str):
+    """base64, 32 and 16. What stands before may be of the same letters: four beginnings, and those
+    behind the first strokes, as of an address."""
+    for letters in chunks(text):
         if len(letters) < LEAST:
             continue
         bare = letters.replace("=", "")
-        ways = [lambda t, n=n: base64_of(t[n:].replace("=", "")) for n in range(4)]
+        starts = {*range(4), *(match.end() for match in re.finditer("/", bare[:ADDRESS]))}
+        ways = [lambda t, n=n: base64_of(t[n:]) for n in sorted(starts)]
+        ways += [lambda t, way=way: way(t[::-1]) for way in ways]
         if HEX.fullmatch(bare):
             ways = [lambda t: bytes.fromhex(t[:len(t) // 2 * 2])]
         elif re.fullmatch(r"[A-Za-z2-7]+", bare) and bare in (bare.upper(), bare.lower()):
@@ -171,6 +186,9 @@ def numbers(text: str):
         if len(dump) >= LEAST:
             yield decoded(bytes.fromhex, dump)
             yield decoded(bytes.fromhex, re.sub(r"(..)(..)", r"\2\1", dump))  # od -x: by twos
+    for run in BITS.findall(text):
+        bits = re.sub(r"\s", "", run)
+        yield int(bits, 2).to_bytes(len(bits) // 8, "big")
     for run in DECIMALS.findall(text):
         values = [int(n) for n in re.findall(r"\d+", run)]
         if max(values) < 256:
@@ -212,7 +230,10 @@ def prefixed(text: str):
 
 
 CHANGED = re.compile(r"^[+-].*[;{}]\s*$|^@@ ")
-TAG, LATEX = re.compile(r"</\w+>|&(?:\w{2,4}|#\d+|#x[0-9a-f]+);"), re.compile(r"\\[_{}&%#$]")
+TAG, LATEX = re.compile(r"</[\w:.-]+>|&(?:\w{2,4}|#\d+|#x[0-9a-f]+);"), re.compile(r"\\[_{}&%#$]")
+COLOUR = re.compile(r"(?:\x1b|\^\[)(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|.\x08")
+RTF = re.compile(r"\\'([0-9a-f]{2})|\\u(\d+)\??|\\(par|line|row|tab)\b ?|\\([{}\\])"
+                 r"|\\\*?[a-z]*-?\d* ?|[{}\r\n]")
 
 
 def difference(text: str):
@@ -224,11 +245,24 @@ def difference(text: str):
 
 
 def marked_up(text: str):
-    """HTML and XML without their tags; LaTeX without its escapes."""
+    """HTML and XML without their tags, a terminal's log without its colours, RTF and LaTeX without
+    their commands."""
     for block in near(text, TAG, 3):
+        block = re.sub(r"</(?:\w+:)?(?:p|li|tr|div|br)>", "\n", block)
         yield html.unescape(re.sub(r"</?[A-Za-z][^<>]*>", "", block))
+    if COLOUR.search(text):
+        yield COLOUR.sub("", text)
+    if "{\\rtf" in text:
+        yield RTF.sub(of_rtf, text)
     for block in near(text, LATEX, 4):
-        yield LATEX.sub(lambda match: match[0][1:], block)
+        bare = re.sub(r"\\\\(?=\s|$)", "", block.replace(r"\(\to\)", "->"))
+        yield LATEX.sub(lambda match: match[0][1:], re.sub(r"\\[A-Za-z]+\*?\{?|\\[()]", "", bare))
+
+
+def of_rtf(match: re.Match) -> str:
+    if match[1] or match[2]:
+        return chr(int(match[1], 16) if match[1] else int(match[2]))
+    return {"": match[4] or "", "tab": "\t"}.get(match[3] or "", "\n")
 
 
 def shown(text: str):

@@ -11,6 +11,7 @@ import struct
 import elf
 import leak_files
 
+ASSEMBLY = {"hostcuda/check/calls.c"}  # given files that have some
 REFERENCE = re.compile(r"(.*/)?(reference|solution)/")  # where a handout keeps them
 NAMES = re.compile(r"\.(strtab|dynstr|z?debug_\w+)")
 DEBUG = re.compile(r"\.(z?debug_|stab|gnu_debug)")
@@ -52,12 +53,26 @@ def names_in(data: bytes) -> set:
     return plain(found)
 
 
-def faults(place: str, data: bytes, secrets, closed: set):
-    """Lines: what a student learns from this object, or should not have yet."""
-    try:
-        defined = list(symbols(data))
-    except (elf.Odd, struct.error, IndexError) as error:
-        raise leak_files.Unreadable(f"its symbols cannot be read: {error}") from None
+def faults(name: str, made: list, ready: bool, secrets, closed: set):
+    """Lines: what a compiler made and no handout has, and what one of its objects should not say.
+    `ready`: a handout has a program, a library or an object of this name."""
+    told = set()
+    for place, kind, what in made:
+        if not ready and name not in ASSEMBLY and kind not in told:
+            told.add(kind)
+            yield f"{name}{place}: {kind}, of a name that no handout has (handed.py)"
+        if isinstance(what, bytes) and what.startswith(b"\x7fELF"):
+            try:
+                yield from object_faults(name + place, what, secrets, closed)
+            except (elf.Odd, struct.error, IndexError) as error:
+                odd = leak_files.Unreadable(f"its symbols cannot be read: {error}")
+                odd.place = place
+                raise odd from None
+
+
+def object_faults(place: str, data: bytes, secrets, closed: set):
+    """What a student learns from this object, or should not have yet."""
+    defined = list(symbols(data))
     reference = REFERENCE.match(place)
     labs = {}  # what it defines of each
     for name, binding, size in defined:

@@ -1,9 +1,10 @@
 """leak_secrets.py: what a handout must not hold, and which pieces of it tell.
 
-Secrets are the functions, macros and tables of SECRET, and each mutant and hostile case. What a
-handout holds anyway is no secret: a piece that also stands in a skeleton, or in a file of GIVEN,
-tells nothing, but a file of GIVEN does not speak for itself: a secret that somebody has copied into
-one of them, and committed, is found there.
+Secrets are the functions, macros and tables of SECRET, the comments of each of its files, the
+sections of its documents, and each mutant and hostile case. What a handout holds anyway is no
+secret: a piece that also stands in a skeleton, or in a file of GIVEN, tells nothing, but a file of
+GIVEN does not speak for itself: a secret that somebody has copied into one of them, and committed,
+is found there.
 """
 
 import hashlib
@@ -13,15 +14,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import leak_machine
 import leak_pieces
 import skeletons
 from leak_files import Opener
-from leak_layers import COMMENTS, strings
+from leak_layers import COMMENTS, comments, strings
 
+DOCUMENTS = r"INSTRUCTOR\.md|autograder/SECURITY\.md"
 SECRET = re.compile(r"(solution/lab\d|kernels|autograder/(oracle|hostile))/.*\.(cu?h?|h|py|toml)"
-                    r"|autograder/lab\d/mutants\.toml")
+                    rf"|autograder/(claim/\w+\.c|lab\d/(mutants\.toml|\w+_test\.c))|{DOCUMENTS}")
 GIVEN = re.compile(r"(labs|tl|programs|hostcuda|baseline|data|tools|mk|bridge|report"
-                   r"|autograder/(grade|call|worker|claim|box))/.*|[^/]+")
+                   rf"|autograder/(grade|call|worker|box))/.*|(?!{DOCUMENTS})[^/]+")
 OUR_NAME = re.compile(r"[A-Za-z_]\w{4,}")  # what is shorter, others may call something, too
 
 
@@ -85,25 +88,29 @@ def cut(path: str, text: str) -> list:
     if path.endswith(".py"):
         parts = re.split(r"(?m)^(?=def |class )", text)[1:]
         return [(re.match(r"\w+ (\w+)", part)[1], part) for part in parts]
+    if path.endswith(".md"):
+        return [(part.partition("\n")[0].strip("# "), part)
+                for part in re.split(r"(?m)^(?=#+ )", text)]
     return [(c_name(chunk), chunk) for chunk in c_chunks(text)]
 
 
 class Secrets:
     def __init__(self, root: Path):
-        self.known = leak_pieces.Words()
+        self.root, self.known = root, leak_pieces.Words()
         self.secrets, self.exported, self.labs = [], {}, set()
         files = tracked(root)
         for path in filter(SECRET.fullmatch, files):
             self.read(path, (root / path).read_text(encoding="utf-8"))
         if not self.labs:
             raise Nothing(f"{root} has no solution/: a handout is looked at where the secrets are")
+        self.seen = {}  # hash of a given file -> what was found in it: most stand in a handout
         self.index = {kind: defaultdict(list) for kind in leak_pieces.K}
         for secret in self.secrets:
             for kind, index in self.index.items():
                 for piece in set(leak_pieces.pieces(secret.stream[kind], kind)):
                     index[piece].append(secret)
-        self.names = {s.name for s in self.secrets if OUR_NAME.fullmatch(s.name)}
-        self.seen = {}  # hash of a given file -> what was found in it: most stand in a handout
+        self.names = {s.name for s in self.secrets
+                      if s.stream["code"] and OUR_NAME.fullmatch(s.name)}
         self.subtract(root, filter(GIVEN.fullmatch, files))
 
     def read(self, path: str, text: str) -> None:
@@ -112,10 +119,16 @@ class Secrets:
             self.labs.add(lab)
             self.exported.update(dict.fromkeys(skeletons.exported(text), lab))
         for name, chunk in cut(path, text):
-            tokens = leak_pieces.tokens_of(chunk)
-            self.known.learn(tokens)
-            self.secrets.append(Secret(path, name, {
-                "code": leak_pieces.code(tokens), "words": leak_pieces.words(tokens, self.known)}))
+            self.add(path, name, chunk, is_code=not path.endswith(".md"))
+        if not path.endswith((".md", ".toml", ".py")):
+            self.add(path, "comments", "\n".join(comments(text)), is_code=False)
+
+    def add(self, path: str, name: str, text: str, is_code: bool) -> None:
+        tokens = leak_pieces.tokens_of(text)
+        self.known.learn(tokens)
+        self.secrets.append(Secret(path, name, {
+            "code": leak_pieces.code(tokens) if is_code else "",
+            "words": leak_pieces.words(tokens, self.known)}))
 
     def find(self, texts) -> dict:
         """kind -> piece of a secret -> the place where it was met first."""
@@ -129,9 +142,19 @@ class Secrets:
                     found[kind].setdefault(piece, place)
         return found
 
-    def find_in(self, data: bytes, opener: Opener) -> dict:
-        known = self.seen.get(hashlib.sha256(data).digest())
-        return known or self.find(opener.texts(data))
+    def knows(self, data: bytes) -> bool:
+        """Is it a file that is given?"""
+        return hashlib.sha256(data).digest() in self.seen
+
+    def find_in(self, data: bytes, opener: Opener) -> tuple:
+        """What `find` does, and [(place, kind, bytes or text)] of what a compiler made."""
+        digest = hashlib.sha256(data).digest()
+        if digest in self.seen:
+            return self.seen[digest]
+        made = []
+        opener.see = lambda place, what: made.extend(
+            (place, kind, what) for kind in leak_machine.kinds(what))
+        return self.find(opener.texts(data)), made
 
     def subtract(self, root: Path, files) -> None:
         """What given files have tells nothing: those pieces, and those names."""
@@ -141,8 +164,8 @@ class Secrets:
         holder = {kind: {} for kind in leak_pieces.K}  # the one that has it, "" where more have it
         for path, data in given:
             self.names.difference_update(re.findall(r"\w+", data.decode("utf-8", "replace")))
-            found = self.find(Opener().texts(data))
-            self.seen[hashlib.sha256(data).digest()] = found
+            found, made = self.find_in(data, Opener())
+            self.seen[hashlib.sha256(data).digest()] = found, made
             for kind, pieces in found.items():
                 for piece in pieces:
                     one = holder[kind].setdefault(piece, path)

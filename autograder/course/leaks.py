@@ -1,17 +1,26 @@
 """leaks.py: does a handout hold what students are to write, or how they are judged?
 
-    leaks.py HANDOUT [CLOSED=1,2]     exit 1: one line for each leak
+    leaks.py HANDOUT [CLOSED=1,2]     exit 1: one line for each leak. (CLOSED: or as VERSION says)
     leaks.py HANDOUT --same OTHER     exit 1: the first thing in which two handouts differ
 
 Exit 0: clean, and what was looked at. Exit 2: something could not be looked into.
 
 A function is known by its pieces of 16 folded tokens, and of 8 words (leak_pieces.py), that nothing
-given has. It is not found if hardly a piece is left whole: where every operator has another name,
-lines of two files take turns, or all statements are reordered and renamed; if it is encrypted, or
-packed and then cut in two; as machine code in a program without symbols; as a picture. Nor if it
-has no piece of its own: it is short, or like what is given. (Tests: how many that are.)
+given has; what a compiler made, by being there (leak_machine.py): a handout has programs and
+objects of known names alone (handed.py), and what lies under such a name is believed. Not found is
+
+  rewritten   of which hardly a piece is left whole: all statements in another order, even with
+              their names, or each expression written anew; every operator under another name;
+              another language; prose
+  spread out  over lines of a compiler's messages; bytes of two files in turn; packed, then cut in
+              two or laid on pages of a database
+  pictures    of letters, and what is hidden in the bits of one, in blanks at ends of lines, in
+              numbers that are no bytes; a PDF that places letter by letter, without pdftotext
+  encrypted   (a zip with a password is refused)
+  short       or like what is given: it has no piece of its own. (Tests: how many that are.)
 """
 
+import itertools
 import os
 import re
 import sys
@@ -19,13 +28,15 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import leak_objects
-import leak_pieces
-import options
-from leak_files import Opener, Unreadable
-from leak_secrets import Nothing, Secret, Secrets
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "autograder/grade"), str(ROOT / "tools")]
+
+import handed  # noqa: E402 (what it needs is found by the line above)
+import leak_objects  # noqa: E402
+import leak_pieces  # noqa: E402
+import options  # noqa: E402
+from leak_files import Opener, Unreadable  # noqa: E402
+from leak_secrets import Nothing, Secret, Secrets  # noqa: E402
 
 # A secret is found in a file that holds FEWEST of its own pieces, if they are SHARE of them or
 # MANY; if it has fewer, by nearly all of them. In all files together, by SHARE_ALL. A file that is
@@ -61,6 +72,7 @@ def enough(secret: Secret, kind: str, found: set, name: str) -> bool:
 class Leaks:
     def __init__(self, secrets: Secrets, closed: set):
         self.secrets, self.closed = secrets, closed
+        self.ready = handed.names(secrets.root, closed)
         self.opener = Opener()
         self.lines = []
         self.everywhere = {kind: defaultdict(set) for kind in leak_pieces.K}  # piece -> files
@@ -69,19 +81,41 @@ class Leaks:
 
     def look(self, name: str, data: bytes) -> None:
         """One file of the handout."""
-        def look_at_object(place: str, inside: bytes) -> None:
-            self.lines += leak_objects.faults(name + place, inside, self.secrets, self.closed)
-
         self.bytes += len(data)
-        self.opener.look_at_object = look_at_object
+        ready = name in self.ready or handed.is_library(name)
         try:
-            found = self.secrets.find_in(data, self.opener)
+            found, made = self.secrets.find_in(data, self.opener)
+            self.lines += leak_objects.faults(name, made, ready, self.secrets, self.closed)
         except Unreadable as error:
             raise Unreadable(f"{name}{error.place or ''}: {error}") from None
         for kind, pieces in found.items():
             for piece in pieces:
                 self.everywhere[kind][piece].add(name)
             self.judge(kind, name, pieces)
+
+    def look_at_all(self, files: dict, links=()) -> None:
+        for name, data in files.items():
+            self.look(name, data)
+        self.look("names of files", "\n".join(files).encode())
+        self.look("names in folders", "\n".join(map(os.path.basename, files)).encode())
+        self.look("targets of links", b"\n".join(files[name] for name in sorted(links)))
+        new = sorted(name for name in files if not self.secrets.knows(files[name]))
+        for _, names in itertools.groupby(sorted(new, key=os.path.dirname), os.path.dirname):
+            self.look_at_turns(list(names), files)
+        self.together()
+
+    def look_at_turns(self, names: list, files: dict) -> None:
+        """Files of one folder whose lines take turns, or are halves of lines: they have as many."""
+        lines = {name: files[name].decode("utf-8", "replace").split("\n") for name in names}
+        for one, other in itertools.permutations(names, 2):
+            if abs(len(lines[one]) - len(lines[other])) > 1:
+                continue
+            both = list(itertools.zip_longest(lines[one], lines[other], fillvalue=""))
+            texts = [("", "\n".join(map(between.join, both))) for between in ("\n", "")]
+            name = f"{one} and {other}, line by line"
+            self.told[name] = self.told[one] | self.told[other]
+            for kind, pieces in self.secrets.find(texts).items():
+                self.judge(kind, name, pieces)
 
     def judge(self, kind: str, name: str, pieces: dict) -> None:
         """Names the secrets of which enough is among `pieces`, the largest first: what one of them
@@ -142,13 +176,10 @@ def look(folder: Path, closed: set, root: Path) -> tuple:
     if not files:
         raise Unreadable(f"{folder}: no file in it")
     leaks = Leaks(Secrets(root), closed)
-    for name, data in files.items():
-        leaks.look(name, data)
-    leaks.look("names of files", "\n".join(files).encode())
-    leaks.together()
+    leaks.look_at_all(files, {name for name, path in files_of(folder) if path.is_symlink()})
     secrets = leaks.secrets.secrets
     known = sum(1 for s in secrets if any(tells(s, kind) for kind in leak_pieces.K))
-    figures = (f"{len(files)} files, {leaks.bytes / 1e6:.1f} MB, {known} functions looked for "
+    figures = (f"{len(files)} files, {leaks.bytes / 1e6:.1f} MB, {known} secrets looked for "
                f"({len(secrets) - known} more are too short or too ordinary to tell), "
                f"{time.monotonic() - start:.1f} s")
     return leaks.lines, figures
@@ -170,8 +201,11 @@ def difference(one: Path, other: Path) -> str:
     return ""
 
 
-def closed_labs(words: list) -> set:
-    text = options.parse(words, {"CLOSED": ""})["CLOSED"]
+def closed_labs(words: list, folder: Path) -> set:
+    """As typed; nothing typed: as the handout says of itself."""
+    says = folder / "VERSION"
+    line = re.search(r"(?m)^closed +(\d+(?:, \d+)*)", says.read_text() if says.is_file() else "")
+    text = options.parse(words, {"CLOSED": line[1].replace(" ", "") if line else ""})["CLOSED"]
     if not re.fullmatch(r"(\d+(,\d+)*)?", text):
         raise options.OptionError(f"CLOSED={text}: numbers of labs are needed, as CLOSED=1,2")
     return {int(number) for number in text.split(",") if number}
@@ -193,7 +227,7 @@ def main(arguments: list) -> int:
                 return 1
             print(f"leaks: the same: {sum(1 for _ in files_of(folders[0]))} files")
             return 0
-        lines, figures = look(folders[0], closed_labs(arguments[1:]), ROOT)
+        lines, figures = look(folders[0], closed_labs(arguments[1:], folders[0]), ROOT)
     except (options.OptionError, Unreadable, Nothing, OSError) as error:
         print(f"leaks: {error}", file=sys.stderr)
         return 2

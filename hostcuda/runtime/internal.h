@@ -64,9 +64,9 @@ typedef struct hc_source {
  */
 bool hc_source_of(void *const *pcs, int count, hc_source *source);
 bool hc_source_is_students(const char *function, const char *file);
-/* What addr2line answers to these arguments, the first of which is its name, and to what lies in the
- * file `questions` (-1: none); NULL if it cannot be started. The caller closes the answer and then
- * waits for the child. */
+/* What addr2line answers to these arguments, the first of which is its name, and to what lies in
+ * the file `questions` (-1: none); NULL if it cannot be started. The caller closes the answer and
+ * then waits for the child. */
 FILE *hc_addr2line(char **arguments, int questions, pid_t *child);
 
 /* ---- arena.c: device memory ---- */

@@ -161,6 +161,39 @@ def base64_in_c(text: str) -> str:
     return "static const char key[] =\n" + "\n".join(f'    "{line}"' for line in lines) + ";\n"
 
 
+def in_base64_line(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def in_runs(text: str) -> str:
+    runs = (re.findall(r"\S+\s*|\s+", html.escape(line)) for line in text.splitlines())
+    return '<?xml version="1.0"?><w:document>' + "".join("<w:p>" + "".join(
+        f'<w:r><w:t xml:space="preserve">{run}</w:t></w:r>' for run in line) + "</w:p>"
+        for line in runs) + "</w:document>"
+
+
+def rich(text: str) -> str:
+    escaped = re.sub(r"([\\{}])", r"\\\1", text).replace("*", r"\'2a").replace("[", r"{\b [}")
+    return r"{\rtf1\ansi\f0 " + "".join(f"{line}\\par\n" for line in escaped.splitlines()) + "}"
+
+
+def in_commands(text: str) -> str:
+    escaped = re.sub(r"([_{}&%#$])", r"\\\1", text).replace("->", r"\(\to\)")
+    bold = re.sub(r"\b(\w+)\b", r"\\textbf{\1}", escaped)
+    return "".join(f"\\texttt{{{line}}}\\\\\n" for line in bold.splitlines())
+
+
+def take_turns(text: str) -> dict:
+    tokens = re.findall(r"\w+|[^\w\s]+", text)
+    lines = [" ".join(tokens[i:i + 6]) + "\n" for i in range(0, len(tokens), 6)]
+    return {"d/a.txt": "".join(lines[::2]), "d/b.txt": "".join(lines[1::2])}
+
+
+def lines_cut(text: str) -> dict:
+    cuts = [(line[:len(line) // 2], line[len(line) // 2:]) for line in text.splitlines()]
+    return {f"d/{name}.txt": "\n".join(half) for name, half in zip("ab", zip(*cuts))}
+
+
 def cut_in_two(text: str) -> tuple:
     return text[:len(text) // 2], text[len(text) // 2:]
 
@@ -243,6 +276,19 @@ PLANTS = {
     "two files": in_two,
     "two files, renamed": lambda t: dict(zip("ab", cut_in_two(renamed(t)))),
     "many files": in_many,
+    "colours of a terminal": file("a.log", lambda t: re.sub(
+        r"(\w+|[^\w\s])", "\x1b[1;31m\\1\x1b[0m", t)),
+    "typed twice": file("a.log", lambda t: re.sub(r"(\w)", "\\1\b\\1", t)),
+    "a word processor's XML": file("a.docx", lambda t: zipped(in_runs(t))),
+    "RTF": file("a.rtf", rich),
+    "LaTeX, a command a line": file("a.tex", in_commands),
+    "base64, a syllable a line": file("a", lambda t: wrapped(in_base64_line(t), 7)),
+    "base64, mirrored": file("a", lambda t: wrapped(in_base64_line(t)[::-1])),
+    "base64 of zlib, percent": file("a.md", lambda t: "https://x.org/client/" + urllib.parse.quote(
+        base64.b64encode(zlib.compress(json.dumps({"source": t}).encode())).decode(), safe="/")),
+    "deflate": file("a", lambda t: zlib.compress(t.encode(), wbits=-15)),
+    "zeros and ones": file("a", lambda t: "".join(f"{b:08b}" for b in t.encode())),
+    "lines take turns": take_turns, "each line cut": lines_cut,
     "a file's name": lambda t: {" ".join(renamed(t).replace("/", "").split())[:240]: b""},
 }  # fmt: skip
 

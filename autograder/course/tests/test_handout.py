@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import handed
 import handout
 import machines
 import pytest
@@ -61,11 +62,11 @@ def test_labs_that_are_not_there_are_refused(asked):
 
 
 def test_objects_of_closed_labs_alone_are_made():
-    names = handout.objects_of([1], nvcc=False)
+    names = handed.objects_of(ROOT, [1], nvcc=False)
     assert "float/solution/lab1/gemm.o" in names
     assert "double-check/solution/lab1/gemm.cu.lab.o" in names
     assert not [n for n in names if "lab1" not in n or n.endswith(".cu.o")]
-    assert "float/solution/lab1/gemm.cu.o" in handout.objects_of([1], nvcc=True)
+    assert "float/solution/lab1/gemm.cu.o" in handed.objects_of(ROOT, [1], nvcc=True)
 
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path, capsys):
