@@ -25,8 +25,8 @@ int tl_im2col(int x) {
 """
 
 
-# What stands before the names of a compiler and its tools; this machine need not cross (make test-all
-# makes a whole handout that does).
+# What stands before the names of a compiler and its tools; this machine need not cross (make
+# test-all makes a whole handout that does).
 TOOLS = [name for name in ("", "aarch64-linux-gnu-") if shutil.which(f"{name}gcc")]
 
 
