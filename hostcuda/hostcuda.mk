@@ -54,11 +54,12 @@ HOSTCUDA_CXXFLAGS := -std=c++17 -g1 -gdwarf-4 -fno-optimize-sibling-calls \
 # clang++ takes it that no argument is undefined, and drops the `if` of
 #     if (lane == leader) first = atomicAdd(n, count);  first = __shfl_sync(mask, first, leader);
 # so there every local variable begins with a value. gcc cannot see that a load and its use a loop
-# later stand under equal conditions, which is how kernels hide the latency of memory. Each compiler
-# gets its own warnings alone: it complains of those that it does not know.
+# later stand under equal conditions, which is how kernels hide the latency of memory; and clang says
+# so of each `#pragma unroll` that it does not follow. Each compiler gets its own warnings alone: it
+# complains of those that it does not know.
 # $(1): a C++ compiler by any name
 hostcuda_defined = $(if $(findstring clang,$(1)),-ftrivial-auto-var-init=pattern \
-	-Wno-sometimes-uninitialized,-Wno-maybe-uninitialized)
+	-Wno-sometimes-uninitialized -Wno-pass-failed,-Wno-maybe-uninitialized)
 # ASan + UBSan; the runtime tells them of its fibers.
 HOSTCUDA_SAN := -fsanitize=address -fsanitize=undefined \
 	-fno-omit-frame-pointer
@@ -121,12 +122,13 @@ hostcuda_compile = $(call hostcuda_rewritten,$3) && \
 	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -c -o $@ \
 	$(@:.o=.hc.cpp)$(call hostcuda_finished,$2)
 # The same in two steps: $@.ii is what the compiler is given, and all that it is given. (Comments are
-# gone from it, such as those that allow a case to fall through.)
+# gone from it, such as those that allow a case to fall through; and clang says of each flag that is
+# the preprocessor's that nothing reads it.)
 hostcuda_preprocess = $(call hostcuda_rewritten,$3) && \
 	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -MT $@ -MF $(@:.o=.d) -E \
 	$(if $(findstring clang,$1),,-fpch-preprocess) -o $@.ii $(@:.o=.hc.cpp)
-hostcuda_preprocessed = $(hostcuda_flagged) -Wno-implicit-fallthrough -c -o $@ \
-	$@.ii$(call hostcuda_finished,$2)
+hostcuda_preprocessed = $(hostcuda_flagged) -Wno-implicit-fallthrough $(if $(findstring \
+	clang,$1),-Wno-unused-command-line-argument) -c -o $@ $@.ii$(call hostcuda_finished,$2)
 # What an object depends on beside its source.
 HOSTCUDA_NEEDS := $(HOSTCUDA_REWRITE) $(HOSTCUDA_HEADERS)
 

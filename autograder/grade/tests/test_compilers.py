@@ -70,7 +70,23 @@ def test_a_build_prints_no_warning(checkout, cc):
                  f"build/hostcuda/{cc}/runtime/launch.o", f"build/hostcuda/{cc}-check/check/race.o",
                  "build/float/tl/shape.o", "build/double/solution/lab1/elementwise.o",
                  "build/float/solution/lab0/vector_add.cu.host.o",
-                 "build/float-check/kernels/batch/01_words.cu.host.o") == ""
+                 "build/float-check/kernels/batch/01_words.cu.host.o",
+                 "build/float/kernels/gemm/04_registers.cu.host.o") == ""  # it has loops to unroll
+
+
+TWO_STEPS = """include hostcuda/hostcuda.mk
+x.o: solution/lab1/transpose.cu $(HOSTCUDA_NEEDS)
+	@$(call hostcuda_preprocess,{cxx} -Iprecompiled,$(call hostcuda_hooks,{cxx}),-Itl/include)
+	@$(call hostcuda_preprocessed,{cxx} -Iprecompiled,$(call hostcuda_hooks,{cxx}))
+"""
+
+
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_what_is_preprocessed_first_prints_no_warning(checkout, cc):
+    """As a student's .cu file is (mk/workers.mk)."""
+    (checkout / "two_steps.mk").write_text(TWO_STEPS.format(cxx=CXX[cc]))
+    assert built(checkout, cc, "-f", "two_steps.mk", "x.o") == ""
+    assert (checkout / "x.o").stat().st_size
 
 
 if os.environ.get("GRADLAB_TEST_ALL") == "1":  # (else it would be skipped, and named)
