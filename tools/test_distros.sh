@@ -8,7 +8,8 @@
 #     test    README's second command: make setup test
 #     handout a handout of this commit, set up and then done from lab 0 to 5 with the solution's
 #             files, its report written, without git and network (course/handout_check.sh)
-#     user    the first command and a lab again, as a user without root, whose packages are there
+#     user    the first command and a lab again, as a user without root, whose packages are there;
+#             in the first system the second command, too
 # are done with gcc and, but for the last, in a fresh system with clang. A step fails by its exit
 # status, by a warning of a compiler, or where it does not end with the words that it should.
 #
@@ -170,21 +171,26 @@ lab_steps() { # SUITE ROOT CC
     done
 }
 
-# PyTorch has files for some Pythons alone, so a Debian can be too new for the twin.
+# Where no index that is reached has PyTorch's build for CPUs, setup takes a PyTorch that is in .venv:
+# the one with CUDA, 3 GB. A Debian can also be too new for any, and has no twin then.
 tests='[1-9][0-9]* passed, 0 failed'
 test_step() { # SUITE ROOT CC
-    local name="$1 $3 test" python=.venv/bin/python
-    try "$name" "$tests" "$1" "$2" root "make CC=$3 setup test"
+    local name="$1 $3 test" python=.venv/bin/python second="make CC=$3 setup test"
+    try "$name" "$tests" "$1" "$2" root "$second"
     if [ -n "$why" ] &&
         inside "$1" "$2" root "$python -m pip --version && ! $python -c 'import torch'" &>/dev/null
     then
-        echo "  without PyTorch baseline/ and parity are not tried on $1:" \
-            "$(grep '^setup: ' "$log" | tail -n 1)"
-        name+=" without the twin"
-        try "$name" "$tests" "$1" "$2" root "
-            grep -v ^torch== baseline/requirements.txt >/tmp/packages &&
+        echo "  $1: $(grep '^setup: ' "$log" | tail -n 1)"
+        if inside "$1" "$2" root "$python -m pip install -q --no-compile \
+            $(grep ^torch== baseline/requirements.txt)" &>"$log"; then
+            name+=" (PyTorch with CUDA)"
+        else
+            name+=" without the twin"
+            second="grep -v ^torch== baseline/requirements.txt >/tmp/packages &&
             $python -m pip install -q -r /tmp/packages -r report/requirements.txt >/tmp/pip.log &&
             make CC=$3 test-without-twin"
+        fi
+        try "$name" "$tests" "$1" "$2" root "$second"
     fi
     verdict "$name"
 }
@@ -232,6 +238,10 @@ user_steps() { # SUITE ROOT
     inside "$1" "$2" root "tools/setup.sh train lab3" &>/dev/null
     step "$1 user train" "$FIRST" "$1" "$2" student "make setup train $SMALL"
     step "$1 user lab 3" "$nothing" "$1" "$2" student "make setup lab3 && make lab3 && make grade"
+    if [ "$1" = "${DISTROS%% *}" ]; then
+        inside "$1" "$2" root "tools/setup.sh test" &>/dev/null
+        step "$1 user test" "$tests" "$1" "$2" student "make setup test"
+    fi
 }
 
 # (where the trainer says that its results lie)
