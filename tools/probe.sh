@@ -119,6 +119,7 @@ have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
 have_bubblewrap() { command -v bwrap >/dev/null; }
+have_zstd() { command -v zstd >/dev/null; }
 # (Debian has the daemons in sbin, which is not on everybody's path)
 have_slurm() {
     PATH=$PATH:/usr/sbin command -v slurmctld slurmd sbatch munged | wc -l | grep -qx 4
@@ -168,9 +169,9 @@ needs_of() {
     report-test) echo packages plotting latex ;;
     test | test-all)
         echo $build $labs shm packages
-        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl; fi
+        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl zstd; fi
         ;;
-    test-without-twin) echo $build $labs shm legality plotting latex curl ;;
+    test-without-twin) echo $build $labs shm legality plotting latex curl zstd ;;
     test-steps) echo $build $labs ;;
     hostcuda-test) echo $build cxx ;;
     hostcuda-bench) echo $build cxx grading ;;
@@ -199,6 +200,7 @@ about() {
         ;;
     python3) words="Python 3" debian=python3 ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
+    zstd) words="zstd, for what compilers packed with it" debian=zstd ;;
     slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;
     mmdebstrap) words="mmdebstrap, to make a Debian of its packages" \
         debian="mmdebstrap debian-archive-keyring" ;;

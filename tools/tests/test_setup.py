@@ -25,8 +25,7 @@ def setup(tree, tmp_path, monkeypatch):
     def run(*goals: str, lacking=(), apt="echo no route to host", user=0, **env: str):
         path = machines.links(tmp_path / "bin", "apt-get", "sudo", "python3.*", *lacking)
         machines.script(path / "apt-get", APT.format(apt))
-        if user:
-            machines.script(path / "id", f"echo {user}")
+        machines.script(path / "id", f"echo {user}")  # whoever tests
         kept = {k: v for k, v in os.environ.items()
                 if not k.startswith("PIP_") and k != "GRADLAB_DATA"}
         return subprocess.run([tree / "tools/setup.sh", *goals], cwd=tree, text=True,

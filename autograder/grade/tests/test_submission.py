@@ -251,7 +251,6 @@ def nobodys(tmp_path):
     return tmp_path
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
 def test_it_goes_without_being_root(nobodys):
     """Snapshots are made, replaced and removed."""
     tmp_path = nobodys
@@ -260,7 +259,8 @@ def test_it_goes_without_being_root(nobodys):
     if not child:
         status = 1
         try:
-            os.setuid(NOBODY)
+            if os.geteuid() == 0:
+                os.setuid(NOBODY)
             to = kept({"im2col.c": b"x\n"}, tmp_path)
             (to / "lab2/im2col.c").chmod(0o644)
             (to / "lab2/im2col.c").write_bytes(b"y\n")
