@@ -198,32 +198,39 @@ class TestTier:
             assert subprocess.run(python).returncode == 0
 
 
-# The tiers whose boxes are users of their own; who is not root has none of them.
 OWN_USERS = [t for t in TIERS if t != "B"]
-if OWN_USERS:  # (else these would be skipped, and named)
-    @pytest.mark.parametrize("tier", OWN_USERS)
-    def test_boxes_side_by_side_are_different_users(tier):
-        """(By user namespace all are nobody, and none sees another.) One that ends, in tier C with all
-        of its user's processes, leaves the others alone."""
-        script = ["/bin/sh", "-c", "id -u; sleep 3; echo lived"]
-        boxes = [subprocess.Popen([sandbox.BOX, "run", "worker", "--", *script], text=True,
-                                  stdout=subprocess.PIPE, env=os.environ | {"GRADLAB_TIER": tier})
-                 for _ in range(3)]
-        users = [box.stdout.readline().strip() for box in boxes]
-        for other in ("A", "C"):
-            users.append(boxed(other, "worker", ["/usr/bin/id", "-u"]).stdout.strip())
-        assert len(set(users[:3])) == 3 and not set(users[:3]) & set(users[3:]) and all(users), users
-        assert [box.communicate(timeout=LIMIT_S)[0].strip() for box in boxes] == ["lived"] * 3
 
-    @pytest.mark.parametrize("tier", OWN_USERS)
-    def test_boxes_of_another_system_are_other_users(tier):
-        """Containers and changed roots have a /run of their own, and their processes may be in sight of
-        their host's, where tier C ends all of a user's. (Two of a thousand may meet by chance.)"""
-        system = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
-        box = [sandbox.BOX, "run", "worker", "--", "/bin/sh", "-c", "id -u; sleep 3; echo lived"]
-        boxes = [subprocess.Popen([*before, *box], text=True, stdout=subprocess.PIPE,
-                                  env=os.environ | {"GRADLAB_TIER": tier})
-                 for before in ([], system, system, system)]
-        users = [box.stdout.readline().strip() for box in boxes]
-        assert all(users) and len(set(users)) >= 3, users
-        assert [box.communicate(timeout=LIMIT_S)[0].strip() for box in boxes] == ["lived"] * 4
+
+def of_own_users(test):
+    """In each tier whose boxes are users of their own; who is not root has no such tier, and so no
+    such test (one without a tier would be skipped, and named)."""
+    return pytest.mark.parametrize("tier", OWN_USERS)(test) if OWN_USERS else None
+
+
+@of_own_users
+def test_boxes_side_by_side_are_different_users(tier):
+    """(By user namespace all are nobody, and none sees another.) One that ends, in tier C with all
+    of its user's processes, leaves the others alone."""
+    script = ["/bin/sh", "-c", "id -u; sleep 3; echo lived"]
+    boxes = [subprocess.Popen([sandbox.BOX, "run", "worker", "--", *script], text=True,
+                              stdout=subprocess.PIPE, env=os.environ | {"GRADLAB_TIER": tier})
+             for _ in range(3)]
+    users = [box.stdout.readline().strip() for box in boxes]
+    for other in ("A", "C"):
+        users.append(boxed(other, "worker", ["/usr/bin/id", "-u"]).stdout.strip())
+    assert len(set(users[:3])) == 3 and not set(users[:3]) & set(users[3:]) and all(users), users
+    assert [box.communicate(timeout=LIMIT_S)[0].strip() for box in boxes] == ["lived"] * 3
+
+
+@of_own_users
+def test_boxes_of_another_system_are_other_users(tier):
+    """Containers and changed roots have a /run of their own, and their processes may be in sight of
+    their host's, where tier C ends all of a user's. (Two of a thousand may meet by chance.)"""
+    system = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"]
+    box = [sandbox.BOX, "run", "worker", "--", "/bin/sh", "-c", "id -u; sleep 3; echo lived"]
+    boxes = [subprocess.Popen([*before, *box], text=True, stdout=subprocess.PIPE,
+                              env=os.environ | {"GRADLAB_TIER": tier})
+             for before in ([], system, system, system)]
+    users = [box.stdout.readline().strip() for box in boxes]
+    assert all(users) and len(set(users)) >= 3, users
+    assert [box.communicate(timeout=LIMIT_S)[0].strip() for box in boxes] == ["lived"] * 4
