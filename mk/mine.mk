@@ -54,7 +54,7 @@ $(call in_mine_modes,$(PROGRAMS:%=mine/%)): build/$$(mode)/programs/main_$$(@F).
 		$$(MINE_OBJECTS) build/$$(mode)/mine/build_info.o | $$(mine_plugins)
 	$(call link,$(LIBS))
 
-$(foreach m,$(MINE_MODES) float-check,build/$m/mine/bench): $$(BENCH_OBJECTS) $$(MINE_OBJECTS) \
+$(foreach m,$(sort $(MINE_MODES) float-check),build/$m/mine/bench): $$(BENCH_OBJECTS) $$(MINE_OBJECTS) \
 		build/$$(mode)/mine/build_info.o | $$(mine_plugins)
 	$(call link,$(LIBS))
 

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import make
+import pytest
 import skeletons
 import table
 from submission import ROOT
@@ -35,6 +36,12 @@ def test_the_trainer_is_made_of_the_students_files():
 
 def test_the_device_beside_it_is_too():
     is_made_of("build/float/mine/libtl_hostcuda.so", ".cu", ".host.o")
+
+
+@pytest.mark.parametrize("mode", ["", "SAN=1", "CHECK=1", "REAL=double"])
+def test_make_has_nothing_to_say_of_its_own_rules(mode):
+    done = planned(*mode.split())
+    assert done.returncode == 0 and done.stderr == ""
 
 
 def test_asking_for_quicker_kernels_is_refused():
