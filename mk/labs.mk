@@ -94,7 +94,7 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade restore submit
+.PHONY: $(LAB_GOALS) grade gradcheck restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -129,6 +129,11 @@ restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 # (what cannot be graded here may be handed in all the same, and its owner knows it; what was typed
 # for submit is not for grade)
 LAB_MAKE_AFRESH := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL $(MAKE)
+# Lab 4's task own by itself, on the cpu: what is less than all of its points there is a failure.
+gradcheck: ## the gradients of your own operation (labs/lab4/own.c) against differences: SEED=s
+	@$(LAB_MAKE_AFRESH) grade LAB=4 T=own DEVICES=cpu MIN=7 \
+	    $(call given,LABS MINE SEED V SAN DEBUG CC CXX PYTHON)
+
 submit: ## grade a lab once more and pack it to be handed in, with a receipt: LAB=N OUT=file.zip
 	@$(LAB_PYTHON) autograder/grade/submit.py CHECK=1 $(call given,LAB OUT)
 	@$(LAB_MAKE_AFRESH) grade LAB=$(LAB) || \

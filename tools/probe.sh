@@ -143,8 +143,8 @@ needs_of() {
     lib) echo $build openblas_archive cxx binutils ;;
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
-    grade | grade-class | regrade | replay | grade-cost | grader-soak | hostile | mutants | \
-        taskwise | labs-check)
+    grade | gradcheck | grade-class | regrade | replay | grade-cost | grader-soak | hostile | \
+        mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
     export | forget | gradescope | grade-slurm | merge | restore | secret | similarity | \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "tl/block.h"
+#include "tl/own.h"
 
 /* Fetches operands that are variables; -1 is "none" where the operation allows it. */
 #define VARIABLE(name, operand)                                                                    \
@@ -88,6 +89,25 @@ static tl_status run_linear(graph_machine *m, const int64_t *o) {
     VARIABLE(w, 1);
     OPTIONAL_VARIABLE(b, 2);
     TL_TRY(tl_op_linear(m->tape, &y, x, w, b));
+    return push_result(m, y);
+}
+
+static tl_status run_linear_relu(graph_machine *m, const int64_t *o) {
+    tl_var *y = NULL;
+    VARIABLE(x, 0);
+    VARIABLE(w, 1);
+    OPTIONAL_VARIABLE(b, 2);
+    TL_TRY(tl_op_linear_relu(m->tape, &y, x, w, b));
+    return push_result(m, y);
+}
+
+/* The shape is part of the contract, and who reads the result takes it for granted. */
+static tl_status run_own(graph_machine *m, const int64_t *o) {
+    tl_var *y = NULL;
+    VARIABLE(a, 0);
+    VARIABLE(b, 1);
+    TL_TRY(tl_own(m->tape, &y, a, b));
+    TL_NEED(tl_tensor_same_shape(y->value, a->value), TL_ESHAPE, "y of tl_own has not a's shape");
     return push_result(m, y);
 }
 
@@ -333,6 +353,8 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_RESHAPE] = {6, run_reshape},
     [GRAPH_RELU] = {1, run_relu},
     [GRAPH_LINEAR] = {3, run_linear},
+    [GRAPH_LINEAR_RELU] = {3, run_linear_relu},
+    [GRAPH_OWN] = {2, run_own},
     [GRAPH_CONV2D] = {9, run_conv2d},
     [GRAPH_MAXPOOL2D] = {7, run_maxpool2d},
     [GRAPH_SOFTMAX] = {1, run_softmax},

@@ -16,20 +16,22 @@ enum call_graph_code {
     GRAPH_INPUT,         /* needs_grad shape -> v */
     GRAPH_BUFFER,        /* shape            -> v */
 
-    GRAPH_ADD,       /* a b            -> v */
-    GRAPH_MUL,       /* a b            -> v */
-    GRAPH_SCALE,     /* x num den      -> v */
-    GRAPH_SUM,       /* x              -> v */
-    GRAPH_MEAN,      /* x              -> v */
-    GRAPH_MATMUL,    /* a b            -> v */
-    GRAPH_RESHAPE,   /* x shape        -> v */
-    GRAPH_RELU,      /* x              -> v */
-    GRAPH_LINEAR,    /* x w b          -> v   (b -1: none) */
-    GRAPH_CONV2D,    /* x w b stride_h stride_w pad_h pad_w dil_h dil_w -> v */
-    GRAPH_MAXPOOL2D, /* x r s stride_h stride_w pad_h pad_w             -> v */
-    GRAPH_SOFTMAX,   /* x              -> v   (mean cross-entropy; takes a label per row) */
-    GRAPH_BATCHNORM, /* x gamma beta mean var eps_num eps_den mom_num mom_den training -> v */
-    GRAPH_DROPOUT,   /* x p_num p_den layer -> v */
+    GRAPH_ADD,         /* a b            -> v */
+    GRAPH_MUL,         /* a b            -> v */
+    GRAPH_SCALE,       /* x num den      -> v */
+    GRAPH_SUM,         /* x              -> v */
+    GRAPH_MEAN,        /* x              -> v */
+    GRAPH_MATMUL,      /* a b            -> v */
+    GRAPH_RESHAPE,     /* x shape        -> v */
+    GRAPH_RELU,        /* x              -> v */
+    GRAPH_LINEAR,      /* x w b          -> v   (b -1: none) */
+    GRAPH_LINEAR_RELU, /* x w b       -> v   (b -1: none) */
+    GRAPH_OWN,         /* a b         -> v   (tl/own.h) */
+    GRAPH_CONV2D,      /* x w b stride_h stride_w pad_h pad_w dil_h dil_w -> v */
+    GRAPH_MAXPOOL2D,   /* x r s stride_h stride_w pad_h pad_w             -> v */
+    GRAPH_SOFTMAX,     /* x              -> v   (mean cross-entropy; takes a label per row) */
+    GRAPH_BATCHNORM,   /* x gamma beta mean var eps_num eps_den mom_num mom_den training -> v */
+    GRAPH_DROPOUT,     /* x p_num p_den layer -> v */
 
     GRAPH_RECORDING, /* on */
     GRAPH_STEP,      /* seed index: what dropout draws by */

@@ -101,6 +101,10 @@ static void evaluate(const graph *g, const graph_step *s) {
     case GRAPH_LINEAR:
         evaluate_linear(g, s, y);
         break;
+    case GRAPH_LINEAR_RELU:
+        evaluate_linear(g, s, y);
+        for (size_t i = 0; i < v->size; i++) y[i] = y[i] > 0 ? y[i] : 0;
+        break;
     case GRAPH_CONV2D:
         evaluate_conv2d(g, s, y);
         break;

@@ -3,13 +3,22 @@
 
 #include <string.h>
 
+static int new_leaf(graph *g, const rule_case *o, int i, bool frozen) {
+    expect_shape shape = o->leaf[i];
+    if (!o->odd) return frozen ? graph_input(g, shape, 3, false) : graph_parameter(g, shape, 3);
+    size_t n = 1;
+    for (int k = 0; k < shape.ndim; k++) n *= (size_t)shape.dim[k];
+    tl_real *x = reals(g->c, n);
+    for (size_t k = 0; k < n; k++) x[k] = (tl_real)(2 * draw_int(g->c, -2, 1) + (i < 2));
+    return frozen ? graph_input_of(g, shape, x, false) : graph_parameter_of(g, shape, x);
+}
+
 /* The operation on the case's leaves; one of them, if not -1, needs no gradient. */
 static int emit_case(graph *g, const rule_case *o, int frozen, int leaf[RULE_LEAVES]) {
     int64_t operand[12];
     int operands = 0;
     for (int i = 0; i < o->leaves; i++) {
-        leaf[i] =
-            i == frozen ? graph_input(g, o->leaf[i], 3, false) : graph_parameter(g, o->leaf[i], 3);
+        leaf[i] = new_leaf(g, o, i, i == frozen);
         operand[operands++] = leaf[i];
     }
     for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];

@@ -1,5 +1,6 @@
 /* module_layers.c: the layers as modules: what each owns, and its forward function (tl/module.h).
- */
+ * All forward functions but dropout's are given, and the state of batch norm: it is made by the
+ * function that you write first. */
 #include <stdlib.h>
 
 #include "tl/init.h"
@@ -52,10 +53,8 @@ static tl_status new_weight_and_bias(tl_module *m, int ndim, const int dim[], in
 }
 
 static tl_status conv2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): The operation of tl/ops.h with the weight, the bias and the attributes of this
-     * module. */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    (void)training;
+    return tl_op_conv2d(t, y, x, m->param[0], m->param[1], &m->u.conv2d);
 }
 
 tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *attributes,
@@ -68,9 +67,8 @@ tl_status tl_module_conv2d(tl_module **m, tl_ctx *ctx, const tl_conv2d_geom *att
 }
 
 static tl_status linear_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): The operation of tl/ops.h with the weight and the bias of this module. */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    (void)training;
+    return tl_op_linear(t, y, x, m->param[0], m->param[1]);
 }
 
 tl_status tl_module_linear(tl_module **m, tl_ctx *ctx, int in, int out, tl_module_seed *seed) {
@@ -79,9 +77,8 @@ tl_status tl_module_linear(tl_module **m, tl_ctx *ctx, int in, int out, tl_modul
 }
 
 static tl_status maxpool2d_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): The operation of tl/ops.h with the attributes of this module. */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    (void)training;
+    return tl_op_maxpool2d(t, y, x, &m->u.pool2d);
 }
 
 tl_status tl_module_maxpool2d(tl_module **m, tl_ctx *ctx, const tl_pool2d_geom *attributes) {
@@ -91,9 +88,9 @@ tl_status tl_module_maxpool2d(tl_module **m, tl_ctx *ctx, const tl_pool2d_geom *
 }
 
 static tl_status relu_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): The operation of tl/ops.h. */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    (void)m;
+    (void)training;
+    return tl_op_relu(t, y, x);
 }
 
 tl_status tl_module_relu(tl_module **m, tl_ctx *ctx) {
@@ -101,9 +98,10 @@ tl_status tl_module_relu(tl_module **m, tl_ctx *ctx) {
 }
 
 static tl_status flatten_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): [n,c,h,w] becomes [n, c*h*w]; no element moves. */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    (void)m;
+    (void)training;
+    const tl_tensor *X = x->value;
+    return tl_op_reshape(t, y, x, 2, (int[]){X->dim[0], X->dim[1] * X->dim[2] * X->dim[3]});
 }
 
 tl_status tl_module_flatten(tl_module **m, tl_ctx *ctx) {
@@ -125,18 +123,18 @@ tl_status tl_module_dropout(tl_module **m, tl_ctx *ctx, double p, uint32_t layer
 }
 
 static tl_status batchnorm_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, bool training) {
-    /* TODO(lab 4): The operation of tl/ops.h: gamma and beta are parameters, the running statistics
-     * are buffers. Who decides between batch and running statistics? */
-    (void)m, (void)t, (void)y, (void)x, (void)training;
-    return TL_NOT_IMPLEMENTED();
+    return tl_op_batchnorm(t, y, x, m->param[0], m->param[1], m->buffer[0], m->buffer[1],
+                           m->u.batchnorm.eps, m->u.batchnorm.momentum, training);
 }
 
 static tl_status new_batchnorm_state(tl_module *m, int channels) {
     const int dim[] = {channels};
-    /* TODO(lab 4): gamma, beta, running mean and running variance: tl/module.h says how each of
-     * them starts. */
-    (void)m, (void)dim;
-    return TL_NOT_IMPLEMENTED();
+    TL_TRY(new_param(&m->param[0], m->ctx, 1, dim, TL_R(1)));
+    TL_TRY(new_param(&m->param[1], m->ctx, 1, dim, TL_R(0)));
+    TL_TRY(tl_tensor_new(&m->buffer[0], m->ctx, 1, dim));
+    TL_TRY(tl_tensor_new(&m->buffer[1], m->ctx, 1, dim));
+    TL_TRY(m->ctx->ops->fill(m->ctx, m->buffer[0]->data, (size_t)channels, TL_R(0)));
+    return m->ctx->ops->fill(m->ctx, m->buffer[1]->data, (size_t)channels, TL_R(1));
 }
 
 tl_status tl_module_batchnorm2d(tl_module **m, tl_ctx *ctx, int channels) {

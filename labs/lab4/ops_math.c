@@ -1,4 +1,8 @@
-/* ops_math.c: sums, products and shapes as differentiable operations (tl/ops.h). */
+/* ops_math.c: sums, products and shapes as differentiable operations (tl/ops.h).
+ *
+ * Forward is given in all of them, and so are the rules of add, scale and reshape: read add first,
+ * for every operation has its three steps. Compute y at once; ask the tape whether anybody will
+ * want a gradient; leave a node with the rule. */
 #include <limits.h>
 
 #include "tl/ops.h"
@@ -17,12 +21,20 @@ static tl_status need_same_shape(const char *op, const tl_var *a, const tl_var *
     return TL_OK;
 }
 
+/* Given, and the pattern of every rule: ask whether x wants a gradient; have it made, with zeros,
+ * if it is not there yet; add to it. grad(x) += factor * dy. */
+static tl_status send_scaled(tl_tape *t, tl_var *x, const tl_tensor *dy, tl_real factor) {
+    if (!x->needs_grad) return TL_OK;
+    tl_ctx *ctx = tl_tape_ctx(t);
+    tl_tensor *dx;
+    TL_TRY(tl_tape_grad(t, x, &dx));
+    return ctx->ops->axpy(ctx, dx->data, dy->data, dx->size, factor);
+}
+
+/* Each summand gets dy. In x + x both are the same variable, and it gets dy twice. */
 static tl_status add_backward(tl_tape *t, tl_node *node) {
-    /* TODO(lab 4): The backward rule of y = a + b. tl_tape_grad gives the gradient of an input,
-     * made and zeroed if it is not there yet; what you send is added to it. Inputs whose needs_grad
-     * is false get nothing. The sum may be of one variable with itself. */
-    (void)t, (void)node;
-    return TL_NOT_IMPLEMENTED();
+    TL_TRY(send_scaled(t, node->input[0], node->output->grad, TL_R(1)));
+    return send_scaled(t, node->input[1], node->output->grad, TL_R(1));
 }
 
 tl_status tl_op_add(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
@@ -30,16 +42,16 @@ tl_status tl_op_add(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
     tl_var *input[] = {a, b};
     TL_TRY(need_same_shape("add", a, b));
     TL_TRY(like(t, y, a));
-    /* TODO(lab 4): y = a + b, through ctx->ops. */
-    (void)ctx;
-    TL_TRY(TL_NOT_IMPLEMENTED());
+    TL_TRY(ctx->ops->add(ctx, (*y)->value->data, a->value->data, b->value->data, a->value->size));
     if (!tl_tape_wants(t, input, 2)) return TL_OK;
     return tl_tape_record(t, NULL, "add", add_backward, *y, input, 2, NULL, 0);
 }
 
 static tl_status mul_backward(tl_tape *t, tl_node *node) {
-    /* TODO(lab 4): The backward rule of y = a * b, element by element: what does each factor get?
-     * ctx->ops has an operation that multiplies and adds. */
+    /* TODO(lab 4): The backward rule of y = a * b, element by element: da += dy * b, db += dy * a.
+     * The values that it needs were saved by nobody: they are still in node->input. Each input is
+     * asked for itself whether it wants a gradient, and what is sent is added: tl_mul_add
+     * (tl/elementwise.h) does both, and is mul_add in ctx->ops. In x * x both inputs are x. */
     (void)t, (void)node;
     return TL_NOT_IMPLEMENTED();
 }
@@ -49,26 +61,20 @@ tl_status tl_op_mul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
     tl_var *input[] = {a, b};
     TL_TRY(need_same_shape("mul", a, b));
     TL_TRY(like(t, y, a));
-    /* TODO(lab 4): y = a * b, through ctx->ops. */
-    (void)ctx;
-    TL_TRY(TL_NOT_IMPLEMENTED());
+    TL_TRY(ctx->ops->mul(ctx, (*y)->value->data, a->value->data, b->value->data, a->value->size));
     if (!tl_tape_wants(t, input, 2)) return TL_OK;
     return tl_tape_record(t, NULL, "mul", mul_backward, *y, input, 2, NULL, 0);
 }
 
+/* What forward saved is a copy of its factor. */
 static tl_status scale_backward(tl_tape *t, tl_node *node) {
-    /* TODO(lab 4): The backward rule of y = factor * x; forward saved the factor, a double, in
-     * node->saved. */
-    (void)t, (void)node;
-    return TL_NOT_IMPLEMENTED();
+    return send_scaled(t, node->input[0], node->output->grad, TL_R(*(double *)node->saved));
 }
 
 tl_status tl_op_scale(tl_tape *t, tl_var **y, tl_var *x, double factor) {
     tl_ctx *ctx = tl_tape_ctx(t);
     TL_TRY(like(t, y, x));
-    /* TODO(lab 4): y = factor * x, through ctx->ops. */
-    (void)ctx;
-    TL_TRY(TL_NOT_IMPLEMENTED());
+    TL_TRY(ctx->ops->scale(ctx, (*y)->value->data, x->value->data, x->value->size, TL_R(factor)));
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     return tl_tape_record(t, NULL, "scale", scale_backward, *y, &x, 1, &factor, sizeof factor);
 }
@@ -87,9 +93,8 @@ static tl_status sum_times(tl_tape *t, tl_var **y, tl_var *x, const char *op, do
     TL_NEED(x->value->size <= INT_MAX, TL_EINVAL, "%s of more than %d elements", op, INT_MAX);
     TL_TRY(tl_tape_value(t, y, 1, (int[]){1}));
     tl_real *sum = (*y)->value->data;
-    /* TODO(lab 4): y = factor * (sum of all x), in place: two operations. */
-    (void)ctx, (void)sum;
-    TL_TRY(TL_NOT_IMPLEMENTED());
+    TL_TRY(ctx->ops->sum(ctx, sum, x->value->data, x->value->size));
+    TL_TRY(ctx->ops->scale(ctx, sum, sum, 1, TL_R(factor)));
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     return tl_tape_record(t, NULL, op, sum_backward, *y, &x, 1, &factor, sizeof factor);
 }
@@ -119,17 +124,14 @@ tl_status tl_op_matmul(tl_tape *t, tl_var **y, tl_var *a, tl_var *b) {
     tl_matmul_geom g = {.m = A->dim[0], .n = B->dim[1], .k = A->dim[1]};
     TL_TRY(tl_matmul_check(&g));
     TL_TRY(tl_tape_value(t, y, 2, (int[]){g.m, g.n}));
-    /* TODO(lab 4): y = a·b by one gemm. */
-    (void)ctx;
-    TL_TRY(TL_NOT_IMPLEMENTED());
+    TL_TRY(ctx->ops->gemm(ctx, (*y)->value->data, A->data, B->data, &g));
     if (!tl_tape_wants(t, input, 2)) return TL_OK;
     return tl_tape_record(t, NULL, "matmul", matmul_backward, *y, input, 2, NULL, 0);
 }
 
+/* The same numbers in the same order. */
 static tl_status reshape_backward(tl_tape *t, tl_node *node) {
-    /* TODO(lab 4): The backward rule of another shape: the same numbers in the same order. */
-    (void)t, (void)node;
-    return TL_NOT_IMPLEMENTED();
+    return send_scaled(t, node->input[0], node->output->grad, TL_R(1));
 }
 
 tl_status tl_op_reshape(tl_tape *t, tl_var **y, tl_var *x, int ndim, const int dim[]) {

@@ -55,10 +55,8 @@ tl_status tl_module_sequential(tl_module **m, tl_ctx *ctx) {
     return TL_OK;
 }
 
+/* Given. The child is the sequential's from now on: also where there is no memory for the list. */
 tl_status tl_module_append(tl_module *sequential, tl_module *child) {
-    //@lab 4: Put the child at the end of the list, which grows if it is full. The child is the
-    //@  sequential's from now on: also where there is no memory for the list (TL_ENOMEM), and
-    //@  nobody else will free it.
     if (sequential->children == sequential->capacity) {
         int capacity = sequential->capacity ? 2 * sequential->capacity : 8;
         tl_module **grown = realloc(sequential->child, (size_t)capacity * sizeof *grown);
@@ -71,10 +69,6 @@ tl_status tl_module_append(tl_module *sequential, tl_module *child) {
     }
     sequential->child[sequential->children++] = child;
     return TL_OK;
-    //@skeleton
-    // (void)sequential, (void)child;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }
 
 //@lab 4:

@@ -1,13 +1,12 @@
-/* ops_regularise.c: batch normalisation and dropout as differentiable operations (tl/ops.h). */
+/* ops_regularise.c: batch normalisation and dropout as differentiable operations (tl/ops.h). Extra
+ * credit: evaluation, dropout's forward and batch norm's rule are given. */
 #include "tl/ops.h"
 
+/* One call forms all three gradients from the same two sums, so each needs a place, wanted or not.
+ * mean and inv_std of forward lie in node->scratch. */
 static tl_status batchnorm_backward(tl_tape *t, tl_node *node) {
-    //@lab 4: Extra credit. The backward rule of batch norm: one call of ctx->ops forms all three
-    //@  gradients from the same two sums, so each of them needs a place, wanted or not. mean and
-    //@  inv_std of forward lie in node->scratch.
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_var *x = node->input[0], *gamma = node->input[1], *beta = node->input[2];
-    /* the kernel forms all three gradients from the same two sums, so each needs a place */
     tl_tensor *dx, *dgamma, *dbeta;
     TL_TRY(tl_tape_grad(t, x, &dx));
     TL_TRY(tl_tape_grad(t, gamma, &dgamma));
@@ -15,10 +14,6 @@ static tl_status batchnorm_backward(tl_tape *t, tl_node *node) {
     return ctx->ops->batchnorm_bwd(ctx, dx->data, dgamma->data, dbeta->data,
                                    node->output->grad->data, x->value->data, gamma->value->data,
                                    node->scratch[0], node->scratch[1], node->saved);
-    //@skeleton
-    // (void)t, (void)node;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }
 
 static tl_status batchnorm_training(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_var *beta,
@@ -26,23 +21,26 @@ static tl_status batchnorm_training(tl_tape *t, tl_var **y, tl_var *x, tl_var *g
                                     const tl_batchnorm_geom *g) {
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_var *input[] = {x, gamma, beta};
+    //@lab 4: Extra credit. As maxpool2d: memory for mean and inv_std, g->c numbers each, that lives
+    //@  as long as the tape's nodes; y through ctx->ops; a node if the tape wants it, with *g as
+    //@  what is saved, mean in scratch[0] and inv_std in scratch[1], where the rule looks.
     void *mean, *inv_std;
     TL_TRY(tl_tape_scratch(t, &mean, (size_t)g->c * sizeof(tl_real)));
     TL_TRY(tl_tape_scratch(t, &inv_std, (size_t)g->c * sizeof(tl_real)));
-    //@lab 4: Extra credit. y, and mean and inv_std for backward, through ctx->ops.
     TL_TRY(ctx->ops->batchnorm_fwd(ctx, (*y)->value->data, mean, inv_std, running_mean->data,
                                    running_var->data, x->value->data, gamma->value->data,
                                    beta->value->data, g));
-    //@skeleton
-    // (void)ctx, (void)y, (void)running_mean, (void)running_var;
-    // TL_TRY(TL_NOT_IMPLEMENTED());
-    //@end
     if (!tl_tape_wants(t, input, 3)) return TL_OK;
     tl_node *node;
     TL_TRY(tl_tape_record(t, &node, "batchnorm", batchnorm_backward, *y, input, 3, g, sizeof *g));
     node->scratch[0] = mean;
     node->scratch[1] = inv_std;
     return TL_OK;
+    //@skeleton
+    // (void)ctx, (void)input, (void)y, (void)running_mean, (void)running_var, (void)g;
+    // (void)batchnorm_backward;
+    // return TL_NOT_IMPLEMENTED();
+    //@end
 }
 
 tl_status tl_op_batchnorm(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_var *beta,
@@ -63,13 +61,8 @@ tl_status tl_op_batchnorm(tl_tape *t, tl_var **y, tl_var *x, tl_var *gamma, tl_v
     if (training) return batchnorm_training(t, y, x, gamma, beta, running_mean, running_var, &g);
     TL_NEED(!tl_tape_wants(t, input, 3), TL_EINVAL,
             "batchnorm with running statistics has no backward rule: turn recording off, or train");
-    //@lab 4: Extra credit. y from the running statistics, through ctx->ops.
     return ctx->ops->batchnorm_eval(ctx, (*y)->value->data, X->data, gamma->value->data,
                                     beta->value->data, running_mean->data, running_var->data, &g);
-    //@skeleton
-    // (void)ctx;
-    // return TL_NOT_IMPLEMENTED();
-    //@end
 }
 
 //@lab 4:
@@ -92,12 +85,7 @@ tl_status tl_op_dropout(tl_tape *t, tl_var **y, tl_var *x, double p, uint32_t la
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_dropout_geom g = {.n = x->value->size, .p = p, .layer = layer};
     TL_TRY(tl_tape_value(t, y, x->value->ndim, x->value->dim));
-    //@lab 4: Extra credit. y = dropout(x) for the step in ctx->step, through ctx->ops.
     TL_TRY(ctx->ops->dropout_fwd(ctx, (*y)->value->data, x->value->data, ctx->step, &g));
-    //@skeleton
-    // (void)ctx;
-    // TL_TRY(TL_NOT_IMPLEMENTED());
-    //@end
     if (!tl_tape_wants(t, &x, 1)) return TL_OK;
     return tl_tape_record(t, NULL, "dropout", dropout_backward, *y, &x, 1, &g, sizeof g);
 }

@@ -28,6 +28,7 @@ BESIDE = {
     "ops_math": OPERATIONS | {"tensor", "tape"},
     "ops_layers": OPERATIONS | AUTOGRAD,
     "ops_regularise": OPERATIONS | AUTOGRAD,
+    "own": OPERATIONS | AUTOGRAD,
     "module": OPERATIONS | LAYERS - {"module"},
     "module_layers": OPERATIONS | LAYERS - {"module_layers"},
     "train": OPERATIONS | LAYERS | {"sgd", "adam", "schedule", "augment", "metrics"},

@@ -23,6 +23,8 @@ tl_status tl_op_reshape(tl_tape *t, tl_var **y, tl_var *x, int ndim, const int d
 /* ops_layers.c. n, c, h, w of the geometry are taken from x; k, r, s from w. */
 tl_status tl_op_relu(tl_tape *t, tl_var **y, tl_var *x);
 tl_status tl_op_linear(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b); /* b may be NULL */
+/* relu(x·wᵀ + b) as one node: nothing is kept of what lies between. */
+tl_status tl_op_linear_relu(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b);
 tl_status tl_op_conv2d(tl_tape *t, tl_var **y, tl_var *x, tl_var *w, tl_var *b,
                        const tl_conv2d_geom *attributes); /* stride, pad, dilation; b may be NULL */
 tl_status tl_op_maxpool2d(tl_tape *t, tl_var **y, tl_var *x,
