@@ -14,7 +14,7 @@ TEST_NEEDS := $(SUITES) $(CORPUS) \
 	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
 	$(SECTORS) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) \
-	$(if $(SAN)$(CHECK),,$(firstword $(SUITES)):steps) refusals $(CORPUS)
+	$(if $(SAN)$(CHECK),,$(firstword $(SUITES)):steps driver) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
@@ -37,7 +37,7 @@ test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/fl
 		build/float/grader labs-check $(SECTORS) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals \
-	    legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
+	    driver legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
 	    hostile hostile-layers $(if $(DISTROS)$(filter undefined,$(origin DISTROS)),distros)
 
 test-distros: ## README's commands and the labs on bare Debians, gcc and clang: DISTROS="trixie sid"

@@ -7,6 +7,7 @@
                                    each of them: cpu's, and CUDA's on hostcuda
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
+    driver                        hostcuda by itself: built, installed, used as nvcc is
     legality                      what is not CUDA is refused, every .cu file is judged legal
     pytest                        tests of the twin, the bridge, the graders' tools, the report
     pytest-without-twin           without the twin's and the bridge's, which need PyTorch
@@ -287,6 +288,8 @@ def main(jobs: list) -> int:
             passed, failed = counted(job, ["hostcuda/corpus/refusals.sh",
                                            "build/hostcuda/hostcuda-rewrite"],
                                      r"(\d+) of (\d+)")
+        elif job == "driver":
+            passed, failed = counted(job, ["hostcuda/driver/test.sh"], r"(\d+) of (\d+)")
         elif job == "legality":
             passed, failed = counted(job, ["make", "hostcuda-legality"], r"(\d+) of (\d+)")
         elif job == "grow":

@@ -74,6 +74,42 @@ static void fail_early(const hc_access *a, uint64_t old) {
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
 
+/* `bins[b]++` of several threads: the other one has read this place and then written it, both on
+ * the line of access `a`. */
+static bool is_update(const hc_access *a, uint64_t old) {
+    const hc_cell *c = a->region->cells + (a->address - a->region->base) / 4;
+    if (c->write < a->region->first || (c->read ^ c->write) >> THREAD_SHIFT) return false;
+    unsigned count, here = hc_check_new_site(a->pc, a->bytes, a->kind);
+    const hc_check_site *sites = hc_check_sites(&count);
+    const uint64_t others[] = {old, c->read, c->write};
+    hc_check_find_lines(here, here + 1);
+    for (int i = 0; i < 3; i++) {
+        unsigned site = (unsigned)(others[i] & SITE_MASK);
+        hc_check_find_lines(site, site + 1);
+        if (sites[site].line != sites[here].line || strcmp(sites[site].file, sites[here].file))
+            return false;
+    }
+    return true;
+}
+
+static const char *likely(const hc_access *a, uint64_t old, conflict how) {
+    bool atomic = (a->kind & ACCESS_STRONG) || (old & STRONG_BIT);
+    if (!atomic && is_update(a, old))
+        return "several threads change one element, and `x[i]++` is a read and a write: what "
+               "another thread adds between is lost; use atomicAdd(&x[i], 1)";
+    if (how == BETWEEN_BLOCKS)
+        return "blocks run in any order: combine with atomicAdd and its kin, give each block its "
+               "own elements, or end the kernel and launch a second one";
+    if (atomic)
+        return "an atomic protects only against other atomics: put a __syncthreads() between, or "
+               "make both accesses atomic";
+    if (word_thread(old) / WARP == hc_self->current / WARP && word_clock(old) != CLOCK_WARPS)
+        return "a __syncthreads() is missing between the two lines (both threads are of one warp, "
+               "which does not run in lock-step: __syncwarp() would do too)";
+    return "a __syncthreads() is missing between the two lines (in a loop also between its end "
+           "and its beginning)";
+}
+
 static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how) {
     hc_text t;
     if (!old_wrote && how == IN_BLOCK) fail_early(a, old);
@@ -99,19 +135,7 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
     hc_report_thread(&t);
     hc_check_message_where(&t, a);
     hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
-    bool one_warp = how == IN_BLOCK && word_thread(old) / WARP == w->current / WARP &&
-                    word_clock(old) != CLOCK_WARPS;
-    hc_report_likely(
-        &t, how == BETWEEN_BLOCKS
-                ? "blocks run in any order: combine with atomicAdd and its kin, give each block "
-                  "its own elements, or end the kernel and launch a second one"
-            : (a->kind | (old & STRONG_BIT ? ACCESS_STRONG : 0)) & ACCESS_STRONG
-                ? "an atomic protects only against other atomics: put a __syncthreads() between, "
-                  "or make both accesses atomic"
-            : one_warp ? "a __syncthreads() is missing between the two lines (both threads are of "
-                         "one warp, which does not run in lock-step: __syncwarp() would do too)"
-                       : "a __syncthreads() is missing between the two lines (in a loop also "
-                         "between its end and its beginning)");
+    hc_report_likely(&t, likely(a, old, how));
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }

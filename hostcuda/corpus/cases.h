@@ -2,7 +2,8 @@
  *
  * RIGHT(name) { … }   nothing may be reported, and every EXPECT must hold
  * WRONG(name) { … }   one mistake, on the line that ends in the comment  // wrong name: kind
- *                     (kind, kind: two messages about one line, in this order)
+ *                     (kind, kind: two messages about one line, in this order);
+ *                     a line // likely name: words   has words of the message
  *
  * Each case runs in a process of its own (runner.cpp). With CORPUS_ON_GPU nvcc builds the same
  * cases for a GPU (gpu_runner.cpp); what they read back is compared between the two (results.h). */

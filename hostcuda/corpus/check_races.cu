@@ -348,3 +348,9 @@ RIGHT(device_variable_atomic) {
     cudaMemcpyFromSymbol(&total, device_total, sizeof total);
     EXPECT(total == 384);
 }
+
+// What each message advises (runner.cpp).
+// likely lost_counts: use atomicAdd
+// likely lost_between_blocks: use atomicAdd
+// likely scatter_without_atomic: use atomicAdd
+// likely in_place_shift: a __syncthreads() is missing

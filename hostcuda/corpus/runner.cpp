@@ -125,6 +125,14 @@ static outcome run_apart(const corpus_case *c) {
     return o;
 }
 
+// A comment `// likely NAME: words` of the case's file: the message has these words.
+static bool has_advice(const corpus_case *c, const outcome &o) {
+    std::string text = read_file(c->file), mark = std::string("// likely ") + c->name + ": ";
+    size_t at = text.find(mark), from = at + mark.size();
+    if (at == std::string::npos) return true;
+    return o.output.find(text.substr(from, text.find('\n', at) - from)) != std::string::npos;
+}
+
 static bool judge(const corpus_case *c, const outcome &o) {
     if (is_right(c)) // silent: what a sanitizer prints without ending the process counts too
         return WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0 && o.log.empty() &&
@@ -137,7 +145,7 @@ static bool judge(const corpus_case *c, const outcome &o) {
         if (end == std::string::npos || found == std::string::npos || found > end) return false;
         at = end + 1;
     }
-    return !wanted.empty() && at == o.log.size();
+    return !wanted.empty() && at == o.log.size() && has_advice(c, o);
 }
 
 int main(int count, char **arguments) {

@@ -74,6 +74,21 @@ RIGHT(launch_forms) {
     cudaFree(f);
     cudaFree(g);
 }
+// The function that launches often has the kernel's name; a template beside it, and a declaration.
+static void doubled(int *x, int n);
+__global__ void doubled(int *x, int n, int from) { x[from + threadIdx.x % n] *= 2; }
+static void doubled(int *x, int n) { doubled<<<1, n>>>(x, n, 0); }
+template <class T> __global__ void raised(T *x, T by) { x[threadIdx.x] += by; }
+template <class T> static void raised(T *x, int n, T by) { raised<T><<<1, n>>>(x, by); }
+RIGHT(host_function_of_equal_name) {
+    int *x = device_count<int>(32);
+    doubled(x, 32);
+    raised(x, 32, 1);
+    EXPECT(to_host(x, 32)[31] == 63);
+    doubled<<<1, 1>>>(x, 1, 31);
+    EXPECT(to_host(x, 32)[31] == 126);
+    cudaFree(x);
+}
 RIGHT(shared_forms) {
     float *f = device_count<float>(64);
     int *x = device_count<int>(64);

@@ -6,7 +6,8 @@
  *
  * The first form takes a function pointer, so that arguments are converted to the parameters' types
  * at the launch, as in CUDA. The second serves templates whose arguments are deduced, overloaded
- * kernels, and parameters with default values, which no pointer carries. */
+ * kernels, those whose name another function has, and parameters with default values, which no
+ * pointer carries. */
 #include "rewriter.h"
 
 #include <stdlib.h>
@@ -115,10 +116,29 @@ typedef struct kernel_facts {
     int optional;   /* of these, see template_defaults */
     int bodies;     /* more than one: overloaded */
     bool defaults;  /* a parameter has a default value */
+    bool shared;    /* a function that is no kernel has the name, too: often its launcher */
 } kernel_facts;
+
+/* True for the name of a function that begins here and is no kernel: `void f(float *x, int n) {`,
+ * not the call `return f(x);`. */
+static bool begins_another(const source *s, size_t name) {
+    if (name == 0 || s->tokens[name].in_device || !token_is(s, name + 1, "(")) return false;
+    size_t type = name - 1, end = match_forward(s, name + 1);
+    bool typed = s->tokens[type].kind == TOKEN_NAME || token_is(s, type, "*") ||
+                 token_is(s, type, "&") || token_is(s, type, ">");
+    static const char *const calls[] = {"return", "else", "do", "case", "throw", "new"};
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) typed &= !token_is(s, type, calls[k]);
+    if (!typed || (!token_is(s, end + 1, "{") && !token_is(s, end + 1, ";"))) return false;
+    for (size_t i = name; i-- > 0;) {
+        if (token_is(s, i, ";") || token_is(s, i, "{") || token_is(s, i, "}")) break;
+        if (token_is(s, i, "__global__") || token_is(s, i, "=")) return false;
+    }
+    return true;
+}
 
 static void look_for_kernel(const source *s, const char *wanted, kernel_facts *k) {
     for (size_t i = 0; i < s->count; i++) {
+        if (token_is(s, i, wanted)) k->shared |= begins_another(s, i);
         bool is_template = token_is(s, i, "template") && token_is(s, i + 1, "<");
         if (!is_template && !token_is(s, i, "__global__")) continue;
         size_t after = i;
@@ -128,6 +148,7 @@ static void look_for_kernel(const source *s, const char *wanted, kernel_facts *k
         for (; j < s->count && !token_is(s, j, "{") && !token_is(s, j, ";"); j++) {
             global |= token_is(s, j, "__global__");
             bool named = token_is(s, j, wanted) && token_is(s, j + 1, "(");
+            if (named && !global) k->shared |= begins_another(s, j);
             if (!named || !global) continue;
             size_t end = match_forward(s, j + 1);
             k->bodies += token_is(s, end + 1, "{");
@@ -150,7 +171,7 @@ static bool needs_deduction(const source *s, const source *const *headers, size_
     for (size_t i = 0; i < header_count; i++) look_for_kernel(headers[i], wanted, &k);
     free(wanted);
     bool all_given = given > 0 && given <= k.parameters && given >= k.parameters - k.optional;
-    return k.bodies > 1 || k.defaults || (k.parameters != 0 && !all_given);
+    return k.bodies > 1 || k.defaults || k.shared || (k.parameters != 0 && !all_given);
 }
 
 static char *quoted_source(const source *s, size_t first, size_t last) {
