@@ -178,6 +178,14 @@ CLAIM(geometry, workspace_holds_a_chunk_of_images) {
     }
 }
 
+CLAIM(geometry, unchecked_geometry_has_no_workspace) {
+    tl_conv2d_geom g = good_conv2d;
+    g.p = g.q = 0;
+    expect_true(c, tl_conv2d_work_bytes(&g, 4096) == 0, "p and q are not worked out yet");
+    expect_true(c, tl_conv2d_work_bytes(NULL, 4096) == 0, "the geometry is NULL");
+    expect_true(c, tl_conv2d_chunk(&g, 4096) == 0, "no image is known to fit");
+}
+
 /* Every image is in one chunk, in order; all chunks but the last are full. They share scratch. */
 CLAIM(geometry, chunks_cover_the_batch_once) {
     for (int i = 0; i < 300; i++) {

@@ -193,7 +193,8 @@ tl_status tl_batchnorm_check(const tl_batchnorm_geom *g) {
 
 /* Images whose columns fit column_bytes; at least one, even if that one does not fit. */
 int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes) {
-    size_t image = tl_conv2d_col_rows(g) * tl_conv2d_col_cols(g) * sizeof(tl_real);
+    size_t image = g ? tl_conv2d_col_rows(g) * tl_conv2d_col_cols(g) * sizeof(tl_real) : 0;
+    if (!image) return 0; /* p and q, which the check works out, are not there yet */
     size_t chunk = column_bytes / image;
     /* The matrix product takes the number of columns, chunk*P*Q, as an int. */
     size_t limit = (size_t)INT_MAX / tl_conv2d_col_cols(g);
@@ -211,6 +212,7 @@ static size_t rows_offset(const tl_conv2d_geom *g, int chunk) {
 
 size_t tl_conv2d_work_bytes(const tl_conv2d_geom *g, size_t column_bytes) {
     int chunk = tl_conv2d_chunk(g, column_bytes);
+    if (!chunk) return 0;
     size_t columns = (size_t)chunk * tl_conv2d_col_cols(g);
     return rows_offset(g, chunk) + (size_t)g->k * columns * sizeof(tl_real);
 }

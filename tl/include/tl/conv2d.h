@@ -27,7 +27,8 @@
 extern "C" {
 #endif
 
-/* Given code: how many images a full chunk has, and the bytes of the workspace. */
+/* Given code: how many images a full chunk has, and the bytes of the workspace; both 0 for a
+ * geometry that is NULL or has not passed tl_conv2d_check. */
 int tl_conv2d_chunk(const tl_conv2d_geom *g, size_t column_bytes);
 size_t tl_conv2d_work_bytes(const tl_conv2d_geom *g, size_t column_bytes);
 
