@@ -55,7 +55,9 @@ trap 'rm -f "$said"' EXIT
 # A compiler's command. Far more than a file needs: a template that grows without end costs its own
 # file alone. What is said counts as output, too.
 limited() {
-    (ulimit -t "$seconds" -v "${memory}000000" -f 1000000 && exec "$@") 2>&1 </dev/null |
+    # (who may set no limit of time may have one already)
+    ({ [ "$(ulimit -St)" -le "$seconds" ] 2>/dev/null || ulimit -t "$seconds"; } &&
+        ulimit -v "${memory}000000" -f 1000000 && exec "$@") 2>&1 </dev/null |
         head -c 1000000
     return "${PIPESTATUS[0]}"
 }

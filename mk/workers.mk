@@ -76,8 +76,8 @@ lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
 
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
-# box has narrower ones, and one for the sum of all files (box/box_watch.c).
-lab_limits = ulimit -t $(if $(LAB_OFFICIAL),20,30 -v 8000000 -f 1000000);
+# box has narrower ones (box/box_inner.c), and one for the sum of all files (box/box_watch.c).
+lab_limits = $(if $(LAB_OFFICIAL),,ulimit -t 30 -v 8000000 -f 1000000;)
 # The recipe: $(1) a compiler's command; but for a GPU the preprocessor's, with $(2) its limit and $(3) what it
 # makes, and then $(4) the compiler's, which sees $(5). Their messages are kept, for `why` and for
 # said.py; without an object, go on. What submission.py has refused is not shown to a compiler, which
@@ -89,19 +89,28 @@ lab_compile = $(Q)[ -d $(@D) ] || mkdir -p $(@D); $(if $(wildcard $<.refused),{ 
 lab_compiled = $(call lab_boxed,( $(lab_limits) $2 $1 ),$(lab_sees) $<,$3)$(if $4, && \
 	$(call lab_boxed,( $(lab_limits) $4 ),$5))
 
-# A file that could not be made costs its own points; a box that could not be built is nobody's.
-# $(1) what was said
-lab_not_made = { [ $$? != $(BOX_FAILED) ] || { cat $1 >&2; exit $(BOX_FAILED); }; rm -f $@; }
+# A file that could not be made costs its own points; a box that could not be built, or that somebody
+# outside has ended for the second time, is nobody's. $(1) what was said
+lab_not_made = { case $$? in $(BOX_FAILED)$(if $(LAB_OFFICIAL),|$(BOX_ENDED))) cat $1 >&2; \
+	echo 'grade: $@ could not be made here: nothing was graded' >&2; exit $(BOX_FAILED);; \
+	esac; rm -f $@; }
 BOX_FAILED := 125
+# by SIGKILL: what it held, or `box` itself
+BOX_ENDED := 126|137
 
 # What others wrote is compiled and linked in a box (autograder/box/): nothing of ours is seen there
 # but what the command needs, and of what it writes $@ alone comes out, over a pipe.
 # $(1) a command, $(2) the files and folders that it sees. What it costs is written down, by the name
-# of the source or of what is linked (submission.py begins the list). $(3) what it makes, if not $@
-lab_boxed = $(if $(LAB_OFFICIAL),{ build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix \
-	see=,$(sort $2)) spent=build/spent/$(LAB_FROM)builds of=$(if $(filter %.c %.cu,$<),$<,$@) \
+# of the source or of what is linked (submission.py begins the list). $(3) what it makes, if not $@.
+# Of a build that somebody outside has ended nothing stays, and it is done once more.
+lab_boxed = $(if $(LAB_OFFICIAL),{ for try in 1 2; do \
+	build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix see=,$(sort $2)) \
+	spent=build/spent/$(LAB_FROM)builds of=$(if $(filter %.c %.cu,$<),$<,$@) \
 	-- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $(or $3,$@)) \
-	>$@.part && chmod +x $@.part && mv -f $@.part $(or $3,$@); },$1)
+	>$@.part 2>$@.said && ended=0 || ended=$$?; \
+	case $$try.$$ended in (1.126|1.137) ;; (*) break ;; esac; done 2>/dev/null; \
+	cat $@.said >&2; rm -f $@.said; ( exit $$ended ) && \
+	chmod +x $@.part && mv -f $@.part $(or $3,$@); },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
 

@@ -5,24 +5,26 @@
  *           [spent=FILE of=NAME]             -- PROGRAM [ARGUMENT]…
  *
  * PROFILE is worker or build. GRADLAB_TIER=A, B or C asks for one tier; else it is the first that
- * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box. */
+ * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box, 126
+ * if somebody outside has ended the program (box_end.c). */
 #define _GNU_SOURCE
 #include "box.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static int failures = -1;
+void box_failures_to(int file) { failures = file; }
 
 void box_fail(const char *format, ...) {
     char text[1000];
@@ -31,6 +33,7 @@ void box_fail(const char *format, ...) {
     vsnprintf(text, sizeof text, format, more);
     va_end(more);
     fprintf(stderr, "box: %s\n", text);
+    if (failures >= 0 && write(failures, "!", 1) != 1) fputs("box: nobody is told\n", stderr);
     _exit(BOX_FAILED);
 }
 
@@ -51,20 +54,15 @@ static int run(const box_job *job) {
     bool root = geteuid() == 0;
     if (!root && job->tier != BOX_B) box_fail("tier %s needs root", box_tier_names[job->tier]);
     if (job->tier == BOX_C) return box_by_user(job, box_take_user());
-    if (job->tier == BOX_B) box_by_bubblewrap(job, 0);
-    /* bubblewrap closes the file that keeps others from taking this user: it stays open here */
-    uid_t user = box_take_user();
-    int status;
-    pid_t parent = getpid(), child = fork();
-    if (child < 0) box_fail("no process: %s", strerror(errno));
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(BOX_FAILED);
-        box_by_bubblewrap(job, user);
-    }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return box_by_bubblewrap(job, job->tier == BOX_A ? box_take_user() : 0);
+}
+
+/* Within bubblewrap, as the first process there: nobody inside can end it, or write to `tell`. */
+static _Noreturn void be_first(const box_inner *inner, int tell) {
+    box_end end = box_start(inner);
+    if (write(tell, &end, sizeof end) != sizeof end)
+        box_fail("its end cannot be told: %s", strerror(errno));
+    _exit(0);
 }
 
 /* ---- which tier ------------------------------------------------------------------------------ */
@@ -175,8 +173,10 @@ int main(int count, char **word) {
     if (count >= 3 && strcmp(word[1], "run") == 0) return run_command(word + 2);
     if (count == 4 && strcmp(word[1], "walls") == 0)
         return box_try_walls(profile_of(word[2]), word[3]) ? BOX_FAILED : puts(BOX_HELD) == EOF;
-    if (count >= 5 && strcmp(word[1], "inner") == 0)
-        box_enter(&(box_inner){
-            .profile = profile_of(word[2]), .user = (uid_t)atol(word[3]), .command = word + 4});
+    if (count >= 6 && strcmp(word[1], "inner") == 0)
+        be_first(&(box_inner){.profile = profile_of(word[2]),
+                              .user = (uid_t)atol(word[3]),
+                              .command = word + 5},
+                 atoi(word[4]));
     usage();
 }

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 typedef enum box_tier { BOX_A, BOX_B, BOX_C, BOX_TIERS } box_tier;
@@ -23,8 +24,9 @@ typedef enum box_profile { BOX_WORKER, BOX_BUILD, BOX_PROFILES } box_profile;
 
 #define BOX_HELD "all walls held" /* said by the program of the self-test */
 
-/* exit status: there was no box, nothing ran in it (WORKER_WITHOUT_BOX of call/message.h) */
-enum { BOX_SEES = 400, BOX_FAILED = 125 };
+/* exit status (call/message.h, mk/workers.mk): there was no box, nothing ran in it; somebody outside
+ * has ended what ran. No program's own: a program that ends with one of these has ended with 127. */
+enum { BOX_SEES = 400, BOX_FAILED = 125, BOX_ENDED };
 
 typedef struct box_job {
     box_tier tier;
@@ -44,9 +46,11 @@ extern const char *const box_tier_names[BOX_TIERS];
 
 /* Writes one line "box: …" to stderr and ends with BOX_FAILED. */
 _Noreturn void box_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From now on it writes a byte there, too. */
+void box_failures_to(int file);
 
-/* Replaces this process by bubblewrap around the inner stage. Tiers A and B; `user` as below. */
-_Noreturn void box_by_bubblewrap(const box_job *job, uid_t user);
+/* Tiers A and B: bubblewrap around the inner stage; returns as box_by_user does. `user` as below. */
+int box_by_bubblewrap(const box_job *job, uid_t user);
 
 /* Tier C: runs the inner stage in a child and returns the status that `box` shall end with; nothing
  * of its user is alive then. */
@@ -65,9 +69,28 @@ typedef struct box_inner {
     uid_t user;
     bool bare;
     const box_job *job; /* of a bare one: what it may see */
+    const char *tree;   /* its root folder, and where it starts there; NULL: where we are */
+    const char *folder;
     char *const *command;
 } box_inner;
 _Noreturn void box_enter(const box_inner *inner);
+
+/* Seconds of processor time that each process in a box has. */
+rlim_t box_cpu_s(box_profile profile);
+
+/* How a program came to its end (box_end.c); nothing in its box can forge it. */
+typedef struct box_end {
+    int status;   /* of wait(2) */
+    bool failed;  /* it was never started: box_fail has said why */
+    bool outside; /* somebody outside has ended it, or what it had started */
+} box_end;
+
+/* Starts a program in a child, within these walls, and waits for its end. */
+box_end box_start(const box_inner *inner);
+/* From now on SIGTERM to this process ends its program. Not for who is in a box: all hear it. */
+void box_end_when_asked(void);
+/* What `box` ends with then. */
+int box_status(const box_end *end);
 
 /* Installs the filter for this process and all that it starts; false with errno. */
 bool box_filter(box_profile profile);

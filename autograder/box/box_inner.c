@@ -16,13 +16,14 @@
 #include <unistd.h>
 #include <stdio.h>
 
-/* A worker's data, and its processor time call by call, are the grader's to limit. */
+/* A worker's data, and its processor time call by call, are the grader's to limit. Processor time is
+ * limited softly, so that it ends with SIGXCPU: SIGKILL is nobody's in a box (box_end.c). */
 static const struct {
     int what;
     rlim_t most[BOX_PROFILES]; /* worker, build */
 } limits[] = {
     {RLIMIT_CORE, {0, 0}},
-    {RLIMIT_CPU, {600, 60}},
+    {RLIMIT_CPU, {600, 20}},
     {RLIMIT_FSIZE, {16 << 20, 1 << 30}},
     {RLIMIT_NOFILE, {64, 256}},
     {RLIMIT_NPROC, {256, 64}}, /* threads count, too: two teams of OpenMP on a large machine */
@@ -34,12 +35,19 @@ static const struct {
 /* 0 to 2, and of a worker requests, replies and lines (autograder/README.md) */
 static const unsigned first_closed[BOX_PROFILES] = {6, 3};
 
+rlim_t box_cpu_s(box_profile profile) {
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].what == RLIMIT_CPU) return limits[i].most[profile];
+    return RLIM_INFINITY;
+}
+
 static void set_limits(box_profile profile) {
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct rlimit now, wanted = {limits[i].most[profile], limits[i].most[profile]};
         if (getrlimit((__rlimit_resource_t)limits[i].what, &now) != 0)
             box_fail("limit %d cannot be read: %s", limits[i].what, strerror(errno));
         if (wanted.rlim_max > now.rlim_max) wanted.rlim_max = wanted.rlim_cur = now.rlim_max;
+        if (limits[i].what == RLIMIT_CPU) wanted.rlim_max = now.rlim_max;
         if (setrlimit((__rlimit_resource_t)limits[i].what, &wanted) != 0)
             box_fail("limit %d cannot be set: %s", limits[i].what, strerror(errno));
     }
@@ -54,12 +62,18 @@ static void become(uid_t user) {
 }
 
 void box_enter(const box_inner *inner) {
+    if (inner->tree && chroot(inner->tree) != 0)
+        box_fail("%s cannot be the root: %s", inner->tree, strerror(errno));
+    if (inner->folder && chdir(inner->folder) != 0)
+        box_fail("%s: %s", inner->folder, strerror(errno));
     /* (when it starts: until then the program itself may be one of them) */
     if (syscall(SYS_close_range, first_closed[inner->profile], ~0U, CLOSE_RANGE_CLOEXEC) != 0)
         box_fail("files cannot be closed: %s", strerror(errno));
     become(inner->user);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user has cleared it */
     set_limits(inner->profile);
+    signal(SIGXCPU, SIG_DFL); /* (who started us may have ignored it, or asked to end) */
+    signal(SIGTERM, SIG_DFL);
     if (inner->bare && !box_landlock(inner->job))
         box_fail("Landlock does not obey: %s", strerror(errno));
     if (!box_filter(inner->profile)) box_fail("there is no seccomp here: %s", strerror(errno));

@@ -121,12 +121,15 @@ static bool is_seen(const char *path, bool others) {
     return true;
 }
 
-void box_by_bubblewrap(const box_job *job, uid_t user) {
-    static char number[16];
+/* `tell`: the file to which the inner stage writes its end. */
+static _Noreturn void be_bubblewrap(const box_job *job, uid_t user, int tell) {
+    static char number[16], file[16];
     static words w;
     snprintf(number, sizeof number, "%u", (unsigned)user);
-    SAY(&w, "bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-        "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL");
+    snprintf(file, sizeof file, "%d", tell);
+    SAY(&w, "bwrap", "--unshare-ipc", "--unshare-pid", "--as-pid-1", "--unshare-net",
+        "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop",
+        "ALL");
     if (user)
         SAY(&w, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID");
     else
@@ -148,12 +151,36 @@ void box_by_bubblewrap(const box_job *job, uid_t user) {
     }
     SAY(&w, "--ro-bind", own_path(), "/box", "--remount-ro", "/", "--chdir",
         job->folder ? job->folder : "/tmp", "--", "/box", "inner",
-        job->profile == BOX_WORKER ? "worker" : "build", number);
+        job->profile == BOX_WORKER ? "worker" : "build", number, file);
     for (char *const *c = job->command; *c; c++) SAY(&w, *c);
     execvp("bwrap", (char *const *)(uintptr_t)w.word);
     box_fail(errno == ENOENT ? "bubblewrap is not installed (apt-get install bubblewrap)"
                              : "bubblewrap cannot be started: %s",
              strerror(errno));
+}
+
+int box_by_bubblewrap(const box_job *job, uid_t user) {
+    box_end end;
+    int told[2], status;
+    /* (not among the files that a worker has) */
+    if (pipe2(told, O_CLOEXEC) != 0) box_fail("no pipe: %s", strerror(errno));
+    int tell = fcntl(told[1], F_DUPFD, 10);
+    close(told[1]);
+    if (tell < 0) box_fail("no pipe: %s", strerror(errno));
+    pid_t parent = getpid(), child = fork();
+    if (child < 0) box_fail("no process: %s", strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(BOX_FAILED);
+        be_bubblewrap(job, user, tell);
+    }
+    close(tell);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (read(told[0], &end, sizeof end) == sizeof end) return box_status(&end);
+    /* Who should have told it, or bubblewrap, was ended, and nobody inside can name either. */
+    if (WIFSIGNALED(status) || WEXITSTATUS(status) > 128) return BOX_ENDED;
+    return WEXITSTATUS(status) ? WEXITSTATUS(status) : BOX_FAILED;
 }
 
 /* ---- root in a container --------------------------------------------------------------------- */
@@ -202,34 +229,22 @@ static const char *make_scratch(const box_job *job, uid_t user) {
     return path;
 }
 
-static volatile sig_atomic_t asked_to_end;
-static void ask_to_end(int signal) { asked_to_end = signal; }
-
 int box_by_user(const box_job *job, uid_t user) {
     box_job own = *job;
-    int status = 0;
     end_all(user); /* left by a box that was killed itself */
     const char *scratch = job->profile == BOX_BUILD ? make_scratch(job, user) : NULL;
-    const char *folder = scratch ? scratch : "/";
-    pid_t parent = getpid(), child = fork();
-    if (child < 0) box_fail("no process: %s", strerror(errno));
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(BOX_FAILED);
-        if (job->tree && chroot(job->tree) != 0)
-            box_fail("%s cannot be the root: %s", job->tree, strerror(errno));
-        if (chdir(folder) != 0) box_fail("%s: %s", folder, strerror(errno));
-        own.folder = scratch;
-        box_enter(&(box_inner){.profile = job->profile,
-                               .user = user,
-                               .bare = !job->tree,
-                               .job = &own,
-                               .command = job->command});
-    }
-    sigaction(SIGTERM, &(struct sigaction){.sa_handler = ask_to_end}, NULL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        if (asked_to_end) kill(child, SIGKILL);
+    own.folder = scratch;
+    box_end_when_asked();
+    box_end end = box_start(&(box_inner){.profile = job->profile,
+                                         .user = user,
+                                         .bare = !job->tree,
+                                         .job = &own,
+                                         .tree = job->tree,
+                                         .folder = scratch ? scratch : "/",
+                                         .command = job->command});
     end_all(user);
+    while (waitpid(-1, NULL, __WALL) > 0) { /* their time is counted (box_watch.c) */
+    }
     if (scratch) RUN(0, "/", "rm", "-rf", "--", scratch);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return box_status(&end);
 }

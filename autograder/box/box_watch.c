@@ -3,7 +3,7 @@
  * A compiler can be made to say gigabytes, and to work as long as it may: once more for each build
  * of a file, and for each file. So messages end at a limit, where they are written, and time adds
  * up in a list (spent=), which is the submission's: a line for each build, its milliseconds,
- * whether it failed, and of what it was. */
+ * whether it failed, and of what it was. What somebody outside has ended has not failed. */
 #define _GNU_SOURCE
 #include "box.h"
 
@@ -123,6 +123,16 @@ static void note(const box_job *job, bool failed) {
     close(list);
 }
 
+/* What `box` ends with. 128 + 9 is left to whoever ends `box` itself (mk/workers.mk). */
+static int how_it_ended(int status, bool by_itself) {
+    if (!by_itself) return 128 + SIGTERM;
+    if (WIFSIGNALED(status) || WEXITSTATUS(status) == BOX_ENDED) {
+        fputs("box: SIGKILL came from outside, not from what was built, and at no limit\n", stderr);
+        return BOX_ENDED;
+    }
+    return WEXITSTATUS(status) == 128 + SIGKILL ? 1 : WEXITSTATUS(status);
+}
+
 int box_watch(const box_job *job, int (*run)(const box_job *)) {
     int ends[2], status = 0;
     const char *why = job->spent ? too_much(job) : NULL;
@@ -130,7 +140,7 @@ int box_watch(const box_job *job, int (*run)(const box_job *)) {
         fprintf(stderr, "box: error: %s\n", why);
         return 1;
     }
-    /* bubblewrap does not wait for what it has started: that comes to us, its time is counted */
+    /* what nobody waits for comes to us, and its time is counted */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (pipe2(ends, O_CLOEXEC) != 0) box_fail("no pipe: %s", strerror(errno));
     pid_t parent = getpid(), child = fork();
@@ -143,12 +153,12 @@ int box_watch(const box_job *job, int (*run)(const box_job *)) {
         _exit(run(job));
     }
     close(ends[1]);
-    for (bool ends_itself = listen_to(ends[0]);
-         waitpid(child, &status, ends_itself ? 0 : WNOHANG) != child; usleep(10000))
+    bool ends_itself = listen_to(ends[0]);
+    for (; waitpid(child, &status, ends_itself ? 0 : WNOHANG) != child; usleep(10000))
         if (!ends_itself) kill(child, SIGTERM);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {
     }
-    status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (job->spent) note(job, status != 0);
+    status = how_it_ended(status, ends_itself);
+    if (job->spent) note(job, status != 0 && status != BOX_ENDED);
     return status;
 }

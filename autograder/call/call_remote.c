@@ -157,6 +157,8 @@ static void finish(call_wire *w, remote_event event, const remote_watch *watch) 
                         remote_now() - watch->began);
     else if (!ended)
         remote_conclude(w, "closed", "your code closed the pipe to the grader (file 4)");
+    else if (now->worker.disturbed)
+        remote_conclude_disturbed(w);
     else if (trace.crashed && evidence.checkers > told)
         remote_conclude_checker(w, evidence.checker[told]);
     else
@@ -191,7 +193,10 @@ static void part(call_wire *w) {
     note_checkers(w);
     int status = remote_stop(&now->worker, &cpu_s);
     evidence.cpu_s += cpu_s;
-    if (ended && !w->kind[0] && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+    if (!ended || w->kind[0]) return;
+    if (now->worker.disturbed)
+        remote_conclude_disturbed(w);
+    else if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0))
         remote_conclude_end(w, status, &(remote_trace){.crashed = false}, unopened());
 }
 

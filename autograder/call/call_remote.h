@@ -26,6 +26,7 @@ typedef struct remote_worker {
     int keeper;        /* connection to who started it; -1: this process did */
     bool alone;        /* in a process namespace of its own: its children die with it */
     bool walled;       /* within the sandbox of GRADLAB_SANDBOX */
+    bool disturbed;    /* once it is stopped: somebody outside of the sandbox has ended it before */
 } remote_worker;
 
 /* ---- call_remote_start.c ---- */
@@ -92,6 +93,8 @@ off_t remote_lines_size(const remote_worker *w);
 
 __attribute__((format(printf, 3, 4))) void remote_conclude(call_wire *w, const char *kind,
                                                            const char *format, ...);
+/* Somebody else has ended it. */
+void remote_conclude_disturbed(call_wire *w);
 /* By its wait status and what its crash left. `unopened`: what was printed, of one that has never
  * answered; NULL: it was started and speaks our language, whatever it says at its end. */
 void remote_conclude_end(call_wire *w, int status, const remote_trace *trace, const char *unopened);

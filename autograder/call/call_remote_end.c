@@ -48,6 +48,12 @@ static void conclude_exit(call_wire *w, int code, const remote_trace *trace, con
         remote_conclude(w, "exit", "your code ended the whole program with exit(%d)", code);
 }
 
+void remote_conclude_disturbed(call_wire *w) {
+    remote_conclude(w, "machine",
+                    "the process that runs the code was ended from outside (SIGKILL): not by the "
+                    "code, and at no limit");
+}
+
 void remote_conclude_end(call_wire *w, int status, const remote_trace *trace,
                          const char *unopened) {
     if (WIFEXITED(status))

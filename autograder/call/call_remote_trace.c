@@ -46,6 +46,8 @@ static void describe(remote_trace *trace, int number, size_t address, size_t sta
                      address);
     } else if (number == SIGFPE) {
         snprintf(where, sizeof where, "an integer was divided by 0");
+    } else if (number == SIGSYS) { /* by box_filter.c */
+        snprintf(where, sizeof where, "it tried to kill its own process (SIGKILL)");
     } else if (number == SIGABRT) {
         snprintf(where, sizeof where, "abort(): an assert, or malloc found its memory damaged");
     }

@@ -73,7 +73,8 @@ enum {
     WORKER_LOST_PIPE,
     WORKER_NO_MEMORY,
     WORKER_BAD_REQUEST,
-    WORKER_WITHOUT_BOX /* by autograder/box/ */
+    WORKER_WITHOUT_BOX, /* by autograder/box/ */
+    WORKER_ENDED        /* by autograder/box/, of which it is believed at any time: from outside */
 };
 
 /* Lines on file 5, besides hostcuda's own "file:line: hostcuda [kind]: text":

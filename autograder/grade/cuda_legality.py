@@ -8,6 +8,7 @@ import functools
 import hashlib
 import os
 import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ LEGALITY = ROOT / "hostcuda/legality.sh"
 CACHE = Path("build/legality")
 SEEN = ("hostcuda/legality.sh", "hostcuda/legality", "hostcuda/include", "tl/include")
 UNSURE = "whether this is CUDA could not be judged"
+ENDED = (126, -signal.SIGKILL)  # somebody outside has ended what a box held, or the box (box_end.c)
 
 
 def key() -> bytes:
@@ -71,6 +73,11 @@ def ask(path: Path) -> str:
     if boxed:
         judge_headers(LEGALITY)  # leaves what makes the next file quicker: a box can keep nothing
     said = judge(path, boxed)
+    if boxed and said.returncode in ENDED:
+        said = judge(path, boxed)
+    if boxed and said.returncode in ENDED:
+        raise CannotGrade(f"nothing was graded: the compiler that judges whether {path} is CUDA "
+                          "was ended from outside (SIGKILL), twice")
     text = said.stdout.replace(f"{path}:", "\0:")
     if said.returncode == 0 or (said.returncode == 1 and read(text)):
         return text

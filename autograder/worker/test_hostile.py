@@ -2,12 +2,15 @@
 within two operations of lab 2, and the usual ones in front of every call of the interface, must be
 named by its kind and cost the claims that call it alone."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -222,6 +225,36 @@ def test_a_box_that_could_not_be_built_is_no_deed_of_the_code(worker, tmp_path, 
     found = judged(worker, "none", "im2col", tmp_path, "none")
     assert {line["kind"] for line in found.values()} == {"machine"}
     assert "bubblewrap says: no room for a namespace" in str(found)
+
+
+def end_from_outside(program: Path, done: threading.Event) -> None:
+    """SIGKILL to each process that was started by this very command and no other, as an operator
+    sends it, or a machine without memory; not to those around it."""
+    while not done.wait(0.02):
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                if path.read_bytes() == f"{program}\0".encode():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+@pytest.mark.skipif("sandbox" not in PLACES, reason="no box: a program may have ended itself")
+def test_a_worker_that_somebody_outside_ends_is_not_judged(worker, tmp_path):
+    done = threading.Event()
+    thread = threading.Thread(target=end_from_outside, daemon=True,
+                              args=(worker.with_name("hostile-sleeps-im2col"), done))
+    thread.start()
+    line = judged(worker, "sleeps", "im2col", tmp_path, "sandbox")[CLAIM["im2col"]]
+    done.set()
+    thread.join()
+    assert (line["verdict"], line["kind"]) == ("error", "machine"), line
+    assert "ended from outside" in str(line)
+
+
+@pytest.mark.skipif("sandbox" not in PLACES, reason="no box: it may be the first in a namespace")
+def test_a_worker_that_kills_itself_has_crashed(worker, tmp_path):
+    line = judged(worker, "kills_itself", "im2col", tmp_path, "sandbox")[CLAIM["im2col"]]
+    assert (line["verdict"], line["kind"], line["file"]) == ("fail", "crash", "kills_itself.c")
+    assert "tried to kill its own process" in line["text"]
 
 
 def test_every_call_is_listed():
