@@ -5,8 +5,8 @@
  *           [spent=FILE of=NAME]             -- PROGRAM [ARGUMENT]…
  *
  * PROFILE is worker or build. GRADLAB_TIER=A, B or C asks for one tier; else it is the first that
- * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box, 126
- * if somebody outside has ended the program (box_end.c). */
+ * holds. Exit status: that of the program, 128 + n if signal n ended it, 125 if there is no box,
+ * 126 if somebody outside has ended the program (box_end.c). */
 #define _GNU_SOURCE
 #include "box.h"
 

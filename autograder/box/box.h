@@ -24,8 +24,8 @@ typedef enum box_profile { BOX_WORKER, BOX_BUILD, BOX_PROFILES } box_profile;
 
 #define BOX_HELD "all walls held" /* said by the program of the self-test */
 
-/* exit status (call/message.h, mk/workers.mk): there was no box, nothing ran in it; somebody outside
- * has ended what ran. No program's own: a program that ends with one of these has ended with 127. */
+/* exit status (call/message.h, mk/workers.mk): there was no box, nothing ran in it; somebody
+ * outside has ended what ran. No program's own: one that ends with either has ended with 127. */
 enum { BOX_SEES = 400, BOX_FAILED = 125, BOX_ENDED };
 
 typedef struct box_job {
@@ -49,7 +49,7 @@ _Noreturn void box_fail(const char *format, ...) __attribute__((format(printf, 1
 /* From now on it writes a byte there, too. */
 void box_failures_to(int file);
 
-/* Tiers A and B: bubblewrap around the inner stage; returns as box_by_user does. `user` as below. */
+/* Tiers A and B: bubblewrap around the inner stage; returns as box_by_user does, `user` as there. */
 int box_by_bubblewrap(const box_job *job, uid_t user);
 
 /* Tier C: runs the inner stage in a child and returns the status that `box` shall end with; nothing

@@ -2,9 +2,10 @@
  *
  * What is not in the table fails with EPERM, as if the user were not allowed to: programs of the
  * system take that as an answer. clone3 fails with ENOSYS, for its flags lie in memory where no
- * filter sees them; libc then takes clone. SIGKILL is nobody's to send (box_end.c): there is no kill,
- * and tgkill, which abort() needs, is answered with SIGSYS, so that a worker names the line. The filter is BPF, written here: the table is the whole
- * of it, and a machine that grades needs no further library. */
+ * filter sees them; libc then takes clone. SIGKILL is nobody's to send (box_end.c): there is no
+ * kill, and tgkill, which abort() needs, is answered with SIGSYS where it sends that, so that a
+ * worker names the line. The filter is BPF, written here: the table is the whole of it, and a
+ * machine that grades needs no further library. */
 #define _GNU_SOURCE
 #include "box.h"
 
@@ -166,7 +167,8 @@ enum {
 #define ALLOW             ANSWER(SECCOMP_RET_ALLOW)
 #define FAIL(error)       ANSWER(SECCOMP_RET_ERRNO | (error))
 #define LOW(n)            args[n] /* its lower half: both architectures are little-endian */
-#define LOAD_HIGH(n)      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]) + 4)
+#define HIGH(n)           (offsetof(struct seccomp_data, args[n]) + 4)
+#define LOAD_HIGH(n)      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, HIGH(n))
 
 /* (jumps are counted from the next instruction) */
 static const struct sock_filter head[] = {

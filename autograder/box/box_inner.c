@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <stdio.h>
 
-/* A worker's data, and its processor time call by call, are the grader's to limit. Processor time is
- * limited softly, so that it ends with SIGXCPU: SIGKILL is nobody's in a box (box_end.c). */
+/* A worker's data, and its processor time call by call, are the grader's to limit. Processor time
+ * is limited softly, so that it ends with SIGXCPU: SIGKILL is nobody's in a box (box_end.c). */
 static const struct {
     int what;
     rlim_t most[BOX_PROFILES]; /* worker, build */

@@ -193,8 +193,8 @@ int remote_stop(remote_worker *w, double *cpu_s) {
     }
     close_all(file, 4);
     w->pid = w->to = w->from = w->lines = w->output = -1;
-    /* What stands around the worker is out of its reach, and keeps this status to itself. (If it was
-     * killed here, nobody asks.) */
+    /* What stands around the worker is out of its reach, and keeps this status to itself. (If it
+     * was killed here, nobody asks.) */
     w->disturbed = w->walled && (WIFSIGNALED(status) || WEXITSTATUS(status) == WORKER_ENDED);
     /* a sandbox ends as a shell does: 128 and the signal that ended what it held */
     if (w->walled && WIFEXITED(status) && WEXITSTATUS(status) > 128)
