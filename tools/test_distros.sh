@@ -171,8 +171,8 @@ lab_steps() { # SUITE ROOT CC
     done
 }
 
-# Where no index that is reached has PyTorch's build for CPUs, setup takes a PyTorch that is in .venv:
-# the one with CUDA, 3 GB. A Debian can also be too new for any, and has no twin then.
+# Where no index that is reached has PyTorch's build for CPUs, setup takes a PyTorch that is in
+# .venv: the one with CUDA, 3 GB. A Debian can also be too new for any, and has no twin then.
 tests='[1-9][0-9]* passed, 0 failed'
 test_step() { # SUITE ROOT CC
     local name="$1 $3 test" python=.venv/bin/python second="make CC=$3 setup test"

@@ -49,7 +49,7 @@ _Noreturn void box_fail(const char *format, ...) __attribute__((format(printf, 1
 /* From now on it writes a byte there, too. */
 void box_failures_to(int file);
 
-/* Tiers A and B: bubblewrap around the inner stage; returns as box_by_user does, `user` as there. */
+/* Tiers A and B: bubblewrap around the inner stage; returns as box_by_user does, user as below. */
 int box_by_bubblewrap(const box_job *job, uid_t user);
 
 /* Tier C: runs the inner stage in a child and returns the status that `box` shall end with; nothing

@@ -106,7 +106,8 @@ int twice(int n) {
 CU
 usual=(-arch=sm_80 -gencode arch=compute_90,code=sm_90 -std=c++14 -O2 --use_fast_math -lineinfo
     --expt-relaxed-constexpr -Xptxas -v,-O3 -maxrregcount=32 -rdc=true -m64
-    -Xcompiler -Wall,-fopenmp -Xcompiler '-Wextra -Werror' -lcudart -lm -L/usr/local/cuda/lib64 -Wno-deprecated-gpu-targets)
+    -Xcompiler -Wall,-fopenmp -Xcompiler '-Wextra -Werror' -lcudart -lm -L/usr/local/cuda/lib64
+    -Wno-deprecated-gpu-targets)
 says 0 '' hostcuda "${usual[@]}" -DN=4 main.cpp twice.cu thrice.c -o all
 says 0 '1 devices, 20' ./all
 says 0 '' hostcuda "${usual[@]}" -D N=5 -dc main.cpp twice.cu thrice.c
