@@ -4,8 +4,8 @@
  * system take that as an answer. clone3 fails with ENOSYS, for its flags lie in memory where no
  * filter sees them; libc then takes clone. SIGKILL is nobody's to send (box_end.c): there is no
  * kill, and tgkill, which abort() needs, is answered with SIGSYS where it would send SIGKILL, so
- * that a worker names the line. The filter is BPF, written here: the table is the whole of it, and a
- * machine that grades needs no further library. */
+ * that a worker names the line. The filter is BPF, written here: the table is the whole of it, and
+ * a machine that grades needs no further library. */
 #define _GNU_SOURCE
 #include "box.h"
 

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+/* Whole numbers. Before a ReLU all are odd but those of the third leaf: then a sum of an odd number
+ * of products of the first two, plus the third, is never 0, where ReLU has its kink. */
 static int new_leaf(graph *g, const rule_case *o, int i, bool frozen) {
     expect_shape shape = o->leaf[i];
-    if (!o->odd) return frozen ? graph_input(g, shape, 3, false) : graph_parameter(g, shape, 3);
+    if (o->code != GRAPH_LINEAR_RELU)
+        return frozen ? graph_input(g, shape, 3, false) : graph_parameter(g, shape, 3);
     size_t n = 1;
     for (int k = 0; k < shape.ndim; k++) n *= (size_t)shape.dim[k];
     tl_real *x = reals(g->c, n);

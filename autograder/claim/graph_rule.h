@@ -6,15 +6,12 @@
 
 enum { RULE_LEAVES = 3 };
 
-/* A program around one operation: whole-numbered leaves, the operation, a weighted sum. odd: all
- * leaves are odd numbers but the third, which is even: then a sum of an odd number of products of
- * the first two, plus the third, is never 0, where ReLU has its kink. */
+/* A program around one operation: whole-numbered leaves, the operation, a weighted sum. */
 typedef struct rule_case {
     const char *name;
     int code, leaves, attributes;
     expect_shape leaf[RULE_LEAVES], result;
     int64_t attribute[8];
-    bool odd;
 } rule_case;
 #define RULE_SHAPE(...)                                                                            \
     { (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}, NULL }

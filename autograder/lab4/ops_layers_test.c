@@ -40,16 +40,14 @@ static const rule_case cases[] = {
      0,
      {RULE_SHAPE(4, 3), RULE_SHAPE(5, 3), RULE_SHAPE(5)},
      RULE_SHAPE(4, 5),
-     {0},
-     true},
+     {0}},
     {"linear_relu without bias",
      GRAPH_LINEAR_RELU,
      2,
      1,
      {RULE_SHAPE(3, 5), RULE_SHAPE(4, 5)},
      RULE_SHAPE(3, 4),
-     {-1},
-     true},
+     {-1}},
 };
 
 CLAIM(lab4_ops_layers, one_node_for_linear_and_relu_matches_numeric) {
