@@ -25,9 +25,9 @@
 # bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest-xdist),
 # LADDER_OPTIONS of `make bench`.
 # It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the system's python3
-# where there is no .venv. Criterion may lie beside it as Debian packages
-# (CRITERION_DEBS=folder, default .criterion). Profile and predict take CIFAR-10 under GRADLAB_DATA
-# if it is there; accuracies need it, and MNIST.
+# where there is no .venv. What that machine lacks is carried there: tools/gpu_packages.sh FOLDER
+# fetches it elsewhere (CARRIED=FOLDER, default .carried). Profile and predict take CIFAR-10 under
+# GRADLAB_DATA if it is there; accuracies need it, and MNIST.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,20 +45,39 @@ out=$(cd "$out" && pwd)
 PYTHON=${PYTHON:-.venv/bin/python}
 failed=0
 
-# Unpacks carried packages out of the way of the system's own; only Criterion and what it needs.
-use_criterion() {
-    [ -e /usr/include/criterion/criterion.h ] && return
-    local debs=${CRITERION_DEBS:-.criterion} home=/tmp/gradlab-criterion deb
-    if [ ! -d "$home" ]; then
-        ls "$debs"/*.deb >/dev/null 2>&1 || {
-            echo "no Criterion: put its packages into $debs"
-            exit 2
-        }
-        for deb in "$debs"/*.deb; do dpkg -x "$deb" "$home" || exit 2; done
+lacks() {
+    echo "gpu_suite.sh: $1; fetch what is missing by tools/gpu_packages.sh FOLDER where there is" \
+        "a network, bring FOLDER here, and say CARRIED=FOLDER" >&2
+    exit 2
+}
+
+# What the stages need and this machine lacks, from what was carried; the system stays as it is.
+# Asked before anything is built: time on such a machine is short.
+use_carried() {
+    local carried=${CARRIED:-.carried} home=/tmp/gradlab-carried package
+    mkdir -p "$home" || exit 2
+    if [ ! -e /usr/include/criterion/criterion.h ]; then
+        for package in "$carried"/*.deb; do
+            [ ! -e "$package" ] || dpkg -x "$package" "$home" || exit 2
+        done
+        local library=usr/lib/x86_64-linux-gnu
+        export CPATH=$home/usr/include LIBRARY_PATH=$home/$library
+        export LD_LIBRARY_PATH=$home/$library:$home/${library#usr/}:${LD_LIBRARY_PATH:-}
     fi
-    local library=usr/lib/x86_64-linux-gnu
-    export CPATH=$home/usr/include LIBRARY_PATH=$home/$library
-    export LD_LIBRARY_PATH=$home/$library:$home/${library#usr/}:${LD_LIBRARY_PATH:-}
+    echo '#include <criterion/criterion.h>
+        Test(carried, links) {}' | cc -x c -o "$home/links" - -lcriterion 2>"$home/log" &&
+        "$home/links" >>"$home/log" 2>&1 ||
+        lacks "Criterion is not here whole ($(grep -m 1 -iE 'error|undefined' "$home/log"))"
+    case " $* " in *" bridge"*)
+        if ! "$PYTHON" -c 'import expecttest' 2>/dev/null; then
+            "$PYTHON" -m zipfile -e "$carried"/expecttest-*.whl "$home/python" 2>"$home/log" ||
+                lacks "there is no expecttest, which PyTorch's samples need"
+            export PYTHONPATH=$home/python${PYTHONPATH:+:$PYTHONPATH}
+        fi
+        "$PYTHON" -c 'import pytest, xdist, expecttest' 2>"$home/log" ||
+            lacks "the bridge's judges: $(tail -n 1 "$home/log")"
+        ;;
+    esac
 }
 
 # stage NAME COMMAND...: runs it with its output in OUT/NAME.log and shows the end of it.
@@ -164,7 +183,7 @@ predict() {
         cp "$folder/predictions.jsonl" "$out/predictions.jsonl"
 }
 
-use_criterion
+use_carried "$@"
 for name in "$@"; do
     case $name in
     build) stage build make -j"$(nproc)" PYTHON="$PYTHON" $(programs) ;;
