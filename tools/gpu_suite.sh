@@ -136,8 +136,11 @@ ops() {
     done
 }
 
-bridge_env=(env GRADLAB_TL="$PWD/build/lib" GRADLAB_EXTENSION="$PWD/build/bridge/gradlab/_C.so"
-    PYTHONPATH="$PWD/bridge${PYTHONPATH:+:$PYTHONPATH}" GRADLAB_BRIDGE_DEVICES=cuda)
+# with_bridge COMMAND...: where Python finds the bridge that was built, on the GPU alone.
+with_bridge() {
+    env GRADLAB_TL="$PWD/build/lib" GRADLAB_EXTENSION="$PWD/build/bridge/gradlab/_C.so" \
+        PYTHONPATH="$PWD/bridge${PYTHONPATH:+:$PYTHONPATH}" GRADLAB_BRIDGE_DEVICES=cuda "$@"
+}
 
 make_bridge() {
     make -j"$(nproc)" PYTHON="$PYTHON" lib build/bridge/gradlab/_C.so build/float/{bench_ops,train}
@@ -147,11 +150,11 @@ make_bridge() {
 # under memcheck: of our kernels alone, and without PyTorch's allocator, in whose blocks an access
 # beyond an array would go unseen.
 bridge() {
-    make_bridge && "${bridge_env[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 tests/bridge
+    make_bridge && with_bridge "$PYTHON" -m pytest -q -p no:cacheprovider -n 8 tests/bridge
 }
 
 bridge_memory() {
-    make_bridge && "${bridge_env[@]}" PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
+    make_bridge && with_bridge PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
         compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 \
         --report-api-errors no --kernel-name-exclude kns=at6native \
         "$PYTHON" -um pytest -q -p no:cacheprovider -p no:benchmark -n 15 --dist worksteal \
@@ -160,7 +163,7 @@ bridge_memory() {
 }
 
 bridge_times() {
-    make_bridge && "${bridge_env[@]}" "$PYTHON" baseline/bench_bridge.py DEVICE=cuda \
+    make_bridge && with_bridge "$PYTHON" baseline/bench_bridge.py DEVICE=cuda \
         ${BRIDGE_OPTIONS:-} OUT="$out/bridge.jsonl"
 }
 
