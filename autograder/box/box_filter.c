@@ -35,6 +35,7 @@ static const struct {
     {SYS_pread64, BOTH},
     {SYS_lseek, BOTH},
     {SYS_close, BOTH},
+    {SYS_close_range, BOTH}, /* glibc's posix_spawn, which else looks into /proc */
     {SYS_openat, BOTH},
     {SYS_fstat, BOTH},
     {SYS_newfstatat, BOTH},

@@ -114,8 +114,10 @@ class TestEnd:
         # outside, each of those that Python has for it does
         assert subprocess.run([sys.executable, "-c", list(ways)[1]]).returncode == -9
         # and what labs and compilers need of these calls they have
-        script = ("import os, resource as r, subprocess as s; s.run(['/bin/true'], check=True); "
-                  "r.setrlimit(r.RLIMIT_NOFILE, (20, 20)); os.abort()")
+        script = ("import ctypes, os, resource as r, subprocess as s; "
+                  "assert ctypes.CDLL(None).syscall(436, 99, 200, 0) == 0; "  # close_range
+                  "s.run(['/bin/true'], check=True); r.setrlimit(r.RLIMIT_NOFILE, (20, 20)); "
+                  "os.abort()")
         assert boxed(tier, profile, [*PYTHON, script]).returncode == 128 + signal.SIGABRT
 
     def test_a_programs_own_status_says_nothing(self, tier):
