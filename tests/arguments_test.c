@@ -38,7 +38,7 @@ static int refuse_nulls(claim *c, const call_target *t, tl_ctx *ctx, const opera
 enum {
     ROWS = 40,
     ROWS_CUDA = 2,
-    ROWS_FUSED = 6,
+    ROWS_FUSED = 8,
     NULLS = 193,
     NULLS_CUDA = 8,
     NULLS_FUSED = 39,

@@ -8,6 +8,9 @@
 #include "autograder/claim/expect.h"
 #include "autograder/oracle/oracle.h"
 
+#include <math.h>
+#include <string.h>
+
 /* Terms are up to MOST * MOST: 2^24 / MOST^2 of them, a million, add up without rounding. */
 enum { MOST = 4 };
 
@@ -91,3 +94,80 @@ static void expect_exact(claim *c, gradient of) {
 CLAIM(exact_conv2d, input_gradient_of_whole_numbers_is_exact) { expect_exact(c, OF_INPUT); }
 CLAIM(exact_conv2d, weight_gradient_of_whole_numbers_is_exact) { expect_exact(c, OF_WEIGHT); }
 CLAIM(exact_conv2d, bias_gradient_of_whole_numbers_is_exact) { expect_exact(c, OF_BIAS); }
+
+/* ---- ended by a ReLU (tl/fused.h), where a device has that; else it says so ---- */
+
+static bool has_fused(const call_target *t) {
+    return strcmp(t->device, "cpu") != 0 && strcmp(t->rungs, "all") == 0;
+}
+
+static void expect_relu_forward(claim *c, const call_target *t, const conv2d_data *d,
+                                const double *want) {
+    call_report r;
+    tl_real *y = reals(c, d->ys);
+    conv2d_case(c, t, "conv2d_relu_fwd of whole numbers", &d->g);
+    call_conv2d_relu_fwd(t, &r, y, d->x, d->w, d->b, &d->g);
+    if (!has_fused(t)) {
+        expect_status(c, &r, TL_ENOTIMPL);
+        return;
+    }
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, AXES("nkpq", d->g.n, d->g.k, d->g.p, d->g.q));
+}
+
+CLAIM(exact_conv2d, forward_with_relu_of_whole_numbers_is_exact) {
+    for (int s = 0; s < SHAPES; s++) {
+        conv2d_data d = whole_data(c, s);
+        double *want = doubles(c, d.ys);
+        oracle_conv2d_fwd(want, NULL, d.x_d, d.w_d, d.b_d, &d.g);
+        for (size_t i = 0; i < d.ys; i++) want[i] = fmax(want[i], 0);
+        FOR_TARGETS (t) expect_relu_forward(c, t, &d, want);
+    }
+}
+
+/* As in tl_relu_fwd: a net that has diverged must show it. */
+CLAIM(exact_conv2d, a_nan_passes_the_relu_at_the_end) {
+    FOR_TARGETS (t) {
+        call_report r;
+        conv2d_data d = whole_data(c, 0);
+        tl_real *y = reals(c, d.ys);
+        size_t plane = (size_t)d.g.p * (size_t)d.g.q, channels = (size_t)d.g.k;
+        d.b[1] = (tl_real)NAN;
+        conv2d_case(c, t, "conv2d_relu_fwd, one bias a NaN", &d.g);
+        call_conv2d_relu_fwd(t, &r, y, d.x, d.w, d.b, &d.g);
+        if (!has_fused(t)) {
+            expect_status(c, &r, TL_ENOTIMPL);
+            continue;
+        }
+        expect_ok(c, &r);
+        for (size_t i = 0; i < d.ys; i++)
+            expect_true(c, isnan(y[i]) == (i / plane % channels == 1), "y[%zu] is %g", i,
+                        (double)y[i]);
+    }
+}
+
+/* dx is overwritten, whatever was there, and 0 where x, as a ReLU's result, is not positive. */
+CLAIM(exact_conv2d, input_gradient_behind_a_relu_is_exact) {
+    for (int s = 0; s < SHAPES; s++) {
+        conv2d_data d = whole_data(c, s);
+        double *want = doubles(c, d.xs), *masked = doubles(c, d.xs);
+        expect_shape shape = gradient_shape(&d, OF_INPUT);
+        gradient_define(want, NULL, &d, OF_INPUT);
+        for (size_t i = 0; i < d.xs; i++) masked[i] = d.x_d[i] > 0 ? want[i] : 0;
+        FOR_TARGETS (t) {
+            for (int with_x = 0; with_x < 2; with_x++) {
+                call_report r;
+                tl_real *dx = reals(c, d.xs);
+                conv2d_case(c, t, with_x ? "conv2d_relu_bwd_input" : "conv2d_relu_bwd_input, no x",
+                            &d.g);
+                call_conv2d_relu_bwd_input(t, &r, dx, d.dy, d.w, with_x ? d.x : NULL, &d.g);
+                if (!has_fused(t)) {
+                    expect_status(c, &r, TL_ENOTIMPL);
+                    continue;
+                }
+                expect_ok(c, &r);
+                expect_equal(c, "dx", dx, with_x ? masked : want, shape);
+            }
+        }
+    }
+}

@@ -13,8 +13,11 @@
  *   03_implicit_bias.cu      db
  *   03_implicit_deep*.cu     forward, dx and dw of many channels
  *
+ * A ReLU that follows, or that made x, costs no pass of its own: it ends the sums (tl/fused.h).
+ *
  * Here: which layers these kernels take; all others have the plain path. */
 #include "kernels/conv2d/03_implicit.h"
+#include "tl/layers.h"
 
 /* What the kernels count in int, with room for a block that reaches past the end; blocks of a grid.
  */
@@ -46,7 +49,7 @@ static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
             "conv2d rung 3, fwd: ctx, y, x, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
-    return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, b, g, work);
+    return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, {END_SUM, b, NULL}, g, work);
 }
 
 static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
@@ -54,7 +57,33 @@ static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
             "conv2d rung 3, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
-    return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, g, work);
+    return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, {END_ADD, NULL, dx}, g, work);
+}
+
+/* ---- with the ReLU that follows, or went before (tl/fused.h) ---- */
+
+static tl_status relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                          const tl_real *b, const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
+            "conv2d rung 3, relu_fwd: ctx, y, x, w, the geometry or work is NULL");
+    if (takes(g)) return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, {END_RELU, b, NULL}, g, work);
+    TL_TRY(tl_conv2d_fwd(ctx, y, x, w, b, g, work));
+    return tl_relu_fwd(ctx, y, y, tl_conv2d_y_size(g));
+}
+
+static tl_status relu_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                                const tl_real *x, const tl_conv2d_geom *g, void *work) {
+    TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
+            "conv2d rung 3, relu_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+    ending end = {x ? END_MASK : END_SUM, NULL, x};
+    if (takes(g)) return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, end, g, work);
+    size_t size = tl_conv2d_x_size(g);
+    TL_TRY(ctx->ops->zero(ctx, dx, size * sizeof(tl_real)));
+    TL_TRY(tl_conv2d_bwd_input(ctx, dx, dy, w, g, work));
+    if (!x) return TL_OK;
+    TL_NEED(ctx->ops->relu_mask, TL_ENOTIMPL,
+            "conv2d rung 3, relu_bwd_input: a layer of this size needs relu_mask (RUNGS=pool:1)");
+    return ctx->ops->relu_mask(ctx, dx, x, size);
 }
 
 static tl_status bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
@@ -77,5 +106,7 @@ extern "C" void tl_rung_conv2d_implicit(tl_backend *ops) {
     ops->conv2d_bwd_input = bwd_input;
     ops->conv2d_bwd_weight = bwd_weight;
     ops->conv2d_bwd_bias = bwd_bias;
+    ops->conv2d_relu_fwd = relu_fwd;
+    ops->conv2d_relu_bwd_input = relu_bwd_input;
     ops->conv2d_work_bytes = tl_rung_conv2d_implicit_work_bytes;
 }

@@ -31,20 +31,32 @@ typedef struct __align__(16) tap {
 }
 tap;
 
+/* What becomes of a sum before it is written:
+ *   END_SUM   + b[its channel], where b is not NULL
+ *   END_RELU  the same, and 0 for what is negative
+ *   END_ADD   + what `read` has in its place, which is the result itself
+ *   END_MASK  0 where `read`, the result of a ReLU, is not positive: there no gradient goes back */
+typedef enum end_kind { END_SUM, END_RELU, END_ADD, END_MASK } end_kind;
+typedef struct ending {
+    end_kind how;
+    const tl_real *b, *read;
+} ending;
+
 /* Scratch that these kernels make do with, and that all of them divide: the tiles of a full GPU, of
  * 128x128 numbers at most, and weights in another order. (At most tl_conv2d_work_bytes.) */
 size_t tl_rung_conv2d_implicit_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g);
-/* y = conv(x, w) + b */
+/* y = conv(x, w), ended as told */
 tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
-                                      const tl_real *b, const tl_conv2d_geom *g, void *work);
-/* dx += … (03_implicit_pixels.cu, as forward) */
+                                      ending end, const tl_conv2d_geom *g, void *work);
+/* dx = …, ended as told (03_implicit_pixels.cu, as forward) */
 tl_status tl_rung_conv2d_implicit_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
-                                            const tl_real *w, const tl_conv2d_geom *g, void *work);
+                                            const tl_real *w, ending end, const tl_conv2d_geom *g,
+                                            void *work);
 /* The same for layers of many channels (03_implicit_deep.cu); false: not launched, not taken. */
 bool tl_rung_conv2d_deep_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
-                             const tl_real *b, const tl_conv2d_geom *g, void *work);
+                             ending end, const tl_conv2d_geom *g, void *work);
 bool tl_rung_conv2d_deep_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
-                                   const tl_conv2d_geom *g, void *work);
+                                   ending end, const tl_conv2d_geom *g, void *work);
 /* dw += … (03_implicit_weight.cu); partial sums in `work` */
 tl_status tl_rung_conv2d_implicit_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy,
                                              const tl_real *x, const tl_conv2d_geom *g, void *work);

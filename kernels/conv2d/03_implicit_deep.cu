@@ -4,8 +4,9 @@
  * where: a third of the instructions. With many channels a step can take DEPTH channels of one
  * tap: then a thread asks once a step whether its pixel lies in the image, and goes from plane
  * to plane. The weights are first copied into the order in which steps read them, four at a
- * time. Where there are too few tiles for a GPU, the steps are shared out among several blocks,
- * whose sums are added in order. */
+ * time. Nobody waits for what goes to shared memory: three steps are on their way there. Where
+ * there are too few tiles for a GPU, the steps are shared out among several blocks, whose sums
+ * are added in order. */
 #include "kernels/conv2d/03_implicit_tile.h"
 
 /* What the kernels are told. Tap (r,s) of output (i,j) is the pixel (i * stride_h + start_h +
@@ -18,7 +19,7 @@ typedef struct deep_plan {
     int r, s;
     int across, pitch; /* tiles of channels; weights of a row in the copy */
     int steps, share;  /* all of them, and those of a block */
-    bool adds, fours;  /* result: added to what is there; written in fours */
+    bool fours;        /* the result is written in fours */
 } deep_plan;
 
 /* copy[l][m] = the weight of channel m for term l = ((c / depth) * R*S + tap) * depth + c % depth,
@@ -36,9 +37,9 @@ static __global__ void order_weights(tl_real *__restrict__ copy, const tl_real *
 
 template <class T> struct deep_source {
     static constexpr bool PREPARES = false;
-    static constexpr int AT_ONCE = T::THREADS / T::N;
+    static constexpr int AT_ONCE = T::THREADS / T::N, EACH = 16 / sizeof(tl_real);
     static_assert(AT_ONCE * T::N == T::THREADS, "a thread stays in its column");
-    static_assert(T::A_LOADS == 4, "a thread loads four weights of a step in one go");
+    static_assert(T::A_LOADS == 4, "a thread copies four weights of a step side by side");
     const deep_plan &a;
     const tl_real *__restrict__ weights, *__restrict__ image;
     int h, w;           /* the pixel that the thread's output begins with */
@@ -59,17 +60,19 @@ template <class T> struct deep_source {
         image += (size_t)(line / a.rows) * (size_t)(a.in * plane);
     }
 
-    __device__ void fetch(tl_real (&wa)[T::A_LOADS], tl_real (&xb)[T::B_LOADS], int) {
+    __device__ void copy(tiles<T> &to, int) {
+        int tid = (int)threadIdx.x, row = tid / (T::M / 4), column = tid % (T::M / 4) * 4;
+#pragma unroll
+        for (int i = 0; i < 4; i += EACH)
+            copy_async<EACH>(to.a + row * T::A_PITCH + column + i, weights + i, true);
         int y = h + r * a.step_h, x = w + s * a.step_w, plane = a.from_h * a.from_w;
         bool inside = (unsigned)y < (unsigned)a.from_h && (unsigned)x < (unsigned)a.from_w;
         /* (unsigned: far outside it wraps, and is not looked at) */
         int at = (int)((unsigned)at_plane + (unsigned)y * (unsigned)a.from_w + (unsigned)x);
-        pack<4> four = *(const pack<4> *)weights;
 #pragma unroll
         for (int i = 0; i < T::B_LOADS; i++)
-            xb[i] = inside ? image[at + i * AT_ONCE * plane] : TL_R(0);
-#pragma unroll
-        for (int i = 0; i < 4; i++) wa[i] = four.v[i];
+            copy_async<1>(to.b + (tid / T::N + i * AT_ONCE) * T::B_PITCH + tid % T::N,
+                          inside ? image + at + i * AT_ONCE * plane : image, inside);
         weights += (size_t)T::DEPTH * a.pitch;
         if (++s < a.s) return;
         s = 0;
@@ -77,37 +80,28 @@ template <class T> struct deep_source {
         r = 0;
         at_plane += T::DEPTH * plane;
     }
-
-    __device__ void store(tiles<T> &to, const tl_real (&wa)[T::A_LOADS],
-                          const tl_real (&xb)[T::B_LOADS]) const {
-        int tid = (int)threadIdx.x, row = tid / (T::M / 4), column = tid % (T::M / 4) * 4;
-        *(pack<4> *)(to.a + row * T::A_PITCH + column) = {wa[0], wa[1], wa[2], wa[3]};
-#pragma unroll
-        for (int i = 0; i < T::B_LOADS; i++)
-            to.b[(tid / T::N + i * AT_ONCE) * T::B_PITCH + tid % T::N] = xb[i];
-    }
 };
 
 /* V outputs side by side, from j on, of the thread's TM channels. */
 template <class T, int V>
-static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
+static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const ending &end,
                            const deep_plan &a, int m0, int j, int from) {
     int plane = a.rows * a.columns;
-    tl_real *to = out + (size_t)(j / plane) * a.out * plane + j % plane;
+    size_t at = (size_t)(j / plane) * a.out * plane + j % plane;
     pack<V> sum[T::TM];
 #pragma unroll
     for (int i = 0; i < T::TM; i++) {
         int m = m0 + place<T::M, T::TM>(thread_m<T>(), i);
-        tl_real bias = b && m < a.out ? b[m] : TL_R(0);
-        sum[i] = pack<V>{};
-        if (a.adds && m < a.out) sum[i] = *(const pack<V> *)(to + (size_t)m * plane);
-#pragma unroll
-        for (int e = 0; e < V; e++) sum[i].v[e] += bias + acc[i][from + e];
+        if (m < a.out) sum[i] = read_for<V>(end, at + (size_t)m * plane);
     }
 #pragma unroll
     for (int i = 0; i < T::TM; i++) {
         int m = m0 + place<T::M, T::TM>(thread_m<T>(), i);
-        if (m < a.out) *(pack<V> *)(to + (size_t)m * plane) = sum[i];
+        if (m >= a.out) continue;
+        tl_real bias = bias_of(end, m);
+#pragma unroll
+        for (int e = 0; e < V; e++) sum[i].v[e] = finish(end, acc[i][from + e], bias, sum[i].v[e]);
+        *(pack<V> *)(out + at + (size_t)m * plane) = sum[i];
     }
 }
 
@@ -115,32 +109,31 @@ static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], con
 template <class T>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     convolve(tl_real *out, const tl_real *__restrict__ in, const tl_real *__restrict__ copy,
-             const tl_real *__restrict__ b, deep_plan a) {
-    __shared__ tiles<T> s[2];
+             ending end, deep_plan a) {
+    __shared__ tiles<T> s[STAGES<T>];
     int m0 = (int)blockIdx.x % a.across * T::M, j0 = (int)blockIdx.x / a.across * T::N;
     int first = (int)blockIdx.y * a.share, left = a.steps - first, count = a.n * a.rows * a.columns;
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, deep_source<T>(a, copy, in, m0, j0, first),
-                    (left < a.share ? left : a.share) * T::DEPTH);
+    sum_copied_products<T>(acc, s, deep_source<T>(a, copy, in, m0, j0, first),
+                           (left < a.share ? left : a.share) * T::DEPTH);
     out += (size_t)blockIdx.y * count * a.out;
 #pragma unroll
     for (int from = 0; from < T::TN; from += 4) {
         int j = j0 + place<T::N, T::TN>(thread_n<T>(), from);
         if (a.fours) {
-            if (j < count) put<T, 4>(out, acc, b, a, m0, j, from);
+            if (j < count) put<T, 4>(out, acc, end, a, m0, j, from);
             continue;
         }
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            if (j + e < count) put<T, 1>(out, acc, b, a, m0, j + e, from + e);
+            if (j + e < count) put<T, 1>(out, acc, end, a, m0, j + e, from + e);
     }
 }
 
-/* out = the shares in their order, and the bias or what was there. V divides planes. */
+/* out = the shares in their order, ended. V divides planes. */
 template <int V>
-static __global__ void add_shares(tl_real *out, const tl_real *__restrict__ partial,
-                                  const tl_real *__restrict__ b, size_t size, int plane,
-                                  int channels, int shares, bool adds) {
+static __global__ void add_shares(tl_real *out, const tl_real *__restrict__ partial, ending end,
+                                  size_t size, int plane, int channels, int shares) {
     for (size_t i = tl_thread() * V; i < size; i += tl_threads() * V) {
         pack<V> sum = {};
 #pragma unroll 4
@@ -149,10 +142,10 @@ static __global__ void add_shares(tl_real *out, const tl_real *__restrict__ part
 #pragma unroll
             for (int e = 0; e < V; e++) sum.v[e] += part.v[e];
         }
-        pack<V> there = adds ? *(const pack<V> *)(out + i) : pack<V>{};
-        tl_real bias = b ? b[i / plane % channels] : TL_R(0);
+        pack<V> read = read_for<V>(end, i);
+        tl_real bias = bias_of(end, (int)(i / plane % channels));
 #pragma unroll
-        for (int e = 0; e < V; e++) sum.v[e] += there.v[e] + bias;
+        for (int e = 0; e < V; e++) sum.v[e] = finish(end, sum.v[e], bias, read.v[e]);
         *(pack<V> *)(out + i) = sum;
     }
 }
@@ -173,7 +166,7 @@ template <bool INPUT> static deep_plan plan_of(const tl_conv2d_geom *g) {
 
 /* Launches if the copied weights, and the shares if there are several, fit in `work`. */
 template <class T, bool INPUT>
-static bool start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, const tl_real *b,
+static bool start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, ending end,
                   deep_plan a, void *work, size_t reals) {
     int plane = a.rows * a.columns, along = (a.n * plane - 1) / T::N + 1;
     size_t size = (size_t)a.n * a.out * plane;
@@ -188,42 +181,42 @@ static bool start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w
     if (shares < 1) shares = 1;
     a.share = (a.steps - 1) / shares + 1;
     shares = (a.steps - 1) / a.share + 1;
-    bool fours = plane % 4 == 0 && rung_aligned(out, sizeof(pack<4>));
+    bool fours = plane % 4 == 0 && rung_aligned(out, sizeof(pack<4>)) &&
+                 rung_aligned(end.read, sizeof(pack<4>));
     a.fours = shares > 1 ? plane % 4 == 0 : fours;
-    a.adds = INPUT && shares == 1;
     tl_real *copy = (tl_real *)work, *partial = shares > 1 ? copy + weights : out;
     order_weights<INPUT>
         <<<(unsigned)((a.in * a.pitch - 1) / TL_BLOCK + 1), TL_BLOCK, 0, tl_stream(ctx)>>>(
             copy, w, a, T::DEPTH);
     dim3 grid((unsigned)tiles, (unsigned)shares);
-    convolve<T>
-        <<<grid, T::THREADS, 0, tl_stream(ctx)>>>(partial, in, copy, shares > 1 ? NULL : b, a);
+    convolve<T><<<grid, T::THREADS, 0, tl_stream(ctx)>>>(partial, in, copy,
+                                                         shares > 1 ? ending{} : end, a);
     if (shares == 1) return true;
     auto add = fours ? add_shares<4> : add_shares<1>;
     add<<<tl_blocks(size / (fours ? 4 : 1), TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(
-        out, partial, b, size, plane, a.out, shares, INPUT);
+        out, partial, end, size, plane, a.out, shares);
     return true;
 }
 
 template <bool INPUT>
 static bool start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w,
-                          const tl_real *b, const tl_conv2d_geom *g, void *work) {
+                          ending end, const tl_conv2d_geom *g, void *work) {
     deep_plan a = plan_of<INPUT>(g);
     double terms = (double)a.n * a.rows * a.columns * a.in * a.out * a.r * a.s;
     if (a.out <= 32 || terms < MANY_TERMS || (INPUT && (g->stride_h > 1 || g->stride_w > 1)))
         return false;
     size_t reals = tl_rung_conv2d_implicit_work_bytes(ctx, g) / sizeof(tl_real);
-    if (fill_tall(a.out)) return start<large<128>, INPUT>(ctx, out, in, w, b, a, work, reals);
-    return start<large<64>, INPUT>(ctx, out, in, w, b, a, work, reals);
+    if (fill_tall(a.out)) return start<large<128>, INPUT>(ctx, out, in, w, end, a, work, reals);
+    return start<large<64>, INPUT>(ctx, out, in, w, end, a, work, reals);
 }
 
 extern "C" bool tl_rung_conv2d_deep_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
-                                        const tl_real *b, const tl_conv2d_geom *g, void *work) {
-    return start_fitting<false>(ctx, y, x, w, b, g, work);
+                                        ending end, const tl_conv2d_geom *g, void *work) {
+    return start_fitting<false>(ctx, y, x, w, end, g, work);
 }
 
 extern "C" bool tl_rung_conv2d_deep_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
-                                              const tl_real *w, const tl_conv2d_geom *g,
+                                              const tl_real *w, ending end, const tl_conv2d_geom *g,
                                               void *work) {
-    return start_fitting<true>(ctx, dx, dy, w, NULL, g, work);
+    return start_fitting<true>(ctx, dx, dy, w, end, g, work);
 }

@@ -61,8 +61,10 @@ template <class T> struct deep_weight_source {
         }
     }
 
-    __device__ void fetch(tl_real (&a)[T::A_LOADS], tl_real (&b)[T::B_LOADS], int l0) const {
-        int l = l0 + (int)threadIdx.x % T::DEPTH, m = m0 + (int)threadIdx.x / T::DEPTH;
+    /* Threads side by side have neighbours of the outputs, and every AT_ONCE-th line of a tile. */
+    __device__ void copy(tiles<T> &to, int l0) const {
+        int column = (int)threadIdx.x % T::DEPTH, line = (int)threadIdx.x / T::DEPTH;
+        int l = l0 + column, m = m0 + line;
         deep_weight_spot s = spots[l % WINDOW];
         const tl_real *from = dy + s.y;
         int plane = g.p * g.q, pixels = g.h * g.w;
@@ -70,22 +72,19 @@ template <class T> struct deep_weight_source {
 #pragma unroll
         for (int i = 0; i < T::A_LOADS; i++) {
             int k = m + i * AT_ONCE; /* what lies past the last filter is not written */
-            a[i] = there ? from[(k < g.k ? k : g.k - 1) * plane] : TL_R(0);
+            copy_async<1>(to.a + column * T::A_PITCH + line + i * AT_ONCE,
+                          from + (k < g.k ? k : g.k - 1) * plane, there);
         }
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             bool inside = (unsigned)(s.h + halves[i].h) < (unsigned)g.h &&
                           (unsigned)(s.w + halves[i].w) < (unsigned)g.w;
-            long long at = s.x + halves[i].offset;
+            const tl_real *pixel = inside ? x + s.x + halves[i].offset : x;
 #pragma unroll
             for (int e = 0; e < HALF; e++)
-                b[i * HALF + e] = inside ? x[at + e * AT_ONCE * pixels] : TL_R(0);
+                copy_async<1>(to.b + column * T::B_PITCH + line + (i * HALF + e) * AT_ONCE,
+                              pixel + (inside ? e * AT_ONCE * pixels : 0), inside);
         }
-    }
-
-    __device__ void store(tiles<T> &to, const tl_real (&a)[T::A_LOADS],
-                          const tl_real (&b)[T::B_LOADS]) const {
-        store_lines<T>(to, a, b);
     }
 };
 
@@ -95,14 +94,14 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     weigh(tl_real *to, const tl_real *__restrict__ dy, const tl_real *__restrict__ x,
           deep_weight_plan a) {
     __shared__ deep_weight_spot spots[WINDOW];
-    __shared__ tiles<T> s[2];
+    __shared__ tiles<T> s[STAGES<T>];
     const tl_conv2d_geom &g = a.g;
     int m0 = (int)blockIdx.x / a.across * T::M, n0 = (int)blockIdx.x % a.across * T::N;
     int first = (int)blockIdx.y * a.chunk, left = g.n * g.p * g.q - first, all = g.c * g.r * g.s;
     int depth = left < a.chunk ? left : a.chunk;
     tl_real acc[T::TM][T::TN] = {};
-    sum_products<T>(acc, s, deep_weight_source<T>(g, spots, dy, x, m0, n0, first, first + depth),
-                    depth);
+    sum_copied_products<T>(
+        acc, s, deep_weight_source<T>(g, spots, dy, x, m0, n0, first, first + depth), depth);
     to += (size_t)blockIdx.y * (size_t)(g.k * all);
 #pragma unroll
     for (int i = 0; i < T::TM; i++)

@@ -76,42 +76,37 @@ template <class T, bool INPUT> struct pixels_source {
     }
 };
 
-/* The TM sums of V outputs side by side, from the thread's column `from` on. INPUT adds; then all
- * is read before the first is written. */
+/* The TM sums of V outputs side by side, from the thread's column `from` on. All is read before the
+ * first is written. */
 template <class T, bool INPUT, int V>
-static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const tl_real *b,
+static __device__ void put(tl_real *out, const tl_real (&acc)[T::TM][T::TN], const ending &end,
                            const pixels_plan &a, const pixels_view &v, int m0, int j, int from) {
     int channels = INPUT ? a.g.c : a.g.k, ty = thread_m<T>();
     size_t plane = INPUT ? (size_t)a.g.h * a.g.w : (size_t)a.g.p * a.g.q;
     pixels_spot s = spot_of(v, j);
     int row = v.h.put + s.h * v.h.put_step, column = v.w.put + s.w * v.w.put_step;
-    tl_real *to =
-        out + (size_t)s.n * channels * plane + (size_t)row * (INPUT ? a.g.w : a.g.q) + column;
+    size_t at = (size_t)s.n * channels * plane + (size_t)row * (INPUT ? a.g.w : a.g.q) + column;
     pack<V> sum[T::TM];
 #pragma unroll
     for (int i = 0; i < T::TM; i++) {
         int m = m0 + place<T::M, T::TM>(ty, i);
-        tl_real bias = !INPUT && b && m < channels ? b[m] : TL_R(0);
-        if (INPUT && m < channels) {
-            sum[i] = *(const pack<V> *)(to + m * plane);
-        } else {
-#pragma unroll
-            for (int e = 0; e < V; e++) sum[i].v[e] = bias;
-        }
+        if (m < channels) sum[i] = read_for<V>(end, at + m * plane);
     }
 #pragma unroll
     for (int i = 0; i < T::TM; i++) {
         int m = m0 + place<T::M, T::TM>(ty, i);
+        if (m >= channels) continue;
+        tl_real bias = bias_of(end, m);
 #pragma unroll
-        for (int e = 0; e < V; e++) sum[i].v[e] += acc[i][from + e];
-        if (m < channels) *(pack<V> *)(to + m * plane) = sum[i];
+        for (int e = 0; e < V; e++) sum[i].v[e] = finish(end, acc[i][from + e], bias, sum[i].v[e]);
+        *(pack<V> *)(out + at + m * plane) = sum[i];
     }
 }
 
 template <class T, bool INPUT>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     convolve(tl_real *out, const tl_real *__restrict__ in, const tl_real *__restrict__ w,
-             const tl_real *__restrict__ b, pixels_plan a) {
+             ending end, pixels_plan a) {
     __shared__ tap taps[WINDOW];
     __shared__ tiles<T> s[2];
     pixels_view v = view_of<INPUT>(a, (int)blockIdx.z);
@@ -125,19 +120,19 @@ static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     for (int from = 0; from < T::TN; from += group) {
         int j = j0 + place<T::N, T::TN>(tx, from);
         if (group == 4 && a.fours) {
-            if (j < v.count) put<T, INPUT, group>(out, acc, b, a, v, m0, j, from);
+            if (j < v.count) put<T, INPUT, group>(out, acc, end, a, v, m0, j, from);
             continue;
         }
 #pragma unroll
         for (int e = 0; e < group; e++)
-            if (j + e < v.count) put<T, INPUT, 1>(out, acc, b, a, v, m0, j + e, from + e);
+            if (j + e < v.count) put<T, INPUT, 1>(out, acc, end, a, v, m0, j + e, from + e);
     }
 }
 
 /* ---- launches ---- */
 
 template <class T, bool INPUT>
-static void start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, const tl_real *b,
+static void start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w, ending end,
                   pixels_plan a) {
     const tl_conv2d_geom *g = &a.g;
     int channels = INPUT ? g->c : g->k, classes = INPUT ? g->stride_h * g->stride_w : 1;
@@ -146,7 +141,7 @@ static void start(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w
     a.across = (channels + T::M - 1) / T::M;
     int along = (g->n * rows * columns + T::N - 1) / T::N;
     dim3 grid((unsigned)(a.across * along), 1, (unsigned)classes);
-    convolve<T, INPUT><<<grid, T::THREADS, 0, tl_stream(ctx)>>>(out, in, w, b, a);
+    convolve<T, INPUT><<<grid, T::THREADS, 0, tl_stream(ctx)>>>(out, in, w, end, a);
 }
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
@@ -154,43 +149,43 @@ static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : 
 /* The tile by the number of output channels; large ones only where they leave enough blocks. */
 template <bool INPUT>
 static void start_fitting(tl_ctx *ctx, tl_real *out, const tl_real *in, const tl_real *w,
-                          const tl_real *b, const tl_conv2d_geom *g) {
+                          ending end, const tl_conv2d_geom *g) {
     pixels_plan a = {*g, g->stride_h / common_divisor(g->stride_h, g->dil_h),
                      g->stride_w / common_divisor(g->stride_w, g->dil_w), 0, false};
     int plane = INPUT ? g->h * g->w : g->p * g->q, channels = INPUT ? g->c : g->k;
     a.fours = plane % 4 == 0 && (!INPUT || (g->stride_h == 1 && g->stride_w == 1)) &&
-              rung_aligned(out, sizeof(pack<4>));
+              rung_aligned(out, sizeof(pack<4>)) && rung_aligned(end.read, sizeof(pack<4>));
     bool many = (size_t)g->n * plane / 128 * ((channels + 127) / 128) >= FULL;
     if (channels <= 4)
-        start<tiling<4, 64, 32, 4, 1>, INPUT>(ctx, out, in, w, b, a);
+        start<tiling<4, 64, 32, 4, 1>, INPUT>(ctx, out, in, w, end, a);
     else if (channels <= 8)
-        start<tiling<8, 64, 32, 4, 1>, INPUT>(ctx, out, in, w, b, a);
+        start<tiling<8, 64, 32, 4, 1>, INPUT>(ctx, out, in, w, end, a);
     else if (channels <= 16)
-        start<tiling<16, 64, 32, 4, 2>, INPUT>(ctx, out, in, w, b, a);
+        start<tiling<16, 64, 32, 4, 2>, INPUT>(ctx, out, in, w, end, a);
     else if (channels <= 32)
-        start<tiling<32, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, b, a);
+        start<tiling<32, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, end, a);
     else if (!many)
-        start<tiling<64, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, b, a);
+        start<tiling<64, 64, 16, 4, 4>, INPUT>(ctx, out, in, w, end, a);
     else if (fill_tall(channels))
-        start<large<128>, INPUT>(ctx, out, in, w, b, a);
+        start<large<128>, INPUT>(ctx, out, in, w, end, a);
     else
-        start<large<64>, INPUT>(ctx, out, in, w, b, a);
+        start<large<64>, INPUT>(ctx, out, in, w, end, a);
 }
 
 extern "C" tl_status tl_rung_conv2d_implicit_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x,
-                                                 const tl_real *w, const tl_real *b,
+                                                 const tl_real *w, ending end,
                                                  const tl_conv2d_geom *g, void *work) {
-    if (!tl_rung_conv2d_deep_fwd(ctx, y, x, w, b, g, work))
-        start_fitting<false>(ctx, y, x, w, b, g);
+    if (!tl_rung_conv2d_deep_fwd(ctx, y, x, w, end, g, work))
+        start_fitting<false>(ctx, y, x, w, end, g);
     TL_LAUNCHED();
     return TL_OK;
 }
 
 extern "C" tl_status tl_rung_conv2d_implicit_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy,
-                                                       const tl_real *w, const tl_conv2d_geom *g,
-                                                       void *work) {
-    if (!tl_rung_conv2d_deep_bwd_input(ctx, dx, dy, w, g, work))
-        start_fitting<true>(ctx, dx, dy, w, NULL, g);
+                                                       const tl_real *w, ending end,
+                                                       const tl_conv2d_geom *g, void *work) {
+    if (!tl_rung_conv2d_deep_bwd_input(ctx, dx, dy, w, end, g, work))
+        start_fitting<true>(ctx, dx, dy, w, end, g);
     TL_LAUNCHED();
     return TL_OK;
 }

@@ -48,6 +48,23 @@ static inline __device__ void store_lines(tiles<T> &to, const tl_real (&a)[T::A_
     for (int i = 0; i < T::B_LOADS; i++) to.b[l * T::B_PITCH + line + i * at_once] = b[i];
 }
 
+/* What `read` has in the places of V sums, at offset `at`; zeros where nobody asks. */
+template <int V> static inline __device__ pack<V> read_for(const ending &end, size_t at) {
+    return end.how >= END_ADD ? *(const pack<V> *)(end.read + at) : pack<V>{};
+}
+
+static inline __device__ tl_real bias_of(const ending &end, int channel) {
+    return end.how < END_ADD && end.b ? end.b[channel] : TL_R(0);
+}
+
+/* A sum, ended. */
+static inline __device__ tl_real finish(const ending &end, tl_real sum, tl_real bias,
+                                        tl_real read) {
+    sum += end.how == END_ADD ? read : bias; /* (where there is neither: 0, and so no -0) */
+    if (end.how == END_RELU) return sum < 0 ? TL_R(0) : sum;
+    return end.how == END_MASK && !(read > 0) ? TL_R(0) : sum;
+}
+
 /* Of SIZE numbers thread `at` takes COUNT: up to four neighbours, then as many a good way on, so
  * that the threads of a warp read one piece of memory. Where its i-th lies: */
 template <int COUNT> constexpr int GROUP = COUNT < 4 ? COUNT : 4;
@@ -120,6 +137,37 @@ static inline __device__ void sum_products(tl_real (&acc)[T::TM][T::TN], tiles<T
             from.fetch(a, b, next);
         }
         multiply<T>(acc, s[turn]);
+    }
+}
+
+/* The same for sources that copy: copy() starts a thread's copies of the next step, which pass the
+ * registers by, and zeros past the end. Steps are asked for in order, and all but one of the STAGES
+ * are on their way while one is multiplied. (GPUs before compute capability 8.0 wait for each.) */
+template <class T> constexpr int STAGES = 4 * sizeof(tiles<T>) <= 48 << 10 ? 4 : 2;
+
+template <class T, class Source>
+static inline __device__ void sum_copied_products(tl_real (&acc)[T::TM][T::TN],
+                                                  tiles<T> (&s)[STAGES<T>], Source from,
+                                                  int depth) {
+    static_assert(WINDOW % T::DEPTH == 0, "a step lies in one window");
+    const int ahead = STAGES<T> - 1;
+    auto copy = [&](int step) {
+        int l = step * T::DEPTH;
+        if constexpr (Source::PREPARES) {
+            if (l < depth && l % WINDOW == 0) { /* the barrier: all have copied the last window */
+                from.prepare(l);
+                __syncthreads();
+            }
+        }
+        if (l < depth) from.copy(s[step % STAGES<T>], l);
+        copy_commit();
+    };
+    for (int i = 0; i < ahead; i++) copy(i);
+    for (int i = 0; i * T::DEPTH < depth; i++) {
+        copy_wait<STAGES<T> - 2>();
+        __syncthreads(); /* step i has come, and all have multiplied the step before it */
+        copy(i + ahead);
+        multiply<T>(acc, s[i % STAGES<T>]);
     }
 }
 

@@ -3,7 +3,8 @@
  * The calls are those that the tape would make, so the bits are the tape's. What is saved is
  * memory: a result lives until the last call that reads it, a gradient from the first that writes
  * it to the last that reads it; ReLU works in place, and behind the pool, whose largest element it
- * leaves the largest; evaluation keeps nothing. So is the time to write and walk a tape. */
+ * leaves the largest; evaluation keeps nothing. So is the time to write and walk a tape, and where
+ * a convolution's sums can be ended by a ReLU (tl/fused.h), the passes of ReLU. */
 #include "kernels/net/01_planned.h"
 
 enum { NONE = -1 };
@@ -25,6 +26,13 @@ static tl_status conv2d_bwd_weight(tl_ctx *ctx, const tl_net_layer *l, void *con
 }
 static tl_status conv2d_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
     return ctx->ops->conv2d_bwd_input(ctx, at[0], at[1], l->w, &l->of.conv2d, at[2]);
+}
+
+static tl_status conv2d_relu_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_relu_fwd(ctx, at[0], at[1], l->w, l->b, &l->of.conv2d, at[2]);
+}
+static tl_status conv2d_relu_bwd_input(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
+    return ctx->ops->conv2d_relu_bwd_input(ctx, at[0], at[1], l->w, at[3], &l->of.conv2d, at[2]);
 }
 
 static tl_status relu_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
@@ -72,7 +80,7 @@ static tl_status pool_relu_bwd(tl_ctx *ctx, const tl_net_layer *l, void *const a
                                    g->w);
 }
 static tl_status relu_mask(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
-    return ctx->ops->relu_mask(ctx, at[0], at[1], l->x_size);
+    return ctx->ops->relu_mask(ctx, at[0], at[1], l->y_size);
 }
 
 static tl_status conv2d_block_fwd(tl_ctx *ctx, const tl_net_layer *l, void *const at[]) {
@@ -103,6 +111,14 @@ static bool halves(const tl_pool2d_geom *g) {
     return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
 }
 
+/* Whether the ReLU behind the convolution at i is to end its sums: before a pool it is cheaper
+ * behind that, and the gradient that comes back must be the plan's own, for it is masked in place.
+ */
+static bool ends_sums(const tl_backend *ops, const tl_net_plan *plan, int i) {
+    return ops->conv2d_relu_fwd && ops->relu_mask && i + 2 < plan->layers &&
+           !is(plan, i + 2, TL_NET_MAXPOOL2D) && !is(plan, i + 2, TL_NET_DROPOUT);
+}
+
 /* How many layers from i on are one fused operation of this device, which *to becomes; else 0. */
 static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_layer *to) {
     const tl_net_layer *l = &plan->layer[i];
@@ -111,11 +127,16 @@ static int fuse(const tl_backend *ops, const tl_net_plan *plan, int i, tl_net_la
     if (l->kind == TL_NET_CONV2D && relu && l->b && ops->conv2d_block_fwd) {
         tl_conv2d_block g = {.conv = l->of.conv2d};
         g.pool = is(plan, i + 2, TL_NET_MAXPOOL2D) && halves(&plan->layer[i + 2].of.maxpool2d);
-        if (!ops->conv2d_block_fits(&g)) return 0;
-        to->kind = TL_NET_CONV2D_BLOCK;
-        to->of.conv2d_block = g;
-        to->y_size = tl_conv2d_block_y_size(&g);
-        return g.pool ? 3 : 2;
+        if (ops->conv2d_block_fits(&g)) {
+            to->kind = TL_NET_CONV2D_BLOCK;
+            to->of.conv2d_block = g;
+            to->y_size = tl_conv2d_block_y_size(&g);
+            return g.pool ? 3 : 2;
+        }
+    }
+    if (l->kind == TL_NET_CONV2D && relu && ends_sums(ops, plan, i)) {
+        to->kind = TL_NET_CONV2D_RELU;
+        return 2;
     }
     /* (its gradient overwrites, and a caller's may hold another already) */
     bool overwrites = i > 0 || !plan->wants_dx;
@@ -170,6 +191,7 @@ typedef struct builder {
     short in[TL_NET_LAYERS]; /* of each layer: its input, its output, */
     short out[TL_NET_LAYERS];
     short winner[TL_NET_LAYERS]; /* and which elements won in its pool */
+    bool masked;                 /* dy is the gradient from before the ReLU at hand already */
 } builder;
 
 static short buffer(builder *b, size_t bytes) {
@@ -214,6 +236,9 @@ static void forward(builder *b, int i) {
     case TL_NET_CONV2D:
         CALL(b, i, conv2d_fwd, y, x, columns(b, &l->of.conv2d), NONE, NONE);
         break;
+    case TL_NET_CONV2D_RELU:
+        CALL(b, i, conv2d_relu_fwd, y, x, columns(b, &l->of.conv2d), NONE, NONE);
+        break;
     case TL_NET_RELU:
         CALL(b, i, relu_fwd, y, x, NONE, NONE, NONE);
         break;
@@ -254,17 +279,37 @@ static short input_gradient(builder *b, int i, bool adds) {
     return dx;
 }
 
+/* dx of a convolution. If a ReLU at the end of the layer before made x, dx goes back through it at
+ * once. */
+static short convolution_input(builder *b, int i, short x, short dy) {
+    const tl_net_layer *l = &b->plan->layer[i];
+    bool ends = i > 0 && b->ctx->ops->conv2d_relu_bwd_input;
+    short dx = input_gradient(b, i, !ends);
+    if (dx == NONE) return dx;
+    b->masked = ends && l[-1].kind == TL_NET_CONV2D_RELU;
+    if (ends)
+        CALL(b, i, conv2d_relu_bwd_input, dx, dy, columns(b, &l->of.conv2d),
+             b->masked ? x : (short)NONE, NONE);
+    else
+        CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
+    return dx;
+}
+
 /* The gradients of the parameters first: then what they were made of need not outlive dx. */
 static void backward(builder *b, int i) {
     const tl_net_layer *l = &b->plan->layer[i];
     const short x = b->in[i], y = b->out[i], winner = b->winner[i], dy = b->dy;
     short dx = NONE;
+    bool masked = b->masked;
+    b->masked = false;
     switch (l->kind) {
+    case TL_NET_CONV2D_RELU:
+        if (!masked) CALL(b, i, relu_mask, dy, y, NONE, NONE, NONE);
+        /* fall through */
     case TL_NET_CONV2D:
         if (l->b) CALL(b, i, conv2d_bwd_bias, dy, NONE, NONE, NONE, NONE);
         CALL(b, i, conv2d_bwd_weight, dy, x, columns(b, &l->of.conv2d), NONE, NONE);
-        dx = input_gradient(b, i, true);
-        if (dx != NONE) CALL(b, i, conv2d_bwd_input, dx, dy, columns(b, &l->of.conv2d), NONE, NONE);
+        dx = convolution_input(b, i, x, dy);
         break;
     case TL_NET_LINEAR:
         if (l->b) CALL(b, i, linear_bwd_bias, dy, NONE, NONE, NONE, NONE);

@@ -34,6 +34,10 @@ static inline size_t tl_conv2d_block_y_size(const tl_conv2d_block *g) {
  * TL_CODE_OFF where y <= 0, so that no gradient goes back. */
 enum { TL_CODE_OFF = 4 };
 
+/* conv2d_relu_fwd: y = relu(conv(x, w) + b). conv2d_relu_bwd_input: dx is the gradient of a
+ * convolution's input, taken back through the ReLU that made x: 0 where x is not positive. Unlike
+ * others it overwrites. x may be NULL: then no ReLU made it. */
+
 /* pool_relu_*: of each of `planes` planes of h x w pixels, y = relu of the maximum over 2x2 windows
  * that do not overlap (a last odd row or column is in none), and one byte per element of y, as
  * above. bwd, unlike others, overwrites dx: each dy goes to its winner, and 0 everywhere else.

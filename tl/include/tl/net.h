@@ -25,7 +25,8 @@ typedef enum tl_net_kind {
     TL_NET_LINEAR,
     TL_NET_CONV2D_BLOCK, /* conv2d, relu[, maxpool2d 2x2]: made by a plan */
     TL_NET_LINEAR_BLOCK, /* linear[, relu]: made by a plan */
-    TL_NET_POOL_RELU     /* maxpool2d 2x2 and relu: made by a plan */
+    TL_NET_POOL_RELU,    /* maxpool2d 2x2 and relu: made by a plan */
+    TL_NET_CONV2D_RELU   /* conv2d, relu: made by a plan */
 } tl_net_kind;
 
 /* One layer: its checked geometry for the batch at hand, and where its parameters and their
