@@ -170,11 +170,14 @@ build/absent/written: autograder/grade/absent.py autograder/grade/grants.py $(LA
 	@mkdir -p $(@D)
 	$(Q)$(LAB_PYTHON) autograder/grade/absent.py $(@D) && touch $@
 
+define lab_absent
+@mkdir -p $(@D)
+$(call say,CC,$@)
+$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
+    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+endef
 $(LAB_ABSENT): build/absent/written build/$$(mode)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$@)
-	$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
-	    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+	$(lab_absent)
 
 # ---- workers and their plug-ins ------------------------------------------------------------------
 

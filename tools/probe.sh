@@ -140,6 +140,7 @@ needs_of() {
     if [ -d given ]; then labs=${labs/criterion /}; fi # a handout's graders hold it
     case $1 in
     train | predict | prototypes | bench) echo $build ;;
+    show) echo $build grading ;; # and a picture where matplotlib is
     lib) echo $build openblas_archive cxx binutils ;;
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
@@ -147,8 +148,8 @@ needs_of() {
         mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    export | forget | gradescope | grade-slurm | merge | restore | secret | similarity | \
-        skeletons | submit | update)
+    claims | export | forget | gradescope | grade-slurm | merge | restore | secret | \
+        similarity | skeletons | submit | update)
         echo grading
         ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
