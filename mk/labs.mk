@@ -96,7 +96,7 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) claims grade gradcheck restore submit
+.PHONY: $(LAB_GOALS) claims grade watch gradcheck restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -127,6 +127,14 @@ grade: $(LAB_BUILT)
 
 claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)
+
+# (entr starts the command at once, and again when one of the files is saved)
+WATCHED_LAB = $(or $(LAB),$(if $(wildcard build/lab),$(file <build/lab)))
+watch: ## grade again whenever you save a file of the lab: LAB=N T=task
+	@[ -d 'labs/lab$(WATCHED_LAB)' ] || { echo 'watch: say which lab: make watch LAB=2' >&2; exit 2; }; \
+	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_FILES:%=labs/%)) | \
+	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
+	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))

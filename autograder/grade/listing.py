@@ -75,7 +75,8 @@ def whole(lab: table.Lab, claims: list) -> list:
     extra = sum(p for c in claims if c.extra for p in c.points.values())
     more = f", {extra} of extra credit" if extra else ""
     watched = ["watched: hostcuda's checkers look at every access to memory"]
-    return [f"lab {lab.number}, {lab.title}: {len(claims)} claims, {total} {worth}{more}", "",
+    count = f"{len(claims)} claim{'s' * (len(claims) != 1)}"
+    return [f"lab {lab.number}, {lab.title}: {count}, {total} {worth}{more}", "",
             *rows(claims), "", *(watched if any(c.build for c in claims) else []),
             f"one of them alone: make grade LAB={lab.number} T={claims[0].short_name}"]
 

@@ -76,12 +76,12 @@ tl_status show_lab5(show *s) {
     snprintf(word[words++], WORD, "THREADS=%ld", s->threads);
     snprintf(word[words++], WORD, "SEED=%llu", (unsigned long long)s->seed);
     snprintf(word[words++], WORD, "OUT=%s", s->out);
+    snprintf(word[words++], WORD, "LIMIT=2000");
     if (s->resume) {
         snprintf(checkpoint, sizeof checkpoint, "%s", s->resume);
     } else {
         int common = words;
         snprintf(checkpoint, sizeof checkpoint, "%.4000s/checkpoint", s->out);
-        snprintf(word[words++], WORD, "LIMIT=4000");
         snprintf(word[words++], WORD, "EPOCHS=4");
         TL_TRY(start("train", word, words));
         words = common;
