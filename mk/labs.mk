@@ -96,7 +96,7 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) claims grade watch gradcheck restore submit
+.PHONY: $(LAB_GOALS) bundle claims debug grade watch gradcheck restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -135,6 +135,15 @@ watch: ## grade again whenever you save a file of the lab: LAB=N T=task
 	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_FILES:%=labs/%)) | \
 	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
 	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
+
+# (the grade builds it, and shows the failure that gdb then stops in; it is 0 whatever the score)
+debug: ## into a failing claim with gdb, its inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
+	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) DEBUG=1 $(call given,T SEED DEVICES CC CXX PYTHON)
+	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=-debug \
+	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
+
+bundle: ## what to attach to a question: failures, versions, hashes; no source, no names: LAB=N YES=1
+	@$(LAB_PYTHON) autograder/grade/bundle.py $(call given,LAB OUT YES)
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))

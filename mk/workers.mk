@@ -73,7 +73,8 @@ $(filter-out $(wildcard $(LAB_SOURCES)),$(LAB_SOURCES)): always
 # that grading takes, and no claim measures speed.
 lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
-lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
+# (for a debugger all of it: variables, too)
+lab_lines = $(if $(findstring -debug,$(mode)),-g,-g1) -gdwarf-4 -fno-omit-frame-pointer
 
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
 # box has narrower ones (box/box_inner.c), and one for the sum of all files (box/box_watch.c).

@@ -118,6 +118,7 @@ have_clang() { command -v "${CLANGXX:-clang++}" >/dev/null; }
 have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
+have_gdb() { command -v gdb >/dev/null; }
 have_entr() { command -v entr >/dev/null; }
 have_bubblewrap() { command -v bwrap >/dev/null; }
 have_zstd() { command -v zstd >/dev/null; }
@@ -150,7 +151,8 @@ needs_of() {
         echo $build $labs legality shm
         ;;
     watch) echo $build $labs legality shm entr ;;
-    claims | export | forget | gradescope | grade-slurm | merge | restore | secret | \
+    debug) echo $build $labs legality shm gdb ;;
+    bundle | claims | export | forget | gradescope | grade-slurm | merge | restore | secret | \
         similarity | skeletons | submit | update)
         echo grading
         ;;
@@ -202,6 +204,7 @@ about() {
         if have_python3; then debian=python3-tomli; fi
         ;;
     python3) words="Python 3" debian=python3 ;;
+    gdb) words=gdb debian=gdb ;;
     entr) words="entr, which waits for files to be saved" debian=entr ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
     zstd) words="zstd, for what compilers packed with it" debian=zstd ;;
