@@ -112,6 +112,6 @@ $(SHOW_DIR)/libtl_cuda.so: $(call show_cu_objects,.o) $(WORKER_PLUGIN_C:%.c=buil
 SHOW_OUT = $(if $(filter OUT,$(GIVEN)),$(call quote,$(value OUT)),build/show/lab$(SHOW_N))
 show: $(SHOW_PROGRAMS) $(SHOW_PLUGIN)
 	@$(SHOW_DIR)/show LAB=$(SHOW_N) OUT=$(SHOW_OUT) DEVICE=$(SHOW_DEVICE) \
-	    $(call given,SEED THREADS RESUME)
+	    $(call given,$(filter-out LAB LABS MINE DEVICE OUT,$(OPTIONS_show)))
 	@$(LAB_PYTHON) report/show.py $(SHOW_OUT)
 endif
