@@ -137,12 +137,12 @@ watch: ## grade again whenever you save a file of the lab: LAB=N T=task
 	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
 
 # (the grade builds it, and shows the failure that gdb then stops in; it is 0 whatever the score)
-debug: ## into a failing claim with gdb, its inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
+debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
 	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) DEBUG=1 $(call given,T SEED DEVICES CC CXX PYTHON)
 	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=-debug \
 	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
 
-bundle: ## what to attach to a question: failures, versions, hashes; no source, no names: LAB=N YES=1
+bundle: ## what to attach to a question; no source, no names: LAB=N YES=1
 	@$(LAB_PYTHON) autograder/grade/bundle.py $(call given,LAB OUT YES)
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task

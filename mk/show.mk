@@ -9,7 +9,6 @@
 # there (a checkout; closed labs of a handout), else, or with MINE=1, the student's own; and for
 # later labs stands what fails and says so (absent.py). So nothing else can keep lab N from it.
 
-##@ labs
 .PHONY: show
 show: ## look at what your lab does: LAB=N DEVICE=cpu|hostcuda SEED= OUT= (lab 5: RESUME=)
 ifneq ($(filter show,$(MAKECMDGOALS)),)

@@ -185,7 +185,7 @@ def show(folder):
         print(f"\npicture  {path}")
     else:
         path.unlink(missing_ok=True)  # an older one would show something else
-        print("\n(no picture, text alone: this Python has no matplotlib; make setup show brings it)")
+        print("\n(text alone, no picture: no matplotlib in this Python; make setup show brings it)")
 
 
 def main(arguments):

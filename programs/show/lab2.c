@@ -77,8 +77,8 @@ tl_status show_lab2(show *s) {
         picture[k] = (show_picture){k ? filter[k - 1].name : "the picture", SIDE, SIDE, value[k]};
         TL_TRY(show_write_picture(s, &picture[k]));
     }
-    printf("\npicture %llu of shapes10 through your convolution on %s: one call, %d filters of %d x "
-           "%d\n\n",
+    printf("\npicture %llu of shapes10 through your convolution on %s: one call, %d filters of "
+           "%d x %d\n\n",
            (unsigned long long)s->seed, s->ctx->ops->name, (int)FILTERS, (int)TAPS, (int)TAPS);
     for (int k = 0; k <= FILTERS; k += ACROSS) {
         show_pictures(&picture[k], ACROSS);

@@ -165,7 +165,7 @@ tl_status show_lab3(show *s) {
            (int)IMAGES, s->ctx->ops->name);
     snprintf(below, sizeof below, "step 0 to %d, rate %g, all pictures in each", (int)STEPS, rate);
     show_curve(loss, STEPS + 1, below);
-    printf("\nthe loss went from %.3f to %.3f (guessing: %.3f); %d of the %d pictures are told right\n",
+    printf("\nthe loss went from %.3f to %.3f (guessing: %.3f); %d of %d pictures are told right\n",
            loss[0], loss[STEPS], log(CLASSES), right, (int)IMAGES);
     jsonl_begin(s->j);
     jsonl_text(s->j, "kind", "curve");

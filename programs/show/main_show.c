@@ -1,6 +1,6 @@
-/* main_show.c: `show LAB=n OUT=folder DEVICE=… SEED=…`: what a lab has come to, to look at (show.h).
+/* main_show.c: `show LAB=n OUT=folder DEVICE=…`: what a lab has come to, to look at (show.h).
  *
- * Exit status 1 with one line where something is not there yet: it names the task to write first. */
+ * Exit status 1 with one line where something is not there yet: it names what to write first. */
 #include "show.h"
 
 #include <glob.h>

@@ -1,5 +1,5 @@
-"""`make debug`: the recorder keeps what a worker is asked and changes nothing; gdb stops in what the
-student writes; what is missing is said in a line."""
+"""`make debug`: the recorder keeps what a worker is asked and changes nothing; gdb stops in what
+the student writes; what is missing is said in a line."""
 
 import os
 import subprocess
