@@ -15,6 +15,7 @@
 #   mk/course.mk            a whole class: the instructor's commands
 #   mk/workers.mk           what it is graded with: grader, workers, plug-ins
 #   mk/mine.mk              MINE=1: programs of a student's files alone
+#   mk/show.mk              what a lab has come to, to look at
 #   mk/course.mk            what maintainers and instructors run around the labs
 #   mk/class.mk             a class graded
 #   mk/export.mk            grades in the forms of other systems
@@ -92,6 +93,7 @@ include mk/box.mk
 include mk/handout.mk
 include mk/labs.mk
 include mk/mine.mk
+include mk/show.mk
 -include mk/lib.mk
 -include mk/bridge.mk
 -include mk/course.mk

@@ -18,6 +18,10 @@ endif
 LAB_PYTHON := env PYTHONPATH=autograder/grade:tools PYTHONDONTWRITEBYTECODE= \
 	PYTHONPYCACHEPREFIX=build/python $(or $(wildcard $(PYTHON)),python3)
 
+# (the path of LABS= becomes part of rules and commands)
+LABS_NOT_PLAIN = $(filter-out 1,$(words $(value LABS))$(shell printf %s \
+	$(call quote,$(value LABS)) | tr -d 'A-Za-z0-9_./+@\200-\377-'))
+
 ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)
 # A first build is that of the whole reference: all cores, unless -j says otherwise. (Who grades a
 # class has submissions to go side by side.)
@@ -65,9 +69,7 @@ override GIVEN := $(filter-out TASKWISE,$(GIVEN)) TASKWISE
 export GRADLAB_TIER := $(firstword $(shell $(LAB_PYTHON) autograder/grade/sandbox.py))
 endif
 endif
-# (the path becomes part of rules and commands)
-ifneq ($(words $(value LABS))$(shell printf %s $(call quote,$(value LABS)) | \
-	tr -d 'A-Za-z0-9_./+@\200-\377-'),1)
+ifneq ($(LABS_NOT_PLAIN),)
 $(error LABS=$(value LABS): it takes a plain name of a folder: letters, digits and _ - . / + @)
 endif
 ifeq ($(wildcard $(LABS)/lab$(LAB_N)/.),)
@@ -94,7 +96,7 @@ include mk/workers.mk
 
 # ---- commands ------------------------------------------------------------------------------------
 
-.PHONY: $(LAB_GOALS) grade gradcheck restore submit
+.PHONY: $(LAB_GOALS) bundle claims debug grade watch gradcheck restore submit
 ##@ labs
 # lab0: ## (to lab5) build your lab, for the cpu and for CUDA on a CPU; DEBUG=1 SAN=1 CHECK=1 MINE=1
 $(LAB_GOALS): $(LAB_BUILT)
@@ -122,6 +124,26 @@ grade: $(LAB_BUILT)
 	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) CC=$(call quote,$(CC)) \
 	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
 	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V SECRET REGRADE)
+
+claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N T=task
+	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)
+
+# (entr starts the command at once, and again when one of the files is saved)
+WATCHED_LAB = $(or $(LAB),$(if $(wildcard build/lab),$(file <build/lab)))
+watch: ## grade again whenever you save a file of the lab: LAB=N T=task
+	@[ -d 'labs/lab$(WATCHED_LAB)' ] || { echo 'watch: say which lab: make watch LAB=2' >&2; exit 2; }; \
+	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_FILES:%=labs/%)) | \
+	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
+	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
+
+# (the grade builds it, and shows the failure that gdb then stops in; it is 0 whatever the score)
+debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
+	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) DEBUG=1 $(call given,T SEED DEVICES CC CXX PYTHON)
+	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=-debug \
+	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
+
+bundle: ## what to attach to a question; no source, no names: LAB=N YES=1
+	@$(LAB_PYTHON) autograder/grade/bundle.py $(call given,LAB OUT YES)
 
 restore: ## your file away to build/restore, its skeleton back: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/skeletons.py restore $(call quote,$(LAB)) $(call quote,$(T))

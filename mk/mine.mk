@@ -4,12 +4,17 @@
 #   build/<mode>/mine/{train,predict,…}, and the plug-ins beside them
 #   build/<mode>/labs/labN/x.mine.o        of x.c; what grading makes of it is another object
 
+# Also of what `make show` links (show.mk).
+NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% programs/rungs_cpu.c
+build/%.mine.o: $$(source).c build/$$(mode)/flags
+	$(call compile)
+
 ifneq ($(MINE),)
 ifneq ($(filter RUNGS,$(GIVEN)),)
 $(error MINE=1: your own files have no quicker kernels beside them: leave out RUNGS)
 endif
 # (grading goes on without a file: it costs its own points alone)
-MINE_GONE := $(if $(filter $(LAB_GOALS) grade,$(MAKECMDGOALS)),,$(firstword \
+MINE_GONE := $(if $(filter $(LAB_GOALS) grade show,$(MAKECMDGOALS)),,$(firstword \
 	$(filter-out $(wildcard labs/lab*/*) $(HAVE_REFERENCE:%=labs/%),$(LAB_FILES:%=labs/%))))
 ifneq ($(MINE_GONE),)
 $(error MINE=1: $(shell $(LAB_PYTHON) autograder/grade/unlinked.py gone $(MINE_GONE)))
@@ -19,7 +24,6 @@ MINE_UNLISTED := $(firstword $(filter-out $(LAB_FILES:%=solution/%),\
 ifneq ($(MINE_UNLISTED),)
 $(error MINE=1: $(LAB_LIST) lacks the line of $(MINE_UNLISTED:solution/%=labs/%): get a clean copy)
 endif
-NOT_MINE := $(LAB_FILES:%=solution/%) kernels/% programs/rungs_cpu.c
 MINE_GIVEN := $(filter-out $(NOT_MINE),$(LIB_SRC))
 # (of a handout's closed labs the reference's objects are taken: mk/handout.mk)
 MINE_FILES := $(filter-out $(HAVE_REFERENCE),$(LAB_FILES))
@@ -43,9 +47,6 @@ MINE_CUDA_OBJECTS = $(MINE_CU:%=build/$(mode)/%.o) $(call mine_reference_cu,.o) 
 # (there is no other CUDA device for a program that is sanitised or checks)
 mine_plugins = $(addprefix build/$(mode)/mine/,$(if $(HAVE_CXX),libtl_hostcuda.so) \
 	$(if $(CUDA),$(if $(findstring -san,$(mode))$(findstring -check,$(mode)),,libtl_cuda.so)))
-
-build/%.mine.o: $$(source).c build/$$(mode)/flags
-	$(call compile)
 
 build/%/mine/build_info.c: build/%/flags $(MINE_SOURCES) always
 	$(call build_info)

@@ -91,6 +91,11 @@ OPTIONS_bridge-bench := DEVICE PARTS LONG REPEAT EPOCHS THREADS SEED LIMIT OUT M
 # A lab's workers are built and graded alike.
 OPTIONS_labs := LABS MINE CHECK TASKWISE T DEVICES
 OPTIONS_grade := $(OPTIONS_labs) LAB SEED MIN JSON JUNIT SUBMISSION SECRET REGRADE
+OPTIONS_claims := LAB T
+OPTIONS_watch = $(OPTIONS_grade)
+OPTIONS_debug := LAB T SEED DEVICES
+OPTIONS_bundle := LAB OUT
+OPTIONS_show := LAB LABS MINE DEVICE THREADS SEED OUT RESUME
 OPTIONS_gradcheck := LABS MINE SEED
 OPTIONS_grade-class := SUBMISSIONS LAB OUT ROSTER DUE TIMES ATTEMPT POLICY JOBS SECRET SHARD
 OPTIONS_grade-slurm := $(filter-out SHARD,$(OPTIONS_grade-class)) SHARDS ONLY
@@ -117,6 +122,14 @@ OPTIONS_help := ALL
 # (a goal with a slash in it is a file's name)
 options_of_goal = $(if $(filter $(LAB_GOALS),$1),$(OPTIONS_labs),$(OPTIONS_$1)) \
 	$(if $(filter build/%,$1),MINE)
+
+# Typed in labs/lab3 (its Makefile sets GRADLAB_LAB): LAB=3 goes along where a goal takes it.
+HERE_LAB := $(if $(filter LAB,$(GIVEN)),,$(filter $(LAB_GOALS:lab%=%),$(GRADLAB_LAB)))
+ifneq ($(and $(HERE_LAB),$(filter LAB,$(foreach g,$(MAKECMDGOALS),$(call options_of_goal,$g)))),)
+override export LAB := $(HERE_LAB)
+override GIVEN += LAB
+endif
+unexport GRADLAB_LAB
 
 # ---- what does not fit --------------------------------------------------------------------------
 

@@ -73,7 +73,8 @@ $(filter-out $(wildcard $(LAB_SOURCES)),$(LAB_SOURCES)): always
 # that grading takes, and no claim measures speed.
 lab_optimise = $(if $(findstring -debug,$1),-O0,-O1)
 # The line of a crash (DWARF 4: addr2line of binutils 2.40 names the wrong file in 5).
-lab_lines := -g1 -gdwarf-4 -fno-omit-frame-pointer
+# (for a debugger all of it: variables, too)
+lab_lines = $(if $(findstring -debug,$(mode)),-g,-g1) -gdwarf-4 -fno-omit-frame-pointer
 
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
 # box has narrower ones (box/box_inner.c), and one for the sum of all files (box/box_watch.c).
@@ -170,11 +171,14 @@ build/absent/written: autograder/grade/absent.py autograder/grade/grants.py $(LA
 	@mkdir -p $(@D)
 	$(Q)$(LAB_PYTHON) autograder/grade/absent.py $(@D) && touch $@
 
+define lab_absent
+@mkdir -p $(@D)
+$(call say,CC,$@)
+$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
+    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+endef
 $(LAB_ABSENT): build/absent/written build/$$(mode)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$@)
-	$(Q)$(CC) -std=gnu11 -O1 -fPIC -fvisibility=hidden $(call precision,$(mode)) -Itl/include \
-	    -c -o $@ $(patsubst build/$(mode)/absent/%.o,build/absent/%_absent.c,$@)
+	$(lab_absent)
 
 # ---- workers and their plug-ins ------------------------------------------------------------------
 

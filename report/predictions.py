@@ -1,19 +1,10 @@
 """Parts about a trained net's predictions: confusion matrix, filters, misclassified images."""
 
-import os
-from pathlib import Path
-
+import classes
 import units
 from parts import Missing, Plot
 from training import DEVICES
 from whose import owner
-
-_DIGITS = tuple(str(i) for i in range(10))
-CLASSES = {
-    "cifar10": ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
-    "shapes10": _DIGITS,
-    "mnist": _DIGITS,
-}
 
 
 def predictions(report, device):
@@ -28,13 +19,10 @@ def predictions(report, device):
     raise Missing(report.t("no trained net was asked about the test images"), fix)
 
 
-def _names(line):
-    return CLASSES.get(line["dataset"], _DIGITS)
-
-
 def confusion(report, device):
     t, line = report.t, predictions(report, device)
-    names, matrix = _names(line), [line["confusion"][i * 10 : i * 10 + 10] for i in range(10)]
+    names = classes.of(line["dataset"])
+    matrix = [line["confusion"][i * 10 : i * 10 + 10] for i in range(10)]
     most = max(max(row) for row in matrix) or 1
 
     def draw(figure):
@@ -65,24 +53,16 @@ def filters(report, device):
     shape, flat = line.get("filter_shape"), line.get("filters")
     if not shape or not flat or None in flat:
         raise Missing(report.t("the net has no filters to show"), owner().make("predict"))
-    k, c, r, s = (int(n) for n in shape)
+    k = int(shape[0])
     columns = 8 if k <= 16 else 16
     rows = -(-k // columns)
-
-    def image(i):
-        """One filter as r x s pixels: grey for one channel, colour for three; 0 is middle grey."""
-        own = flat[i * c * r * s : (i + 1) * c * r * s]
-        most = max(abs(v) for v in own) or 1
-        level = [0.5 + 0.5 * v / most for v in own]
-        channels = range(3) if c == 3 else (0, 0, 0)
-        at = lambda n, y, x: level[(n * r + y) * s + x]  # noqa: E731
-        return [[[at(n, y, x) for n in channels] for x in range(s)] for y in range(r)]
+    images = classes.filters(shape, flat)
 
     def draw(figure):
         for i, ax in enumerate(figure.subplots(rows, columns, squeeze=False).flat):
             ax.axis("off")
             if i < k:
-                ax.imshow(image(i), interpolation="nearest")
+                ax.imshow(images[i], interpolation="nearest")
 
     caption = report.t(
         "The {k} filters of the first convolution of net {net}, {device}: weights of the three "
@@ -93,30 +73,17 @@ def filters(report, device):
 
 
 def _test_images(report, line):
-    """Function from the number of a test image to its rows of (r, g, b); Missing without files."""
-    folder = Path(os.environ.get("GRADLAB_DATA") or "data")
-    dataset = line["dataset"]
-    path = folder / dataset / ("t10k-images-idx3-ubyte" if dataset == "mnist" else "test_batch.bin")
+    """As classes.images_of; Missing without files."""
     try:
-        data = path.read_bytes()
+        return classes.images_of(line["dataset"])
     except OSError:
-        reason = report.t("the test images of {dataset} are not here", dataset=dataset)
-        raise Missing(reason, f"make data DATASET={dataset}") from None
-
-    def colour(i):
-        planes = [data[at : at + 1024] for at in range(i * 3073 + 1, (i + 1) * 3073, 1024)]
-        return [[[p[y * 32 + x] / 255 for p in planes] for x in range(32)] for y in range(32)]
-
-    def grey(i):
-        at = 16 + i * 784
-        return [[[data[at + y * 28 + x] / 255] * 3 for x in range(28)] for y in range(28)]
-
-    return grey if dataset == "mnist" else colour
+        reason = report.t("the test images of {dataset} are not here", dataset=line["dataset"])
+        raise Missing(reason, f"make data DATASET={line['dataset']}") from None
 
 
 def wrong(report, device):
     line = predictions(report, device)
-    image, names = _test_images(report, line), _names(line)
+    image, names = _test_images(report, line), classes.of(line["dataset"])
     count = min(16, len(line["wrong_index"]))
     if not count:
         raise Missing(report.t("the net made no mistake"), owner().make("predict"))

@@ -32,6 +32,7 @@ OPERATION_ROOMS = {
     "autograder/hostile/*": "two operations stand for all, whose code is replaced",
     "kernels/*": "a rung replaces it",
     "programs/bench/*": "what the oracle says of it, and the shapes that it is timed at",
+    "programs/show/*": "what is shown of each lab runs its operations",
     "bridge/*": "an operator of PyTorch is written around it, by hand and twice",
     "hostcuda/*": "tasks and BLAS routines of equal names: hostcuda knows none of ours",
     "tests/*": "a test names what it tests",

@@ -29,6 +29,7 @@ kernels             -> tl/include
 kernels/*           -> tl/include kernels
 programs            -> tl/include tl kernels
 programs/bench      -> tl/include tl kernels programs autograder/oracle hostcuda/include
+programs/show       -> tl/include tl programs
 bridge              -> tl/include
 bridge/*            -> tl/include
 hostcuda            ->

@@ -118,6 +118,8 @@ have_clang() { command -v "${CLANGXX:-clang++}" >/dev/null; }
 have_nvcc() {
     [ "${NVCC:-}" != none ] && command -v "${NVCC:-nvcc}" /usr/local/cuda/bin/nvcc >/dev/null
 }
+have_gdb() { command -v gdb >/dev/null; }
+have_entr() { command -v entr >/dev/null; }
 have_bubblewrap() { command -v bwrap >/dev/null; }
 have_zstd() { command -v zstd >/dev/null; }
 # (Debian has the daemons in sbin, which is not on everybody's path)
@@ -140,6 +142,7 @@ needs_of() {
     if [ -d given ]; then labs=${labs/criterion /}; fi # a handout's graders hold it
     case $1 in
     train | predict | prototypes | bench) echo $build ;;
+    show) echo $build grading ;; # and a picture where matplotlib is
     lib) echo $build openblas_archive cxx binutils ;;
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
@@ -147,8 +150,10 @@ needs_of() {
         mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
-    export | forget | gradescope | grade-slurm | merge | restore | secret | similarity | \
-        skeletons | submit | update)
+    watch) echo $build $labs legality shm entr ;;
+    debug) echo $build $labs legality shm gdb ;;
+    bundle | claims | export | forget | gradescope | grade-slurm | merge | restore | secret | \
+        similarity | skeletons | submit | update)
         echo grading
         ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
@@ -199,6 +204,8 @@ about() {
         if have_python3; then debian=python3-tomli; fi
         ;;
     python3) words="Python 3" debian=python3 ;;
+    gdb) words=gdb debian=gdb ;;
+    entr) words="entr, which waits for files to be saved" debian=entr ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
     zstd) words="zstd, for what compilers packed with it" debian=zstd ;;
     slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;

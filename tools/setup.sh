@@ -22,6 +22,7 @@ for goal in ${goals:-train lab1}; do
     train | predict | baseline | parity | bench | bench-* | report*) of_goal+=(cxx) ;; # hostcuda
     test | test-all) of_goal+=(fuzzer python3 bubblewrap) ;; # and are without
     hostile | grade-class) of_goal+=(bubblewrap) ;;
+    show) of_goal+=(cxx plotting) ;;
     lab[0-9]) read -ra of_goal <<<"$(needs_of "$goal") $(needs_of grade)" ;; # who builds, grades
     esac
     if [ "$goal" = test-all ]; then of_goal+=(slurm); fi
@@ -93,6 +94,7 @@ if lacks plotting; then
     [ "$PYTHON" = .venv/bin/python ] ||
         die "PYTHON=$PYTHON lacks matplotlib or jinja2; it is yours to fill:
        $PYTHON -m pip install -r report/requirements.txt"
+    pythons >/dev/null || missing "python3 python3-venv" "Python 3.10 or newer with venv"
 fi
 
 # nvcc alone builds nothing here: some toolkits come without cuBLAS, and PyPI has it for this one.
@@ -271,7 +273,12 @@ fi
 
 # ---- matplotlib and jinja2 into .venv -----------------------------------------------------------
 
+# (where nothing but a picture is wanted, there may be no .venv yet)
 if lacks plotting; then
+    for python in $(pythons); do
+        if [ -x .venv/bin/python ] && pip --version >/dev/null 2>&1; then break; fi
+        run_logged "$python" -m venv --clear .venv || true
+    done
     echo "setup: filling .venv with matplotlib and jinja2"
     fill -r report/requirements.txt ||
         die "pip could not install matplotlib and jinja2 ($(why "no network?")); see $log"

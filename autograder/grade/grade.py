@@ -8,7 +8,6 @@ Exit 0: graded, whatever the score; 1: below MIN; 2: could not grade. The last l
 `lab2: 87/100`.
 """
 
-import fnmatch
 import os
 import sys
 import time
@@ -20,6 +19,7 @@ import formats
 import gate
 import given as tree
 import judge
+import listing
 import machine
 import options
 import plan
@@ -51,20 +51,6 @@ def parse(arguments: list) -> dict:
     for name in ("LAB", *(["MIN"] if given["MIN"] else [])):
         options.whole(given, name, high=2**64 - 1)
     return given
-
-
-def wanted(lab: table.Lab, pattern: str) -> list:
-    """Claims named by T: a task, a task/claim, or either with * and ?."""
-    if not pattern:
-        return lab.claims
-    found = [c for c in lab.claims
-             if any(fnmatch.fnmatchcase(name, pattern)
-                    for name in (c.task, c.suite, c.short_name, c.full_name))]
-    if not found:
-        tasks = ", ".join(t.name for t in lab.tasks)
-        raise OptionError(f"T={pattern}: no claim of lab {lab.number} is called so; its tasks are "
-                          f"{tasks} (T=task, T=task/claim, * stands for anything)")
-    return found
 
 
 def others_wrote(given: dict) -> bool:
@@ -144,7 +130,7 @@ def grade(given: dict) -> int:
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
     programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
     devices = choose_devices(given, programs)
-    claims = wanted(lab, given["T"])
+    claims = listing.wanted(lab, given["T"])
     runs = execute.plan(claims, devices, bool(given["TASKWISE"]), given["SUFFIX"])
     if given["PLAN"]:
         order = plan.order_of(lab.number, runs, given["PLUGINS"].split(","), given["SUFFIX"],
@@ -196,7 +182,7 @@ def main(arguments: list) -> int:
         return grade(parse(arguments))
     except (OptionError, table.TableError, execute.CannotGrade, plan.Unplain,
             preprocessed.Lost, skeletons.Refused) as error:
-        say(text.visible_lines(f"grade: {error}", 40, 1000), sys.stderr)
+        say(text.visible_lines(f"grade: {error}", 80, 1000), sys.stderr)
     except OSError as error:
         said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         say([text.visible(f"grade: {said}", 1000)], sys.stderr)

@@ -5,6 +5,7 @@ in a line, what is not written yet in a line, passes only in the table. V=1 show
 full.
 """
 
+import table
 import text
 import unlinked
 import words
@@ -136,6 +137,7 @@ class Report(Page):
     def what_next(self) -> None:
         best = self.document["next"]
         if not best:
+            self.after_all()
             return
         file = best["file"]
         behind = f", and {points(best['behind'])} wait behind it" if best["behind"] else ""
@@ -154,6 +156,17 @@ class Report(Page):
         else:
             action = f"write {file}"
         self.paragraph("next: ", f"{action} (up to {points(best['points'])}{behind})")
+
+    def after_all(self) -> None:
+        """All points of a lab of one's own: what to look at, and how the next lab begins."""
+        d, score = self.document, self.document["score"]
+        if d["filter"] or d["submission"] or score["points"] < score["max"] or score["unjudged"]:
+            return
+        labs = table.numbers()
+        show = [f"make show LAB={d['lab']}"] * (d["lab"] in labs and not d.get("steps"))
+        later = [f"make lab{d['lab'] + 1} && make grade"] * (d["lab"] + 1 in labs)
+        if show or later:
+            self.paragraph("next: ", ", then ".join(show + later))
 
     def passed(self) -> None:
         for result in self.document["claims"]:

@@ -217,3 +217,20 @@ def test_what_a_checker_says_is_not_what_the_program_printed():
               "also mine\n    set in\n")
     assert failure.split_output(output) == (
         ["kernel   add<<<(1,1,1), (256,1,1)>>>"], "mine\nalso mine\n    set in")
+
+
+@pytest.mark.parametrize("there, said", [
+    ([9], "next: make show LAB=9"), ([9, 10], "next: make show LAB=9, then make lab10 && make"),
+    ([8], "")])
+def test_all_points_lead_on(stage, capsys, monkeypatch, there, said):
+    monkeypatch.setattr(render.table, "numbers", lambda: there)
+    lines = shown(stage, capsys).splitlines()
+    assert lines[-1] == "lab9: 100/100, extra 5/5"
+    assert lines[-2].startswith(said) if said else "next:" not in "".join(lines)
+
+
+def test_less_than_all_points_lead_nowhere_else(stage, capsys, monkeypatch):
+    monkeypatch.setattr(render.table, "numbers", lambda: [9, 10])
+    assert "make show" not in shown(stage, capsys, "T=one")
+    stage.says["lab9_one/second"] = fail()
+    assert "make show" not in shown(stage, capsys)

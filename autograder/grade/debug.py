@@ -1,0 +1,175 @@
+"""debug.py LAB=n T=task/claim [SEED=s] [DEVICES=cpu|hostcuda] SUFFIX=-debug WORKER=…: stops in
+the call that fails, under gdb.
+
+A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with a
+recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
+worker with these requests as its input, as often as one likes: the same inputs, the same call.
+A claim ends with the first failure, so the last call is the one. gdb stops in the functions of the
+task's file. `make debug` builds this with DEBUG=1 and asks for it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import execute
+import grants
+import listing
+import machine
+import options
+import plan
+import seeds
+import table
+import text
+from options import OptionError
+
+OPTIONS = {"LAB": "", "T": "", "SEED": "", "DEVICES": "", "SUFFIX": "", "WORKER": "",
+           "LABS": "labs"}  # fmt: skip
+KEPT = Path("build/debug")
+FACTOR = 5  # deadlines of code that is not optimised
+REQUESTS, REPLIES, LINES = 3, 4, 5  # a worker's files (autograder/call/message.h)
+# Of a worker's calls each comes through here (autograder/worker/worker_serve.c).
+CALL = "call_execute"
+# What a grader tells a worker of hostcuda; and one block after the other, for stepping.
+ENVIRONMENT = {"HOSTCUDA_EAGER": "1", "HOSTCUDA_WORKERS": "1", "HOSTCUDA_TIMEOUT": "0",
+               "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # fmt: skip
+RECORDER = """#!{python} -ES
+import os
+ours, theirs = os.pipe()
+kept = open("{kept}", "wb", buffering=0)
+child = os.fork()
+if child == 0:
+    os.close(theirs)
+    os.dup2(ours, {requests})
+    os.execv("{worker}", ["{worker}"])
+os.close(ours)
+os.close({replies})
+try:
+    while data := os.read({requests}, 65536):
+        kept.write(data)
+        while data:
+            data = data[os.write(theirs, data):]
+except OSError:
+    pass
+os.close(theirs)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 127)
+"""
+
+
+class Nothing(Exception):
+    """One line: why there is nothing to stop in."""
+
+
+def recorder(worker: Path, kept: Path) -> Path:
+    script = kept.with_suffix(".recorder")
+    script.write_text(RECORDER.format(python=sys.executable, kept=kept.resolve(),
+                                      worker=worker.resolve(), requests=REQUESTS, replies=REPLIES))
+    script.chmod(0o755)
+    return script
+
+
+def keep_requests(grader: Path, claim: table.Claim, run: execute.Run, seed: int,
+                  script: Path) -> None:
+    """Without GRADLAB_CLAIMS the first failure ends a claim: no request comes behind it."""
+    env = execute.environment(GRADLAB_WORKER=str(script.resolve()), GRADLAB_DEVICES=run.device,
+                              GRADLAB_SEED=str(seed), GRADLAB_CPU_FACTOR=str(FACTOR))
+    subprocess.run([grader, "-j1", "--filter", claim.full_name], env=env, timeout=300,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
+    """(claim, run, worker, its requests, record) of the first failure of these claims."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    programs = execute.Programs(execute.grader_of_lab(lab.number), given["WORKER"],
+                                given["SUFFIX"])
+    devices = [given["DEVICES"]] if given["DEVICES"] else ["cpu", "hostcuda"]
+    seed, _ = seeds.choose({"SUBMISSION": "", "SECRET": "", "REGRADE": "", **given}, None)
+    for claim in claims:
+        for run in execute.plan([claim], devices, False, given["SUFFIX"]):
+            worker = programs.worker_of(run)
+            kept = KEPT / f"{claim.suite}-{claim.name}-{run.device}-{run.real}.requests"
+            kept.unlink(missing_ok=True)
+
+            runner = execute.Runner(programs, seed, FACTOR * machine.cpu_factor(KEPT))
+            try:
+                records, *_ = runner.one(run, [claim], 1)
+            finally:
+                runner.close()
+            record = records.get(claim.full_name, {"verdict": "missing"})
+            if record["verdict"] == "fail":
+                keep_requests(programs.grader_of(run), claim, run, seed, recorder(worker, kept))
+                return claim, run, worker, kept, record
+    raise Nothing(f"{claims[0].task}: no failure, so there is nothing to stop in (these claims "
+                  "hold on " + ", ".join(devices) + ")")
+
+
+def gdb(worker: Path, kept: Path, *commands: str) -> list:
+    words = ["gdb", "-q", "-nx"]
+    for name, value in ENVIRONMENT.items():
+        words += ["-ex", f"set environment {name} {value}"]
+    words += ["-ex", "set breakpoint pending on", "-ex", "set confirm off", "-ex",
+              "handle SIGSEGV SIGBUS SIGURG nostop noprint pass" if "-cuda/" in str(worker) else
+              "handle SIGURG nostop noprint pass"]
+    for command in commands:
+        words += ["-ex", command]
+    return [*words, str(worker)]
+
+
+def run_command(kept: Path) -> str:
+    return f"run {REQUESTS}<'{kept}' {REPLIES}>/dev/null {LINES}>/dev/null"
+
+
+def calls(worker: Path, kept: Path) -> int:
+    """How many calls the requests make, those of the failing case with them."""
+    done = subprocess.run([*gdb(worker, kept, f"break {CALL}", "ignore 1 1000000",
+                                run_command(kept), "info breakpoints"), "-batch"],
+                          capture_output=True, text=True, errors="replace", timeout=300,
+                          stdin=subprocess.DEVNULL)  # fmt: skip
+    if not (hit := re.search(r"already hit (\d+) time", done.stdout)):
+        raise Nothing(f"gdb reaches no call of {worker}: {text.visible(done.stdout[-200:])}")
+    return int(hit[1])
+
+
+def functions(lab: table.Lab, claim: table.Claim, side: str) -> list:
+    """file:function of what the student writes for this claim."""
+    tasks = lab.tasks if claim.task == "whole" else [lab.task(claim.task)]
+    files = [f"lab{lab.number}/{t.file(side)}" for t in tasks if t.name != "whole"]
+    found = grants.exports(table.ROOT, files)
+    return [f"{Path(f).name}:{name}" for f in files for name in sorted(found[f])]
+
+
+def debug(given: dict) -> int:
+    if not shutil.which("gdb"):
+        raise Nothing("no gdb here: apt-get install gdb (make doctor knows what else is missing)")
+    lab = table.load(listing.number_of(given))
+    if not given["T"]:
+        raise OptionError("T= says which claim: make claims lists them")
+    claim, run, worker, kept, record = failing(lab, listing.wanted(lab, given["T"]), given)
+    count = calls(worker, kept)
+    stops = functions(lab, claim, table.SIDE_OF[run.device])
+    text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "
+              f"{text.visible(record.get('call', record.get('text', '')), 300)}",
+              f"call {count} of {count} fails; gdb stops in {', '.join(stops)}"])
+    if run.device == "hostcuda":
+        text.say(["one thread of a kernel: break file.cu:LINE if hc_blockIdx.x == 1 && "
+                  "hc_threadIdx.x == 7"])
+    commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
+                *(f"break {stop}" for stop in stops), "continue"]
+    sys.stdout.flush()
+    return subprocess.run(gdb(worker, kept, *commands)).returncode
+
+
+def main(arguments: list) -> int:
+    try:
+        return debug(options.parse(arguments, OPTIONS))
+    except (OptionError, Nothing, table.TableError, execute.CannotGrade, plan.Unplain,
+            subprocess.TimeoutExpired, OSError) as error:
+        text.say(text.visible_lines(f"debug: {error}", 80, 1000), sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+"""`make bundle`: facts for a question, and neither source nor names nor paths."""
+
+import io
+import json
+import types
+
+import pytest
+
+import bundle
+
+GRADE = {
+    "devices": ["cpu"], "seed": 7, "score": {"points": 3, "max": 100},
+    "compilers": {"c": "gcc 12 in /opt/tools/bin/gcc"},
+    "claims": [{"claim": "im2col/a", "side": "c", "verdict": "pass"},
+               {"claim": "im2col/b", "side": "c", "verdict": "fail", "kind": "mismatch",
+                "failures": [{"kind": "mismatch", "call": "im2col of x[2,3]", "got": 1.5,
+                              "text": "int secret = 42;", "output": "hello from mia",
+                              "backtrace": ["/home/mia/x.c"]}]}]}  # fmt: skip
+SOURCE = "int my_own_idea(void);\n"
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A tree in /…/mia/course with a graded lab 2 of one file, on the host tower."""
+    root = tmp_path / "mia/course"
+    (root / "build/grade/lab2").mkdir(parents=True)
+    (root / "labs/lab2").mkdir(parents=True)
+    (root / "labs/lab2/im2col.c").write_text(SOURCE)
+    (root / bundle.skeletons.MANIFEST).parent.mkdir(parents=True)
+    (root / bundle.skeletons.MANIFEST).write_text(f"{'0' * 64}  labs/lab2/im2col.c\n")
+    (root / "build/grade/lab2/part.json").write_text(json.dumps(GRADE))
+    (root / "VERSION").write_text("gradlab 1.2.3\n")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HOME", str(tmp_path / "mia"))
+    monkeypatch.setenv("USER", "mia")
+    monkeypatch.setattr(bundle.socket, "gethostname", lambda: "tower")
+    doctor = f"  ok  compiler  {tmp_path}/mia/bin/gcc, made on tower by mia, /srv/x/y\n"
+    monkeypatch.setattr(bundle.make, "run",
+                        lambda *words, timeout: types.SimpleNamespace(stdout=doctor))
+    return root
+
+
+def written(lab, *words) -> str:
+    assert bundle.main(["LAB=2", "YES=1", *words]) == 0
+    return (lab / "build/bundle/lab2.txt").read_text()
+
+
+def test_it_holds_what_somebody_has_to_know(lab):
+    said = written(lab)
+    for part in ["gradlab 1.2.3", "lab 2: 3/100, seed 7, on cpu", "im2col/b (c): mismatch",
+                 'call      "im2col of x[2,3]"', "got       1.5", "gcc 12",
+                 bundle.skeletons.digest(SOURCE.encode()) + "  labs/lab2/im2col.c", "compiler"]:
+        assert part in said, part
+    assert "im2col/a" not in said
+
+
+def test_neither_source_nor_names_nor_paths_are_in_it(lab, tmp_path):
+    said = written(lab)
+    for part in ["my_own_idea", "secret", "hello", "mia", "tower", str(tmp_path), "/opt", "/srv"]:
+        assert part not in said, part
+    assert "made on (host) by (user), (path)/y" in said and "~/bin/gcc" in said
+
+
+def test_it_asks_first(lab, capsys, monkeypatch):
+    assert bundle.main(["LAB=2"]) == 2  # nobody there
+    said = capsys.readouterr()
+    assert "what goes into it:" in said.out and "YES=1 writes it" in said.err
+    terminal = io.StringIO("n\n")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert bundle.main(["LAB=2"]) == 0
+    assert "nothing was written" in capsys.readouterr().out
+    assert not (lab / "build/bundle").exists()
+
+
+def test_a_lab_that_was_not_graded_is_named(lab, capsys):
+    assert bundle.main(["LAB=3", "YES=1"]) == 2
+    assert "lab 3 has not been graded here: make grade LAB=3 first" in capsys.readouterr().err
