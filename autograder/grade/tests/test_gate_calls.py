@@ -5,6 +5,7 @@ import time
 import gate
 import gate_calls
 import pytest
+import tokens
 from test_gate import judge
 
 # what: (text, words of the finding)
@@ -81,3 +82,26 @@ def test_every_printing_function_that_a_list_grants_is_judged():
     printing = {"printf", "fprintf", "snprintf", "fputs", "fputc", "putc", "fwrite", "fflush"}
     granted = {name for side in ("c", "cuda") for name in gate.allow_lists()[side]["calls"]}
     assert printing & granted <= set(gate_calls.FORMAT_AT) | set(gate_calls.STREAM_AT)
+
+
+UNSEEN = ["float v(int, ...);", "float v(int...);", "typedef float (*any)(int, ...);",
+          "struct s { int n; float x[]; };", "extern const float t[];", "using t = float[];",
+          "float f(const float *p) { return (*(const float (*)[])p)[1]; }",
+          "template <class T> void f(holder<int>...);"]
+SEEN = ["template <class... A> void f(A... a) { g(a...); h(x<A>(a)...); (a + ...); sizeof...(A); }",
+        "extern __shared__ float s[];", "void f(float x[], int n[]);", "const float t[] = {1};",
+        "auto f = [](int) {}; g([&] {}); g([] {});", "#define M(...) g(__VA_ARGS__)"]
+
+
+def unseen(text: str) -> list:
+    return gate_calls.unseen(tokens.directives(tokens.tokens(text, "c++"))[0])
+
+
+@pytest.mark.parametrize("text", UNSEEN)
+def test_what_no_checker_sees_is_refused_in_cuda(text):
+    assert len(unseen(text)) == 1
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_packs_shared_arrays_and_parameters_pass(text):
+    assert not unseen(text)
