@@ -114,7 +114,7 @@ def unseen(found: list) -> list:
         after = [t.text for t in found[at + 1:at + 3]] + ["", ""]
         if token.text == "..." and after[0] == ")" and not of_pack(found, at, packs):
             out.append((token.line, "...: name every parameter; what is given behind an ellipsis "
-                                    "no checker sees"))
+                                    "is seen by no checker"))
         if token.text == "[" and after[0] == "]" and after[1] not in ("(", "{") and (
                 near[0] in (")", ">") or after[1] in (";", ">")) and not of_shared(found, at):
             out.append((token.line, "[]: write the bound between the brackets, so that an index "
@@ -123,7 +123,7 @@ def unseen(found: list) -> list:
 
 
 def of_pack(found: list, at: int, packs: set) -> bool:
-    """Whether the dots at `at` stand behind a pattern that holds a template's pack, or in a fold."""
+    """Whether the dots at `at` stand behind what holds a template's pack, or in a fold."""
     before = [t.text for t in found[max(0, at - LOOKS_BACK):at]]
     last = max((k for k, text in enumerate(before) if text in (",", ";", "{", "}")), default=-1)
     return bool(before) and (before[-1] in OPERATORS or not packs.isdisjoint(before[last + 1:]))

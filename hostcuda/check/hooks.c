@@ -383,8 +383,7 @@ void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
     hc_check_beyond((hc_site){place->file, (int)place->line});
 }
 
-/* ---- where an object's virtual functions are: read by a call, written where it begins and ends ----
- */
+/* ---- where an object's virtual functions are: written where it begins and ends ---- */
 
 HOOK void __tsan_vptr_read(void **p);
 HOOK void __tsan_vptr_update(void **p, void *v);
