@@ -1,7 +1,10 @@
 """Calls of the C library that write where their arguments say: what is refused, what passes."""
 
+import os
+import subprocess
 import time
 
+import elf
 import gate
 import gate_calls
 import pytest
@@ -105,3 +108,18 @@ def test_what_no_checker_sees_is_refused_in_cuda(text):
 @pytest.mark.parametrize("text", SEEN)
 def test_packs_shared_arrays_and_parameters_pass(text):
     assert not unseen(text)
+
+
+@pytest.mark.parametrize("variable, taken", [("const float here[4] = {1}", True),
+                                             ("kept<const int> here", False)])
+def test_a_const_variable_of_the_device_cannot_be_written(tmp_path, variable, taken):
+    """Behind the word const the rewriter sees a constant, whose accesses are not counted."""
+    made = tmp_path / "x.o"
+    subprocess.run([os.environ.get("CXX") or "g++", "-fPIC", "-c", "-x", "c++", "-o", made, "-"],
+                   input="template <class T> struct kept { float x[4]; };\nstatic __attribute__(("
+                         f'section("hc_device_const"), used)) {variable};', text=True, check=True)
+    if taken:
+        elf.read(made)
+        return
+    with pytest.raises(elf.Odd, match="const variable"):
+        elf.read(made)
