@@ -50,6 +50,7 @@ class Rules:
 
     def __init__(self, lab: int, path: Path):
         side = "cuda" if path.suffix == ".cu" else "c"
+        self.cuda = side == "cuda"
         own = own_lists(lab).get(path.stem, {}).get(side, {})
         every = allow_lists()[side]
         self.calls = every["calls"] + own.get("calls", [])
@@ -182,6 +183,11 @@ def token_findings(found: list, rules: Rules) -> list:
     return out
 
 
+def plain_findings(found: list, rules: Rules) -> list:
+    """Of what is no directive."""
+    return token_findings(found, rules) + (calls.unseen(found) if rules.cuda else [])
+
+
 def objects_of(lab: int, folder: str, source: Path) -> list:
     """The objects of a student's file, as workers.mk built them in the plain modes. All of them are
     looked at, for a call may stand in one precision alone; one that is older than the source would
@@ -255,13 +261,13 @@ def file_findings(lab: int, path: Path, objects: list, made: tuple = ()) -> list
     found = tokens.tokens(path.read_bytes().decode("utf-8-sig", "surrogateescape"),
                           "c++" if path.suffix == ".cu" else "c")
     plain, inside = tokens.directives(found)
-    out = token_findings(plain, rules)
+    out = plain_findings(plain, rules)
     for line in inside:
         out += directive_findings(line, rules)
         # (the first word behind #pragma has been judged with it)
         out += token_findings(line[2:] if line[0].text == "pragma" else line[1:], rules)
     for text in made:
-        out += preprocessed.findings(text, rules, (token_findings, directive_findings))
+        out += preprocessed.findings(text, rules, (plain_findings, directive_findings))
     identifiers = [t for t in found if t.kind == IDENTIFIER]
     for symbols in objects:
         out += symbol_findings(symbols, identifiers, rules, exports(lab, path.name))

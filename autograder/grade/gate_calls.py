@@ -19,6 +19,8 @@ STREAMS = {"stdout", "stderr"}
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]+)|([0-7]{1,3})|(.))", re.DOTALL)
 CONVERSION = re.compile(r"%[-+ #0'I]*[\d*.$]*[hlqjztL]*(.?)", re.DOTALL)
 DEEPEST = 20  # calls of these in each other's arguments, which are read once for each
+OPERATORS = {"+", "-", "*", "/", "%", "&&", "||", "&", "|", "^", "<<", ">>"}  # folds over a pack
+LOOKS_BACK = 40  # tokens
 OF_HEADERS = re.compile(r"PRI[diouxX]\w+")  # <inttypes.h>: what stands behind a %
 
 
@@ -99,6 +101,39 @@ def call_finding(found: list, at: int) -> str:
             if said:
                 return said
     return ""
+
+
+def unseen(found: list) -> list:
+    """[(line, finding)] of what no checker of CUDA sees: structs behind an ellipsis, for which
+    compilers place no hook, and arrays without a bound, whose index is not asked for."""
+    packs = {b.text for a, b in zip(found, found[1:])  # of templates: their names stand behind ...
+             if a.text == "..." and b.kind == IDENTIFIER}
+    out = []
+    for at, token in enumerate(found):
+        near = [t.text for t in found[max(0, at - 1):at]] + [""]
+        after = [t.text for t in found[at + 1:at + 3]] + ["", ""]
+        if token.text == "..." and after[0] == ")" and not of_pack(found, at, packs):
+            out.append((token.line, "...: name every parameter; what is given behind an ellipsis "
+                                    "is seen by no checker"))
+        if token.text == "[" and after[0] == "]" and after[1] not in ("(", "{") and (
+                near[0] in (")", ">") or after[1] in (";", ">")) and not of_shared(found, at):
+            out.append((token.line, "[]: write the bound between the brackets, so that an index "
+                                    "can be checked"))
+    return out
+
+
+def of_pack(found: list, at: int, packs: set) -> bool:
+    """Whether the dots at `at` stand behind what holds a template's pack, or in a fold."""
+    before = [t.text for t in found[max(0, at - LOOKS_BACK):at]]
+    last = max((k for k, text in enumerate(before) if text in (",", ";", "{", "}")), default=-1)
+    return bool(before) and (before[-1] in OPERATORS or not packs.isdisjoint(before[last + 1:]))
+
+
+def of_shared(found: list, at: int) -> bool:
+    """extern __shared__ type name[]; its bytes are told at the launch."""
+    before = [t.text for t in found[max(0, at - LOOKS_BACK):at]]
+    last = max((k for k, text in enumerate(before) if text in (";", "{", "}")), default=-1)
+    return "__shared__" in before[last + 1:]
 
 
 def stream_finding(name: str, tokens: list) -> str:

@@ -383,6 +383,16 @@ void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
     hc_check_beyond((hc_site){place->file, (int)place->line});
 }
 
+/* ---- where an object's virtual functions are: written where it begins and ends ---- */
+
+HOOK void __tsan_vptr_read(void **p);
+HOOK void __tsan_vptr_update(void **p, void *v);
+void __tsan_vptr_read(void **p) { access((uintptr_t)p, sizeof *p, ACCESS_READ, CALLER); }
+void __tsan_vptr_update(void **p, void *v) {
+    (void)v;
+    access((uintptr_t)p, sizeof *p, ACCESS_WRITE, CALLER);
+}
+
 /* ---- the thread's way, by which lockstep.c lays those of a warp side by side ---- */
 
 INLINE void step(hc_log_step what, uintptr_t pc) {
@@ -408,8 +418,4 @@ void __tsan_func_exit(void) {
 /* ---- what needs nothing done ---- */
 
 HOOK void __tsan_init(void);
-HOOK void __tsan_vptr_read(void **p);
-HOOK void __tsan_vptr_update(void **p, void *v);
 void __tsan_init(void) {}
-void __tsan_vptr_read(void **p) { (void)p; }
-void __tsan_vptr_update(void **p, void *v) { (void)p, (void)v; }

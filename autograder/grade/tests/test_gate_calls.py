@@ -1,10 +1,14 @@
 """Calls of the C library that write where their arguments say: what is refused, what passes."""
 
+import os
+import subprocess
 import time
 
+import elf
 import gate
 import gate_calls
 import pytest
+import tokens
 from test_gate import judge
 
 # what: (text, words of the finding)
@@ -81,3 +85,41 @@ def test_every_printing_function_that_a_list_grants_is_judged():
     printing = {"printf", "fprintf", "snprintf", "fputs", "fputc", "putc", "fwrite", "fflush"}
     granted = {name for side in ("c", "cuda") for name in gate.allow_lists()[side]["calls"]}
     assert printing & granted <= set(gate_calls.FORMAT_AT) | set(gate_calls.STREAM_AT)
+
+
+UNSEEN = ["float v(int, ...);", "float v(int...);", "typedef float (*any)(int, ...);",
+          "struct s { int n; float x[]; };", "extern const float t[];", "using t = float[];",
+          "float f(const float *p) { return (*(const float (*)[])p)[1]; }",
+          "template <class T> void f(holder<int>...);"]
+SEEN = ["template <class... A> void f(A... a) { g(a...); h(x<A>(a)...); (a + ...); sizeof...(A); }",
+        "extern __shared__ float s[];", "void f(float x[], int n[]);", "const float t[] = {1};",
+        "auto f = [](int) {}; g([&] {}); g([] {});", "#define M(...) g(__VA_ARGS__)"]
+
+
+def unseen(text: str) -> list:
+    return gate_calls.unseen(tokens.directives(tokens.tokens(text, "c++"))[0])
+
+
+@pytest.mark.parametrize("text", UNSEEN)
+def test_what_no_checker_sees_is_refused_in_cuda(text):
+    assert len(unseen(text)) == 1
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_packs_shared_arrays_and_parameters_pass(text):
+    assert not unseen(text)
+
+
+@pytest.mark.parametrize("variable, taken", [("const float here[4] = {1}", True),
+                                             ("kept<const int> here", False)])
+def test_a_const_variable_of_the_device_cannot_be_written(tmp_path, variable, taken):
+    """Behind the word const the rewriter sees a constant, whose accesses are not counted."""
+    made = tmp_path / "x.o"
+    subprocess.run([os.environ.get("CXX") or "g++", "-fPIC", "-c", "-x", "c++", "-o", made, "-"],
+                   input="template <class T> struct kept { float x[4]; };\nstatic __attribute__(("
+                         f'section("hc_device_const"), used)) {variable};', text=True, check=True)
+    if taken:
+        elf.read(made)
+        return
+    with pytest.raises(elf.Odd, match="const variable"):
+        elf.read(made)
