@@ -49,6 +49,7 @@ endif
 
 # ---- what is linked ------------------------------------------------------------------------------
 
+show_absent = $(patsubst %,build/$(MODE)/absent/%.o,$1)
 show_kind = $(patsubst %$1,%,$(filter %$1,$2))
 SHOW_DIR := build/$(MODE)/show/$(patsubst labs/%,%,$(patsubst /%,%,$(LABS))/lab$(SHOW_N))$(if \
 	$(LAB_MINE),-mine)
@@ -60,12 +61,12 @@ SHOW_HEADERS := $(wildcard programs/show/*.h programs/show/*.def)
 SHOW_OBJECTS := $(SHOW_GIVEN:%.c=build/$(MODE)/%.o) \
 	$(patsubst %,build/$(MODE)/%.mine.o,$(call show_kind,.c,$(SHOW_OWN))) \
 	$(patsubst %,build/$(MODE)/solution/%.o,$(call show_kind,.c,$(SHOW_REFERENCE))) \
-	$(patsubst %,build/$(MODE)/absent/%.o,$(call show_kind,.c,$(SHOW_ABSENT)))
+	$(call show_absent,$(call show_kind,.c,$(SHOW_ABSENT)))
 SHOW_CU := $(filter-out $(NOT_MINE),$(PLUGIN_CU)) $(filter %.cu,$(SHOW_OWN))
 # $(1) .host.o or .o: of hostcuda or nvcc
 show_cu_objects = $(SHOW_CU:%=build/$(MODE)/%$1) \
 	$(patsubst %,build/$(MODE)/solution/%$1,$(filter %.cu,$(SHOW_REFERENCE))) \
-	$(patsubst %,build/$(MODE)/absent/%.o,$(filter %.cu,$(SHOW_ABSENT))) $(SHOW_DIR)/later.cu.o
+	$(call show_absent,$(filter %.cu,$(SHOW_ABSENT))) $(SHOW_DIR)/later.cu.o
 SHOW_PROGRAMS := $(addprefix $(SHOW_DIR)/,show $(if $(filter 5,$(SHOW_N)),train predict))
 SHOW_PLUGIN := $(patsubst %,$(SHOW_DIR)/libtl_%.so,$(filter-out cpu auto,$(SHOW_DEVICE)) \
 	$(if $(filter auto,$(SHOW_DEVICE)),$(if $(CUDA),$(if $(wildcard /dev/nvidia0),cuda))))
@@ -74,7 +75,8 @@ $(SHOW_DIR)/build_info.c: build/$(MODE)/flags $(SHOW_GIVEN) $(SHOW_OWN) $(SHOW_S
 		$(SHOW_HEADERS) always
 	$(call build_info)
 
-$(SHOW_ABSENT:%=build/$(MODE)/absent/%.o): build/absent/written build/$(MODE)/flags
+# (of C files without their .c, as workers have them)
+$(call show_absent,$(SHOW_ABSENT:%.c=%)): build/absent/written build/$(MODE)/flags
 	$(lab_absent)
 
 # Where labs are not handed out yet, the given code calls them all the same (contracts.py).

@@ -1,14 +1,13 @@
 """debug.py LAB=n T=task/claim [SEED=s] [DEVICES=cpu|hostcuda] SUFFIX=-debug WORKER=…: stops in
 the call that fails, under gdb.
 
-A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with a
-recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
+A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with
+a recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
 worker with these requests as its input, as often as one likes: the same inputs, the same call.
 A claim ends with the first failure, so the last call is the one. gdb stops in the functions of the
 task's file. `make debug` builds this with DEBUG=1 and asks for it.
 """
 
-import os
 import re
 import shutil
 import subprocess
