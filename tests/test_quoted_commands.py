@@ -178,9 +178,9 @@ def complete(commands) -> list:
 
 @functools.cache
 def needs_nothing_built(tree: Path, goals: tuple) -> bool:
-    """(submit grades first: a make of its own)"""
+    """(submit grades first, by a make of its own, and bundle packs what was graded)"""
     done = typed(tree, "-n", *goals)
-    builds = [word for word in (" -o build/", "make grade") if word in done.stdout]
+    builds = [word for word in (" -o build/", "make grade", "bundle.py") if word in done.stdout]
     return done.returncode == 0 and not builds
 
 
