@@ -384,7 +384,7 @@ def test_cuda_passes(tmp_path, monkeypatch):
 def test_a_kernel_that_calls_the_host_is_not_cuda(tmp_path, monkeypatch):
     found = legal(tmp_path, monkeypatch, "static int host() { return 1; }\n"
                   "__global__ void k(int *x) {\n    x[0] = host();\n}\n")
-    assert [line for line, _ in found] == [4]
+    assert {line for line, _ in found} == {4}  # nvcc has two reasons, clang one
     assert "not legal CUDA" in found[0][1]
 
 
