@@ -9,7 +9,17 @@ import make
 import pytest
 from relink import ROOT
 
-SLOW = pytest.mark.skipif(not os.environ.get("GRADLAB_TEST_ALL"), reason="GRADLAB_TEST_ALL=1")
+ALL = os.environ.get("GRADLAB_TEST_ALL") == "1"  # (else they would be skipped, and named)
+
+
+WRONG = """
+tl_status tl_matmul(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                    const tl_matmul_geom *g) {
+    TL_TRY(right(ctx, C, A, B, g));
+    C[0] += 1;
+    return TL_OK;
+}
+"""
 
 
 def shown(lab: int, out, *words: str, status: int = 0) -> str:
@@ -45,41 +55,35 @@ def test_a_picture_is_filtered(tmp_path):
     assert abs(mean[0] - mean[1]) < 0.02  # a blur moves light, and takes none away
 
 
-@SLOW
-@pytest.mark.parametrize("device", ["cpu", "hostcuda"])
-def test_the_loss_of_a_chain_falls(tmp_path, device):
-    shown(3, tmp_path / "out", "LABS=solution", f"DEVICE={device}")
-    curve, = lines(tmp_path / "out", "curve")
-    assert curve["loss"][-1] < 0.6 * curve["loss"][0]
-
-
-@SLOW
-def test_spirals_are_told_apart_and_the_tape_is_drawn(tmp_path):
-    said = shown(4, tmp_path / "out", "LABS=solution")
-    points, = lines(tmp_path / "out", "points")
-    assert points["right"] >= 190 and "t6[1] = softmax_xent(t5)" in said
-    graph = (tmp_path / "out/tape.dot").read_text()
-    assert graph.count("->") == 11 and '"x" -> t1' in graph
-
-
-@SLOW
-def test_a_wrong_product_is_no_quick_one(tmp_path):
-    labs = ROOT / "build/show_wrong"
-    shutil.copytree(ROOT / "solution/lab1", labs / "lab1", dirs_exist_ok=True)
-    try:
-        file = labs / "lab1/matmul.c"
-        text = file.read_text()
-        assert text.count("tl_status tl_matmul(") == 1
-        file.write_text(text.replace("tl_status tl_matmul(", "tl_status tl_matmul_(")
-                        + "\ntl_status tl_matmul(tl_ctx *ctx, tl_real *C, const tl_real *A, const "
-                        "tl_real *B, const tl_matmul_geom *g) {\n    TL_TRY(tl_matmul_(ctx, C, A, "
-                        "B, g));\n    C[0] += 1;\n    return TL_OK;\n}\n")
-        said = shown(1, tmp_path / "out", "LABS=build/show_wrong", status=2)
-    finally:
-        shutil.rmtree(labs)
-    assert "is wrong, and how quick it is says nothing: make grade LAB=1 T=matmul" in said
-
-
 def test_what_there_is_not_is_refused(tmp_path):
     assert "lab 0 has nothing to look at" in shown(0, tmp_path, status=2)
     assert "one of cpu, hostcuda, cuda, auto" in shown(2, tmp_path, "DEVICE=tpu", status=2)
+
+
+if ALL:
+
+    @pytest.mark.parametrize("device", ["cpu", "hostcuda"])
+    def test_the_loss_of_a_chain_falls(tmp_path, device):
+        shown(3, tmp_path / "out", "LABS=solution", f"DEVICE={device}")
+        curve, = lines(tmp_path / "out", "curve")
+        assert curve["loss"][-1] < 0.6 * curve["loss"][0]
+
+    def test_spirals_are_told_apart_and_the_tape_is_drawn(tmp_path):
+        said = shown(4, tmp_path / "out", "LABS=solution")
+        points, = lines(tmp_path / "out", "points")
+        assert points["right"] >= 190 and "t6[1] = softmax_xent(t5)" in said
+        graph = (tmp_path / "out/tape.dot").read_text()
+        assert graph.count("->") == 3 * 3 + 2 + 1 and '"x" -> t1' in graph
+
+    def test_a_wrong_product_is_no_quick_one(tmp_path):
+        labs = ROOT / "build/show_wrong"
+        shutil.copytree(ROOT / "solution/lab1", labs / "lab1", dirs_exist_ok=True)
+        try:
+            file = labs / "lab1/matmul.c"
+            text = file.read_text()
+            assert text.count("tl_status tl_matmul(") == 1
+            file.write_text(text.replace("tl_status tl_matmul(", "tl_status right(") + WRONG)
+            said = shown(1, tmp_path / "out", "LABS=build/show_wrong", status=2)
+        finally:
+            shutil.rmtree(labs)
+        assert "is wrong, and how quick it is says nothing: make grade LAB=1 T=matmul" in said
