@@ -71,9 +71,10 @@ HOSTCUDA_CHECK := -DHOSTCUDA_CHECK
 # (fortified memcpy and memset would put the lines of the C library's header into messages)
 HOSTCUDA_HOOKS := $(HOSTCUDA_CHECK) -O1 -U_FORTIFY_SOURCE -fno-builtin -fsanitize=thread
 # (What g++ counts is what stands in the source, as by nvcc with -G: no load serves twice, or moves
-# out of a loop or into a branch, no branch is copied or joined, and blocks keep their order.)
+# out of a loop or into a branch, no branch is copied or joined, and blocks keep their order; nor
+# is a copy of a copy read from the first again, as g++ 16 does.)
 HOSTCUDA_AS_WRITTEN := $(addprefix -fno-,tree-fre tree-pre tree-dominator-opts tree-loop-im \
-	tree-sink tree-dse tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
+	tree-sink tree-dse tree-forwprop tree-phiprop tree-ch ssa-phiopt thread-jumps reorder-blocks)
 # (calls by an address and returns: check/calls.c)
 HOSTCUDA_WATCHED_JUMPS := -fcf-protection=branch -mindirect-branch=thunk-extern \
 	-mindirect-branch-register -mfunction-return=thunk-extern -fno-jump-tables -mno-red-zone

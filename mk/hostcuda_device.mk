@@ -34,9 +34,11 @@ HAVE_CXX := $(shell command -v $(firstword $(CXX)) 2>/dev/null)
 hostcuda_san = $(if $(findstring -san,$1),$(HOSTCUDA_SAN))
 hostcuda_named := -DTL_CUDA_DEVICE='"hostcuda"'
 # What it is compiled with.
-# (no-uninitialized: gcc does not see that rungs load and use under equal guards; nvcc judges them)
-hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -fno-math-errno -fno-exceptions -fno-rtti \
-	-Wno-uninitialized \
+# (no-uninitialized: gcc does not see that rungs load and use under equal guards; nvcc judges them.
+# ffp-contract: a compiler that fuses some products with their sums does so in one copy of a loop and
+# not in another, and equal sums get other bits.)
+hostcuda_flags = $(call optimise,$1) -march=$(ARCH) -ffp-contract=off -fno-math-errno \
+	-fno-exceptions -fno-rtti -Wno-uninitialized \
 	$(call hostcuda_san,$1) $(call precision,$1) $(hostcuda_named) \
 	$(if $(findstring -check,$1),$(call hostcuda_hooks,$(CXX)))
 hostcuda_library_of = $(if $(findstring -check,$1),$(call \

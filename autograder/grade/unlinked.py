@@ -121,7 +121,7 @@ def missing(said: str, objects: list, labs: Path) -> list:
     kind = ".cu" if any(".cu." in o.name for o in objects) else ".c"
     callers, given, function, obj = {}, {}, "", ""
     for line in said.split("\n"):
-        if match := re.search(r"(?:^|ld: )(\S+\.o):(?: in function `([^']+)':)?", line):
+        if match := re.search(r"(?:^|: )(\S+\.o):(?: in function `([^']+)':)?", line):
             obj, function = match[1], match[2] or ""
         if match := re.search(r"undefined reference to `(.+)'", line):
             callers.setdefault(match[1], function)

@@ -47,6 +47,14 @@ def test_a_helper_that_nobody_defines_is_named_with_its_caller(link):
     assert said == "later is called by tl_im2col, and defined nowhere\n"
 
 
+@pytest.mark.parametrize("linker", ["", "/usr/bin/ld: ", "/usr/bin/x86_64-linux-gnu-ld.bfd: "])
+def test_linkers_name_the_caller(linker):
+    text = (f"{linker}b/lab2/im2col.o: in function `tl_im2col':\n"
+            "im2col.c:(.text+0x5): undefined reference to `later'")
+    assert unlinked.missing(text, [Path("b/lab2/im2col.o")], Path("labs")) == [
+        "later is called by tl_im2col, and defined nowhere"]
+
+
 def test_a_function_of_two_files_is_named_with_both(link):
     said = link({"main.c": CALLER, "im2col.c": "int tl_im2col(void) { return 0; }\n",
                  "col2im.c": "int tl_im2col(void) { return 1; }\n"})
