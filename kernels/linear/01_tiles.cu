@@ -20,7 +20,7 @@ enum {
     A_LOADS = ROWS * DEPTH / THREADS,
     B_LOADS = COLUMNS * DEPTH / THREADS,
     FULL = 264, /* blocks that fill a large GPU twice */
-    LEAST_PIECE = 128,
+    LEAST_PIECE = 64,
     DOT_ROWS = 2, /* for short inner dimensions: a warp makes 2 x 4 outputs, */
     DOT_COLUMNS = 4,
     DOT_MOST = 512, /* up to this length */
