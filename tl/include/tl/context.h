@@ -6,8 +6,9 @@
  *
  * What holds for every operation of tl/ops.def, beside its own contract:
  *   NULL        No pointer may be NULL, ctx, geometry and options included, unless the contract
- *               says so (OPTIONAL in ops.def): TL_EINVAL, and the line names it. Checks look at
- *               what the host can see; numbers in device memory are not looked at on a GPU.
+ *               says so (OPTIONAL in ops.def): TL_EINVAL, and the line names the operation and its
+ *               pointers, of which one is NULL. Checks look at what the host can see; numbers in
+ *               device memory are not looked at on a GPU.
  *   alignment   An array needs the alignment of its element and no more: tl_real its own size (4,
  *               or 8 in the double build), int32_t 4, uint8_t 1, tl_step and tl_metric_sums 8.
  *               Scratch (WORK in ops.def) needs 256 bytes, which is what tl_alloc_get gives.

@@ -36,8 +36,9 @@ typedef struct tl_conv2d_geom {
     int p, q; /* set by tl_conv2d_check: p = (h + 2*pad_h - dil_h*(r-1) - 1) / stride_h + 1 */
 } tl_conv2d_geom;
 
-/* Max pooling over R x S windows, each channel alone. A window may hang over the edge by the
- * padding, which never wins; pad < window (pad_h < r, pad_w < s), so no window is empty. */
+/* Max pooling over R x S windows, each channel alone. The caller fills all but p, q. A window may
+ * hang over the edge by the padding, which never wins; pad < window (pad_h < r, pad_w < s), so no
+ * window is empty. */
 typedef struct tl_pool2d_geom {
     int n, c, h, w;
     int r, s;

@@ -3,7 +3,7 @@
  * fwd overwrites its outputs; bwd adds to gradients, which the caller has zeroed when it wants only
  * this one. Outputs never overlap inputs unless said. Nothing here allocates or synchronises.
  *
- * All return TL_EINVAL, with a line that names it, for a pointer that is NULL and need not be, for
+ * All return TL_EINVAL, with a line that says so, for a pointer that is NULL and need not be, for
  * geometry that its check refuses, for n, rows or classes below 1 and for options outside of their
  * range (tl/context.h says what holds for every operation). */
 #ifndef TL_LAYERS_H
