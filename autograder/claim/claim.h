@@ -39,6 +39,8 @@ typedef struct claim {
     double worst;              /* largest err/bound so far */
     char worst_call[512];      /* and where */
     char said[200];            /* claim_say */
+    call_cost cost[CALL_COSTS]; /* of what that speaks of: the lines that cost most */
+    int costs;
     int compared;              /* results looked at */
     int coarse, sharp;         /* coarse results tried, and those that broke their bound */
     void **block;              /* memory of the claim's arrays */
