@@ -162,6 +162,7 @@ class Page:
         if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
             self.field("counted", ", ".join(f"{text.visible(str(k), 40)} {number(v)}"
                                             for k, v in record["counters"].items()))
+        if record["kind"] in ("sectors", "bank_conflicts"):
             self.by_line(record)
         if printed:
             self.block("printed", text.visible_lines(
