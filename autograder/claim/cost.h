@@ -20,8 +20,8 @@ typedef struct cost {
 call_target counting(const call_target *t);
 
 /* The call just made on such a target, against what is allowed: told with what is known and the
- * least, also where it is enough, with the lines of the judged code that cost most, and judged. Outside of grading other builds than the check build are judged by their results alone.
- */
+ * least, also where it is enough, with the lines of the judged code that cost most, and judged.
+ * Outside of grading other builds than the check build are judged by their results alone. */
 void expect_cost(claim *c, const call_target *t, const cost *k);
 
 #endif

@@ -91,13 +91,11 @@ CLAIM(lab5_conv3x3, pixels_come_from_shared_memory) {
 }
 
 CLAIM(lab5_conv3x3, weights_come_from_shared_memory) {
-    FOR_TARGETS (t)
-        expect_rung(c, t, TL_CONV3X3_RUNG_2);
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_2);
 }
 
 CLAIM(lab5_conv3x3, one_tile_serves_several_channels) {
-    FOR_TARGETS (t)
-        expect_rung(c, t, TL_CONV3X3_RUNG_3);
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_3);
 }
 
 /* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
@@ -114,8 +112,7 @@ CLAIM(lab5_conv3x3, no_bank_conflicts) {
 }
 
 CLAIM(lab5_conv3x3, sectors_are_near_the_least) {
-    FOR_TARGETS (t)
-        expect_rung(c, t, TL_CONV3X3_RUNG_5);
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_5);
 }
 
 CLAIM(lab5_conv3x3, transposed_weights_give_the_gradient_of_the_input) {

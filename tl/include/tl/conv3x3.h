@@ -32,8 +32,8 @@ enum {
     TL_CONV3X3_HIGH = 24,
     TL_CONV3X3_WIDE = 40
 };
-static const tl_conv3x3_geom tl_conv3x3_counted = {
-    TL_CONV3X3_N, TL_CONV3X3_C, TL_CONV3X3_K, TL_CONV3X3_HIGH, TL_CONV3X3_WIDE, 0};
+static const tl_conv3x3_geom tl_conv3x3_counted = {TL_CONV3X3_N,    TL_CONV3X3_C,    TL_CONV3X3_K,
+                                                   TL_CONV3X3_HIGH, TL_CONV3X3_WIDE, 0};
 
 /* What kernels cost at that shape, in sectors that they fetch and write, as hostcuda counts them:
  * the given one, and plain designs that share more and more in blocks of 32 x 8 places. And what
@@ -44,9 +44,9 @@ enum {
     TL_CONV3X3_WEIGHTS = 34048,  /* and the weights, too */
     TL_CONV3X3_CHANNELS = 12736, /* and four output channels a thread */
     TL_CONV3X3_PLACES = TL_CONV3X3_N * TL_CONV3X3_HIGH * TL_CONV3X3_WIDE,
-    TL_CONV3X3_LEAST = (TL_CONV3X3_PLACES * (TL_CONV3X3_C + TL_CONV3X3_K) +
-                        TL_CONV3X3_K * TL_CONV3X3_C * 9) *
-                       (int)sizeof(tl_real) / 32
+    TL_CONV3X3_LEAST =
+        (TL_CONV3X3_PLACES * (TL_CONV3X3_C + TL_CONV3X3_K) + TL_CONV3X3_K * TL_CONV3X3_C * 9) *
+        (int)sizeof(tl_real) / 32
 };
 
 /* What is allowed on each rung: 1.3 times the plain design, and at last 1.6 times the least. */
