@@ -77,7 +77,8 @@ def constants_of_the_convolution() -> dict:
         found[f"RUNG_{rung}"] = found[plain] * 13 // 10
     assert "TL_CONV3X3_RUNG_5 = TL_CONV3X3_LEAST * 8 / 5" in text
     n, c, k, h, w = (found[name] for name in ("N", "C", "K", "HIGH", "WIDE"))
-    found["RUNG_5"] = (n * (c + k) * h * w + k * c * 9) * 4 // 32 * 8 // 5
+    found["LEAST"] = (n * (c + k) * h * w + k * c * 9) * 4 // 32
+    found["RUNG_5"] = found["LEAST"] * 8 // 5
     return found
 
 
@@ -109,6 +110,30 @@ def test_each_of_lab_5s_rungs_takes_its_designs_and_none_of_the_rung_below(desig
         mine = {case: rungs for case, rungs in reached.items() if case.startswith(f"{rung}:")}
         assert rung == 0 or len(mine) >= 2
         assert set(map(tuple, mine.values())) == {tuple(range(1, rung + 1))}, mine
+
+
+def test_lab_5s_handout_says_these_counts_and_limits(designs):
+    limit = constants_of_the_convolution()
+    page = (ROOT / "labs/lab5/README.md").read_text(encoding="utf-8").replace(",", "")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+            for line in page.splitlines() if line.startswith("| ")]  # fmt: skip
+    total = {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
+    ladder = {row[0]: row[2:4] for row in rows if len(row) == 7}
+    plain = {0: "0:given", 1: "1:tile_32x8", 2: "2:tile_32x8", 3: "4:tile_32x8_by_4",
+             5: "5:tile_32x8_by_16"}  # fmt: skip
+    for rung, case in plain.items():
+        allowed = str(limit[f"RUNG_{rung}"]) if rung else ""
+        assert ladder[str(rung)] == [str(total[case]), allowed]
+    assert f"close to the least {limit['LEAST']}" in page
+    worked = {"the given kernel": "0:given", "1 (rung 2)": "2:tile_32x8",
+              "4 (rung 3)": "4:tile_32x8_by_4", "8": "4:tile_32x8_by_8",
+              "16 (rung 5)": "5:tile_32x8_by_16"}  # fmt: skip
+    shown = {row[0]: row[1:] for row in rows if len(row) == 5 and row[0] in worked}
+    assert set(shown) == set(worked)
+    for name, case in worked.items():
+        pixels, weights, stores, sectors_in_all = map(int, shown[name])
+        assert pixels + weights == designs[case]["load_sectors"]
+        assert [stores, sectors_in_all] == [designs[case]["store_sectors"], total[case]]
 
 
 def test_the_ladders_speeds_are_those_of_the_largest_shape():

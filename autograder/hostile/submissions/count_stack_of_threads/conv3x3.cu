@@ -5,7 +5,8 @@
 typedef struct kept {
     volatile size_t full;
     volatile tl_real x[8000], w[1000];
-    char above[60000]; /* where functions of the runtime have their frames between threads */
+    /* where functions of the runtime have their frames between threads; a stack has 128 KB */
+    char above[sizeof(tl_real) == 4 ? 60000 : 24000];
 } kept;
 static const size_t MAGIC = 0x123456789abcdef;
 
