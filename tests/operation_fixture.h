@@ -82,7 +82,7 @@ static const example examples[EXAMPLES] = {
      .adam = {0.9, 0.999, 1e-8, 0.01},
      .split = {.count = 6, .c = 3, .h = 8, .w = 8, .classes = 8},
      .batch = {6, 1, 1, 2}, /* the whole split: its size in ops.def is what a batch reads */
-     .conv3x3 = {2, 3, 8, 8, 32},
+     .conv3x3 = {2, 3, 8, 8, 32, 0},
      .block = {{2, 4, 8, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, true}},
     {.size = 131,
      .real = -3,
@@ -98,7 +98,7 @@ static const example examples[EXAMPLES] = {
      .adam = {0.5, 0.9, 1e-3, 0},
      .split = {.count = 5, .c = 1, .h = 7, .w = 9, .classes = 70},
      .batch = {5, 0, 0, 0},
-     .conv3x3 = {1, 2, 9, 5, 7},
+     .conv3x3 = {1, 2, 9, 5, 7, 0},
      .block = {{3, 3, 7, 6, 5, 3, 3, 1, 1, 2, 2, 1, 1, 0, 0}, false}},
 };
 

@@ -14,8 +14,6 @@ from test_rooms import ROOT, tracked
 PAGES = [ROOT / name for name in tracked(ROOT, ".md") if name.startswith("labs/")]
 PICTURES = [ROOT / name for name in tracked(ROOT, ".svg") if name.startswith("labs/")]
 LABS = {number: table.load(number, ROOT) for number in table.numbers(ROOT)}
-# Handouts of before the common headings: whoever writes one anew takes it out of this list.
-NOT_YET = [5]
 
 BEFORE = ["What you will see at the end", "Recap", "What you write", "How to work"]
 AFTER = ["What you may use", "How to debug", "When something is wrong", "Questions", "Next"]
@@ -87,7 +85,7 @@ def sections(page: Path) -> dict:
     return dict(zip(parts[1::2], parts[2::2]))
 
 
-@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET])
+@pytest.mark.parametrize("number", LABS)
 def test_a_handout_has_its_headings(number):
     page = ROOT / f"labs/lab{number}/README.md"
     names, found = {task.name for task in LABS[number].tasks}, sections(page)
@@ -104,16 +102,10 @@ def test_a_handout_has_its_headings(number):
         assert "<summary>Check your prediction</summary>" in asked, task
 
 
-@pytest.mark.parametrize("number", [n for n in LABS if n not in NOT_YET and not LABS[n].steps])
+@pytest.mark.parametrize("number", [n for n in LABS if not LABS[n].steps])
 def test_questions_are_worth_ten_points_and_each_has_a_rubric(number):
     asked = sections(ROOT / f"labs/lab{number}/README.md")["Questions"]
     points = [int(p) for p in re.findall(r"^\d+\. .*?\((\d+)(?: points?)?\)", asked, re.M)]
     rubric = prose(ROOT / f"autograder/lab{number}/questions.md")
     given = [int(p) for p in re.findall(r"^\d+\. .*?\((\d+)(?: points?)?\)", rubric, re.M)]
     assert 4 <= len(points) <= 6 and sum(points) == 10 and given == points
-
-
-def test_a_list_of_what_is_not_written_yet_is_not_stale():
-    """Who rewrites a handout has to say so here, or nothing would hold it to its headings."""
-    done = [n for n in NOT_YET if list(sections(ROOT / f"labs/lab{n}/README.md"))[-1] == "Next"]
-    assert not done and set(NOT_YET) <= set(LABS)

@@ -69,6 +69,73 @@ def test_lab_1s_limit_is_that_of_plain_tiles_and_right_for_more_designs_than_one
     assert {case for case, sectors in total.items() if sectors <= limit} == inside, total
 
 
+def constants_of_the_convolution() -> dict:
+    text = (ROOT / "tl/include/tl/conv3x3.h").read_text()
+    found = {name: int(value) for name, value in re.findall(r"TL_CONV3X3_(\w+) = (\d+)", text)}
+    for rung, plain in enumerate(("PIXELS", "WEIGHTS", "CHANNELS"), 1):
+        assert f"TL_CONV3X3_RUNG_{rung} = TL_CONV3X3_{plain} * 13 / 10" in text
+        found[f"RUNG_{rung}"] = found[plain] * 13 // 10
+    assert "TL_CONV3X3_RUNG_5 = TL_CONV3X3_LEAST * 8 / 5" in text
+    n, c, k, h, w = (found[name] for name in ("N", "C", "K", "HIGH", "WIDE"))
+    found["LEAST"] = (n * (c + k) * h * w + k * c * 9) * 4 // 32
+    found["RUNG_5"] = found["LEAST"] * 8 // 5
+    return found
+
+
+@pytest.fixture(name="designs", scope="module")
+def fixture_designs(counted):
+    said = subprocess.run([ROOT / sectors.PROGRAM, "convolutions"], check=True,
+                          capture_output=True, text=True, timeout=300).stdout  # fmt: skip
+    return sectors.read_lines(said)
+
+
+def test_lab_5s_limits_are_those_of_plain_designs(designs):
+    limit = constants_of_the_convolution()
+    total = {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
+    plain = {"GIVEN": "0:given", "PIXELS": "1:tile_32x8", "WEIGHTS": "2:tile_32x8",
+             "CHANNELS": "4:tile_32x8_by_4"}  # fmt: skip
+    assert {name: limit[name] for name in plain} == {n: total[case] for n, case in plain.items()}
+
+
+def test_each_of_lab_5s_rungs_takes_its_designs_and_none_of_the_rung_below(designs):
+    """Rung 4 is rung 3 without conflicts of banks."""
+    limit = constants_of_the_convolution()
+    reached = {}
+    for case, d in designs.items():
+        total = d["load_sectors"] + d["store_sectors"]
+        rungs = [rung for rung in (1, 2, 3, 5) if total <= limit[f"RUNG_{rung}"]]
+        rungs += [4] if 3 in rungs and d["bank_conflicts"] == 0 else []
+        reached[case] = sorted(rungs)
+    for rung in range(6):
+        mine = {case: rungs for case, rungs in reached.items() if case.startswith(f"{rung}:")}
+        assert rung == 0 or len(mine) >= 2
+        assert set(map(tuple, mine.values())) == {tuple(range(1, rung + 1))}, mine
+
+
+def test_lab_5s_handout_says_these_counts_and_limits(designs):
+    limit = constants_of_the_convolution()
+    page = (ROOT / "labs/lab5/README.md").read_text(encoding="utf-8").replace(",", "")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+            for line in page.splitlines() if line.startswith("| ")]  # fmt: skip
+    total = {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
+    ladder = {row[0]: row[2:4] for row in rows if len(row) == 7}
+    plain = {0: "0:given", 1: "1:tile_32x8", 2: "2:tile_32x8", 3: "4:tile_32x8_by_4",
+             5: "5:tile_32x8_by_16"}  # fmt: skip
+    for rung, case in plain.items():
+        allowed = str(limit[f"RUNG_{rung}"]) if rung else ""
+        assert ladder[str(rung)] == [str(total[case]), allowed]
+    assert f"close to the least {limit['LEAST']}" in page
+    worked = {"the given kernel": "0:given", "1 (rung 2)": "2:tile_32x8",
+              "4 (rung 3)": "4:tile_32x8_by_4", "8": "4:tile_32x8_by_8",
+              "16 (rung 5)": "5:tile_32x8_by_16"}  # fmt: skip
+    shown = {row[0]: row[1:] for row in rows if len(row) == 5 and row[0] in worked}
+    assert set(shown) == set(worked)
+    for name, case in worked.items():
+        pixels, weights, stores, sectors_in_all = map(int, shown[name])
+        assert pixels + weights == designs[case]["load_sectors"]
+        assert [stores, sectors_in_all] == [designs[case]["store_sectors"], total[case]]
+
+
 def test_the_ladders_speeds_are_those_of_the_largest_shape():
     line = {"kind": "ladder", "op": "gemm", "cache": "warm", "rung": "gemm:6"}
     lines = [line | {"flops": 2e9, "median": 1e-3}, line | {"flops": 1e9, "median": 1e-9},

@@ -170,4 +170,14 @@ typedef struct call_evidence {
 } call_evidence;
 const call_evidence *call_evidence_now(void);
 
+/* Which lines of the judged code made the memory traffic of the latest counted call: the dearest
+ * first. Returns how many; none in a direct link. It words a verdict, and decides none. */
+enum { CALL_COSTS = 8 };
+typedef struct call_cost {
+    char file[64];
+    int line;
+    int64_t sectors, conflicts;
+} call_cost;
+int call_costs_by_line(call_cost out[CALL_COSTS]);
+
 #endif

@@ -1,7 +1,9 @@
 /* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back.
  */
+#define _GNU_SOURCE /* dladdr */
 #include "call_row.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +69,52 @@ static void read_counters(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
     const hostcuda_counts *counts = find_counts(w->target.device);
     if (counts) counter[CALL_LAUNCHES] = (int64_t)counts->launches();
     if (counts && w->target.counted) read_traffic(counts, counter);
+}
+
+/* ---- which instructions cost most ---- */
+
+typedef struct site_list {
+    hostcuda_site_counts *site;
+    int count;
+} site_list;
+
+/* All of them, as they are now; none where nobody counts, or counting was not asked for. */
+static site_list read_sites(const call_wire *w) {
+    const hostcuda_counts *counts = w->target.counted ? find_counts(w->target.device) : NULL;
+    site_list all = {.count = counts ? counts->sites(NULL, 0) : 0};
+    all.site = calloc((size_t)all.count + 1, sizeof *all.site);
+    if (!all.site) all.count = 0;
+    if (all.count) counts->sites(all.site, all.count);
+    return all;
+}
+
+static int dearest_first(const void *a, const void *b) {
+    const call_site *left = a, *right = b;
+    int64_t more = right->sectors + right->conflicts - left->sectors - left->conflicts;
+    return (more > 0) - (more < 0);
+}
+
+/* What each has cost since `before`, which is freed. */
+static void note_sites(call_wire *w, site_list before) {
+    site_list now = read_sites(w);
+    call_site *spent = calloc((size_t)now.count + 1, sizeof *spent);
+    Dl_info plugin;
+    int n = 0;
+    for (int i = 0; spent && i < now.count; i++) {
+        hostcuda_site_counts was = i < before.count ? before.site[i] : (hostcuda_site_counts){0};
+        call_site s = {now.site[i].offset, (int64_t)(now.site[i].sectors - was.sectors),
+                       (int64_t)(now.site[i].conflicts - was.conflicts)};
+        if (s.sectors || s.conflicts) spent[n++] = s;
+    }
+    if (n) qsort(spent, (size_t)n, sizeof *spent, dearest_first);
+    w->sites.count = n < CALL_SITES ? n : CALL_SITES;
+    if (n) memcpy(w->sites.site, spent, (size_t)w->sites.count * sizeof *spent);
+    if (n && dladdr(find_counts(w->target.device), &plugin) && plugin.dli_fname) {
+        const char *slash = strrchr(plugin.dli_fname, '/');
+        snprintf(w->sites.module, sizeof w->sites.module, "%.*s", (int)sizeof w->sites.module - 1,
+                 slash ? slash + 1 : plugin.dli_fname);
+    }
+    free(spent), free(now.site), free(before.site);
 }
 
 /* Whether the operations are somebody's to be judged; our own rungs may work as they like. */
@@ -160,14 +208,17 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     int64_t before[CALL_COUNTERS] = {0};
     bool watched = watch(w, block);
     read_counters(w, before);
+    site_list sites = read_sites(w);
     w->reached = true;
     fail_launch(w, w->failing_launch);
     tl_status status = run_row(row, &view, &arguments, w->target.recorded);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
     fail_launch(w, 0);
+    tl_status done = ctx->ops->sync(ctx);
+    note_sites(w, sites);
     /* frames come back after a failure too: fences are judged then as well */
-    TL_TRY(ctx->ops->sync(ctx));
+    TL_TRY(done);
     read_counters(w, w->counter);
     for (int i = 0; i < CALL_COUNTERS; i++)
         if (w->counter[i] >= 0) w->counter[i] -= before[i];
@@ -193,6 +244,7 @@ void call_execute(call_wire *w) {
     w->live_bytes = 0;
     for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
     memset(w->error, 0, sizeof w->error);
+    memset(&w->sites, 0, sizeof w->sites);
     tl_status status = find_context(&ctx, &w->target);
     if (status == TL_OK) {
         before = tl_alloc_read_stats(ctx->alloc).live_bytes;
@@ -225,4 +277,9 @@ void call_run_end(void) {}
 const call_evidence *call_evidence_now(void) {
     static const call_evidence none;
     return &none;
+}
+
+int call_costs_by_line(call_cost out[CALL_COSTS]) {
+    (void)out;
+    return 0;
 }

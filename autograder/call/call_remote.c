@@ -30,8 +30,11 @@ static slot *now = slots; /* whose call it is */
 static bool over;         /* a worker has come to its end: no more calls in this process */
 static uint64_t serial;
 static call_evidence evidence;
+static call_sites sites; /* of the latest counted call */
 
 const call_evidence *call_evidence_now(void) { return &evidence; }
+
+int call_costs_by_line(call_cost out[CALL_COSTS]) { return remote_costs(out, &sites); }
 
 /* Code of the same user may not look into this process or the one that runs the tests. */
 __attribute__((constructor)) static void close_to_others(void) { prctl(PR_SET_DUMPABLE, 0); }
@@ -282,6 +285,7 @@ void call_execute(call_wire *w) {
     w->reached = reply.reached != 0;
     w->live_bytes = reply.live_bytes;
     memcpy(w->counter, reply.counter, sizeof w->counter);
+    if (w->target.counted) sites = reply.sites;
     snprintf(w->error, sizeof w->error, "%.*s", CALL_TEXT - 1, reply.error);
     drain_output();
     note_checkers(w);

@@ -2,6 +2,7 @@
 #ifndef CALL_REMOTE_H
 #define CALL_REMOTE_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "message.h"
@@ -88,6 +89,16 @@ typedef struct remote_trace {
 void remote_read_lines(const remote_worker *w, off_t from, remote_trace *trace,
                        call_evidence *evidence);
 off_t remote_lines_size(const remote_worker *w);
+/* Asks addr2line about these offsets in a module that lies beside the worker, or is it; NULL: it
+ * cannot be asked. The answer is to be closed and *child to be waited for. */
+typedef char remote_offset[24];
+FILE *remote_ask_lines(const char *module, const char *flags, remote_offset offset[], int count,
+                       pid_t *child);
+
+/* ---- call_remote_costs.c ---- */
+
+/* The lines behind what single instructions cost. */
+int remote_costs(call_cost out[CALL_COSTS], const call_sites *sites);
 
 /* ---- call_remote_end.c: fill w->kind and w->ended ---- */
 

@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-enum { LINES_READ = 64 << 10, FRAMES = 48, STACK_MARGIN = 1 << 16 };
+enum { LINES_READ = 64 << 10, FRAMES = 48, ASKED = 64, STACK_MARGIN = 1 << 16 };
 
 off_t remote_lines_size(const remote_worker *w) {
     struct stat about;
@@ -90,28 +90,37 @@ static bool add_frame(call_evidence *e, char *function, char *place) {
     return true;
 }
 
-static void look_up(call_evidence *e, const char *module, char offset[][24], int count) {
+FILE *remote_ask_lines(const char *module, const char *flags, remote_offset offset[], int count,
+                       pid_t *child) {
     char path[4096], *tool = getenv("GRADLAB_TOOL"); /* starts it in a box */
-    char *arguments[FRAMES + 8] = {tool, "/usr/bin/addr2line", "-f", "-i", "-C", "-e", path};
-    int ends[2], used = 7;
-    pid_t child;
-    if (!module_path(path, module) || pipe2(ends, O_CLOEXEC) != 0) return;
-    for (int i = 0; i < count; i++) arguments[used++] = offset[i];
+    char *arguments[ASKED + 8] = {tool, "/usr/bin/addr2line", (char *)flags, "-e", path};
+    int ends[2], used = 5;
+    if (!module_path(path, module) || pipe2(ends, O_CLOEXEC) != 0) return NULL;
+    for (int i = 0; i < count && i < ASKED; i++) arguments[used++] = offset[i];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     char **command = tool ? arguments : &arguments[1];
-    int started = posix_spawn(&child, command[0], &actions, NULL, command, environ);
+    int started = posix_spawn(child, command[0], &actions, NULL, command, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    FILE *answer = fdopen(ends[0], "r");
+    FILE *answer = started == 0 ? fdopen(ends[0], "r") : NULL;
+    if (!answer) close(ends[0]);
+    if (!answer && started == 0) waitpid(*child, NULL, 0);
+    return answer;
+}
+
+static void look_up(call_evidence *e, const char *module, remote_offset offset[], int count) {
     char function[1000], place[1000];
-    while (answer && fgets(function, sizeof function, answer) &&
-           fgets(place, sizeof place, answer) && add_frame(e, function, place)) {
+    pid_t child;
+    FILE *answer = remote_ask_lines(module, "-fiC", offset, count, &child);
+    if (!answer) return;
+    while (fgets(function, sizeof function, answer) && fgets(place, sizeof place, answer) &&
+           add_frame(e, function, place)) {
     }
-    if (answer) fclose(answer);
-    if (started == 0) waitpid(child, NULL, 0);
+    fclose(answer);
+    waitpid(child, NULL, 0);
 }
 
 /* "im2col.cu:17: hostcuda [kind]: text" or with a folder in front, which is left out. */
@@ -132,7 +141,7 @@ static void add_checker(call_evidence *e, const char *line) {
 void remote_read_lines(const remote_worker *w, off_t from, remote_trace *trace,
                        call_evidence *evidence) {
     static char text[LINES_READ + 1];
-    static char offset[FRAMES][24];
+    static remote_offset offset[FRAMES];
     char module[64] = "", name[64];
     int frames = 0;
     ssize_t length = pread(w->lines, text, LINES_READ, from);

@@ -10,6 +10,18 @@
 /* Keeps the data as aligned as the allocator's blocks are. */
 enum { CALL_FENCE = 256 };
 
+/* What single instructions of the plug-in cost, the dearest, in a counted call. */
+enum { CALL_SITES = 64 };
+typedef struct call_site {
+    uint64_t offset; /* as addr2line takes it */
+    int64_t sectors, conflicts;
+} call_site;
+typedef struct call_sites {
+    int32_t count;
+    char module[60]; /* the name of the plug-in's file */
+    call_site site[CALL_SITES];
+} call_sites;
+
 typedef struct call_wire {
     /* there */
     call_target target;
@@ -28,6 +40,7 @@ typedef struct call_wire {
     char error[CALL_TEXT];
     int64_t live_bytes;
     int64_t counter[CALL_COUNTERS];
+    call_sites sites;
     /* how the process of the judged code came to its end: a kind and a line; "" while it lives */
     char kind[CALL_KIND], ended[CALL_TEXT];
 } call_wire;

@@ -32,16 +32,18 @@ typedef struct claim_trait_count {
 
 typedef struct claim {
     const char *name;
-    uint64_t seed, state;      /* of the run; of this claim's draws */
-    char call[512];            /* what is running: operation, device, shapes */
-    const call_target *target; /* and where; NULL if the case said nothing of it */
-    char bound[200];           /* where its bound comes from, in words */
-    double worst;              /* largest err/bound so far */
-    char worst_call[512];      /* and where */
-    char said[200];            /* claim_say */
-    int compared;              /* results looked at */
-    int coarse, sharp;         /* coarse results tried, and those that broke their bound */
-    void **block;              /* memory of the claim's arrays */
+    uint64_t seed, state;       /* of the run; of this claim's draws */
+    char call[512];             /* what is running: operation, device, shapes */
+    const call_target *target;  /* and where; NULL if the case said nothing of it */
+    char bound[200];            /* where its bound comes from, in words */
+    double worst;               /* largest err/bound so far */
+    char worst_call[512];       /* and where */
+    char said[200];             /* claim_say */
+    call_cost cost[CALL_COSTS]; /* of what that speaks of: the lines that cost most */
+    int costs;
+    int compared;      /* results looked at */
+    int coarse, sharp; /* coarse results tried, and those that broke their bound */
+    void **block;      /* memory of the claim's arrays */
     size_t blocks;
     /* only with GRADLAB_CLAIMS */
     const char *verdicts;      /* the file, or NULL */

@@ -12,12 +12,19 @@ call_target counting(const call_target *t) {
     return counted;
 }
 
+static void tell(claim *c, const cost *k, int64_t count) {
+    char least[60] = "";
+    if (k->least > 0)
+        snprintf(least, sizeof least, "; the least possible is %lld", (long long)k->least);
+    claim_say(c, "%lld %s, and %lld are allowed%s%s%s", (long long)count, k->what,
+              (long long)k->allowed, k->known ? "; " : "", k->known ? k->known : "", least);
+    c->costs = call_costs_by_line(c->cost);
+}
+
 void expect_cost(claim *c, const call_target *t, const cost *k) {
     int64_t count = c->counter[k->which];
     finding f;
-    if (count >= 0 && !c->case_failed)
-        claim_say(c, "%lld %s, and %lld are allowed%s%s", (long long)count, k->what,
-                  (long long)k->allowed, k->known ? "; " : "", k->known ? k->known : "");
+    if (count >= 0 && !c->case_failed) tell(c, k, count);
     if (c->case_failed || strcmp(t->device, "hostcuda") != 0) return;
     if (count < 0 && !c->verdicts) return;
     c->compared++;

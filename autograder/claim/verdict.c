@@ -171,6 +171,16 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
     put_list(out, "checker", e->checker[0], sizeof e->checker[0], e->checkers);
 }
 
+/* "conv3x3.cu:31: 151552 sectors, 0 conflicts of banks", as text: nothing is judged by it. */
+static void put_costs(FILE *out, const claim *c) {
+    char text[CALL_COSTS][160];
+    for (int i = 0; i < c->costs; i++)
+        snprintf(text[i], sizeof text[i], "%s:%d: %lld sectors, %lld conflicts of banks",
+                 c->cost[i].file, c->cost[i].line, (long long)c->cost[i].sectors,
+                 (long long)c->cost[i].conflicts);
+    put_list(out, "by_line", text[0], sizeof text[0], c->costs);
+}
+
 static void put_line(FILE *out, claim *c, finding *f) {
     const call_evidence *e = call_evidence_now();
     const char *device = getenv("GRADLAB_DEVICES");
@@ -190,6 +200,7 @@ static void put_line(FILE *out, claim *c, finding *f) {
     put_number(out, "worst", c->worst);
     put_number(out, "cpu_s", e->cpu_s + (double)clock() / CLOCKS_PER_SEC);
     if (c->said[0]) put_text(out, "said", c->said);
+    put_costs(out, c);
     fputs(",\"counters\":{", out);
     for (int i = 0, some = 0; i < CALL_COUNTERS; i++)
         if (c->counter[i] >= 0)

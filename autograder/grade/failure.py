@@ -162,9 +162,16 @@ class Page:
         if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
             self.field("counted", ", ".join(f"{text.visible(str(k), 40)} {number(v)}"
                                             for k, v in record["counters"].items()))
+        if record["kind"] in ("sectors", "bank_conflicts"):
+            self.by_line(record)
         if printed:
             self.block("printed", text.visible_lines(
                 printed, 200 if self.everything else OUTPUT_LINES))
+
+    def by_line(self, told: dict) -> None:
+        """Which lines of the student's file made the memory traffic, the dearest first."""
+        self.block("by line", [text.visible(str(x), 100)
+                               for x in told.get("by_line", ())[:TRACE_LINES]])
 
     def title(self, result: dict) -> None:
         """im2col/padding_becomes_zero (C): crash on hostcuda, 2 points"""

@@ -95,8 +95,9 @@ def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, record
     for run in sorted(runs, key=lambda p: (ORDER[p.device], p.build, claim.real.index(p.real))):
         record = records[claim.full_name, run]
         shares.append(record.get("worst", 0))
-        if said := record.get("said"):
-            result.setdefault("said", said)
+        for measured in ("said", "by_line"):
+            if record.get(measured):
+                result.setdefault(measured, record[measured])
         if record["verdict"] == "pass":
             continue
         (errors if record["verdict"] == "error" else failures).append(record)

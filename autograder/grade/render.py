@@ -75,10 +75,13 @@ class Report(Page):
                 self.put()
 
     def measured(self) -> None:
-        """What claims tell of what they have measured, whether they hold or not."""
+        """What claims tell of what they have measured, whether they hold or not; V=1: by line,
+        too, which a failure has said already."""
         told = [r for r in self.document["claims"] if r.get("said")]
         for result in told:
             self.paragraph(f"{result['claim']}: ", text.visible(result["said"], 200))
+            if self.everything and result["verdict"] == "pass":
+                self.by_line(result)
         if told:
             self.put()
 

@@ -11,21 +11,33 @@
 #include <string.h>
 
 static const tl_conv3x3_geom shapes[] = {
-    {1, 1, 1, 8, 32},  {1, 2, 3, 5, 7},  {2, 3, 5, 9, 33},  {3, 1, 2, 1, 1},
-    {2, 4, 17, 6, 10}, {1, 2, 9, 17, 3}, {1, 3, 8, 16, 64},
+    {1, 1, 1, 8, 32, 0},  {1, 2, 3, 5, 7, 0},  {2, 3, 5, 9, 33, 0},  {3, 1, 2, 1, 1, 0},
+    {2, 4, 17, 6, 10, 0}, {1, 2, 9, 17, 3, 0}, {1, 3, 8, 16, 64, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
+/* The definition of y, its scale and what coarse inputs make of it: a convolution, or the gradient
+ * of the input of one that has as many channels as this has outputs. */
+static void define(double *y, double *scale, const double *x, const double *w,
+                   const tl_conv3x3_geom *g) {
+    int c = g->transposed ? g->k : g->c, k = g->transposed ? g->c : g->k;
+    tl_conv2d_geom full = {g->n, c, g->h, g->w, k, 3, 3, 1, 1, 1, 1, 1, 1, g->h, g->w};
+    if (g->transposed)
+        oracle_conv2d_bwd_input(y, scale, x, w, &full);
+    else
+        oracle_conv2d_fwd(y, scale, x, w, NULL, &full);
+}
+
 static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_geom *g) {
-    tl_conv2d_geom full = {g->n, g->c, g->h, g->w, g->k, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0};
-    if (tl_conv2d_check(&full) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
-    size_t xs = tl_conv2d_x_size(&full), ws = tl_conv2d_w_size(&full), ys = tl_conv2d_y_size(&full);
+    size_t pixels = (size_t)g->n * (size_t)g->h * (size_t)g->w, terms = (size_t)g->c * 9;
+    size_t xs = pixels * (size_t)g->c, ys = pixels * (size_t)g->k, ws = terms * (size_t)g->k;
     tl_real *x = draw_reals(c, xs), *w = draw_reals(c, ws), *y = reals(c, ys);
     double *x_d = widen(c, x, xs), *w_d = widen(c, w, ws);
     double *want = doubles(c, ys), *scale = doubles(c, ys), *rough = doubles(c, ys);
-    oracle_conv2d_fwd(want, scale, x_d, w_d, NULL, &full);
-    oracle_conv2d_fwd(rough, NULL, coarsen(c, x_d, xs), coarsen(c, w_d, ws), NULL, &full);
-    claim_case(c, t, "conv3x3 x[%d,%d,%d,%d] to %d channels", g->n, g->c, g->h, g->w, g->k);
+    define(want, scale, x_d, w_d, g);
+    define(rough, doubles(c, ys), coarsen(c, x_d, xs), coarsen(c, w_d, ws), g);
+    claim_case(c, t, "conv3x3 x[%d,%d,%d,%d] to %d channels%s", g->n, g->c, g->h, g->w, g->k,
+               g->transposed ? ", transposed" : "");
     call_report r;
     call_conv3x3(t, &r, y, x, w, g);
     if (strcmp(t->device, "cpu") == 0) { /* not on the cpu, and it says so */
@@ -33,15 +45,9 @@ static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_
         return;
     }
     expect_ok(c, &r);
-    double *bound = bound_of(c, scale, ys, tl_conv2d_col_rows(&full));
+    double *bound = bound_of(c, scale, ys, terms);
     expect_close(c, "y", y, want, bound, AXES("nkhw", g->n, g->k, g->h, g->w));
     expect_sharp(c, rough, want, bound, ys);
-}
-
-/* Sectors that nobody gets around: x and w are read, and y is written. */
-static int64_t sectors_at_least(const tl_conv3x3_geom *g) {
-    int64_t pixels = (int64_t)g->h * g->w, reals = (int64_t)g->n * (g->c + g->k) * pixels;
-    return (reals + (int64_t)g->k * g->c * 9) * (int64_t)sizeof(tl_real) / 32;
 }
 
 static void expect_sectors(claim *c, const call_target *t, int64_t allowed) {
@@ -51,13 +57,20 @@ static void expect_sectors(claim *c, const call_target *t, int64_t allowed) {
                 &(cost){.which = CALL_SECTORS,
                         .what = "sectors of global memory",
                         .allowed = allowed,
-                        .least = sectors_at_least(&tl_conv3x3_counted),
+                        .least = TL_CONV3X3_LEAST,
                         .arrays = "x, w and y",
                         .known = known});
 }
 
+/* A rung of the ladder: right at the shape that is counted, with no more sectors than that. */
+static void expect_rung(claim *c, const call_target *t, int64_t allowed) {
+    call_target counted = counting(t);
+    expect_convolution(c, &counted, &tl_conv3x3_counted);
+    expect_sectors(c, t, allowed);
+}
+
 static void refuse_arguments(claim *c, const call_target *t) {
-    const tl_conv3x3_geom g = {1, 1, 1, 2, 2};
+    const tl_conv3x3_geom g = {1, 1, 1, 2, 2, 0};
     tl_real x[4] = {0}, w[9] = {0}, y[4];
     if (strcmp(t->device, "cpu") == 0) return;
     for (int k = 0; k < 3; k++) {
@@ -69,34 +82,44 @@ static void refuse_arguments(claim *c, const call_target *t) {
     }
 }
 
-CLAIM(lab5_conv3x3, results_stay_right_with_a_third_of_the_sectors) {
+CLAIM(lab5_conv3x3, pixels_come_from_shared_memory) {
     FOR_TARGETS (t) {
-        call_target counted = counting(t);
         for (int s = 0; s < SHAPES; s++) expect_convolution(c, t, &shapes[s]);
         refuse_arguments(c, t);
-        expect_convolution(c, &counted, &tl_conv3x3_counted);
-        expect_sectors(c, t, TL_CONV3X3_THIRD);
+        expect_rung(c, t, TL_CONV3X3_RUNG_1);
     }
 }
 
-CLAIM(lab5_conv3x3, sectors_stay_below_the_limit) {
-    FOR_TARGETS (t) {
-        call_target counted = counting(t);
-        expect_convolution(c, &counted, &tl_conv3x3_counted);
-        expect_sectors(c, t, TL_CONV3X3_SECTORS);
-    }
+CLAIM(lab5_conv3x3, weights_come_from_shared_memory) {
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_2);
+}
+
+CLAIM(lab5_conv3x3, one_tile_serves_several_channels) {
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_3);
 }
 
 /* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
 CLAIM(lab5_conv3x3, no_bank_conflicts) {
     FOR_TARGETS (t) {
-        call_target failing = launches_failing(t), counted = counting(t);
+        call_target failing = launches_failing(t);
         expect_convolution(c, &failing, &shapes[0]);
-        expect_convolution(c, &counted, &tl_conv3x3_counted);
-        expect_sectors(c, t, TL_CONV3X3_THIRD);
+        expect_rung(c, t, TL_CONV3X3_RUNG_3);
         expect_cost(c, t,
                     &(cost){.which = CALL_CONFLICTS,
                             .what = "conflicts of banks",
-                            .allowed = TL_CONV3X3_CONFLICTS});
+                            .allowed = TL_CONV3X3_RUNG_4});
     }
+}
+
+CLAIM(lab5_conv3x3, sectors_are_near_the_least) {
+    FOR_TARGETS (t) expect_rung(c, t, TL_CONV3X3_RUNG_5);
+}
+
+CLAIM(lab5_conv3x3, transposed_weights_give_the_gradient_of_the_input) {
+    FOR_TARGETS (t)
+        for (int s = 0; s < SHAPES; s++) {
+            tl_conv3x3_geom g = shapes[s];
+            g.transposed = 1;
+            expect_convolution(c, t, &g);
+        }
 }

@@ -80,6 +80,18 @@ hc_check_site *hc_check_sites(unsigned *count) {
     return sites;
 }
 
+/* A return address is one past its call. */
+static size_t offset_of(const hc_check_site *site) { return site->pc - 1 - module_base; }
+
+int hc_check_site_counts(hostcuda_site_counts *out, int room) {
+    int count = (int)site_count - 1; /* site 0 is nobody's */
+    for (int i = 0; i < count && i < room; i++) {
+        const hc_check_site *site = &sites[i + 1];
+        out[i] = (hostcuda_site_counts){offset_of(site), site->sectors, site->conflicts};
+    }
+    return count;
+}
+
 /* ---- lines ---- */
 
 /* addr2line -a -i -f answers each address by itself ("0x…") and then function and file:line of the
@@ -125,8 +137,7 @@ void hc_check_find_lines(unsigned first, unsigned end) {
     for (unsigned i = first; i < end; i++) {
         if (sites[i].file) free(sites[i].file);
         sites[i].file = strdup("");
-        /* a return address is one past its call */
-        if (questions) fprintf(questions, "0x%zx\n", (size_t)(sites[i].pc - 1 - module_base));
+        if (questions) fprintf(questions, "0x%zx\n", offset_of(&sites[i]));
     }
     if (!questions) return;
     rewind(questions);

@@ -236,6 +236,36 @@ RIGHT(loads_of_a_tiled_product) {
     EXPECT(k.global_sectors == 4 * k.global_requests);
     cudaFree(a), cudaFree(b), cudaFree(c);
 }
+// What its instructions have cost adds up to what the kernel has: the sectors of two loads and two
+// stores, which stand apart, and the conflicts of one.
+__global__ void turn_tile(float *y, const float *x, const float *z) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.x][threadIdx.y] = x[threadIdx.y * 32 + threadIdx.x];
+    __syncthreads();
+    y[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.y][threadIdx.x] + z[0];
+}
+RIGHT(costs_by_instruction) {
+    enum { SITES = 4096 };
+    static hostcuda_site_counts before[SITES], after[SITES];
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    float *x = device_count<float>(1024), *y = device_count<float>(1024);
+    cudaDeviceSynchronize();
+    int known = outside(counts->sites, before, (int)SITES);
+    auto k = counts_of([=] { turn_tile<<<1, dim3(32, 32)>>>(y, x, x); });
+    int n = outside(counts->sites, after, (int)SITES);
+    EXPECT(known < n && n < SITES);
+    uint64_t sectors = 0, conflicts = 0, sites = 0;
+    for (int i = 0; i < n; i++) {
+        hostcuda_site_counts was = i < known ? before[i] : hostcuda_site_counts{};
+        EXPECT(after[i].sectors >= was.sectors && (i >= known || after[i].offset == was.offset));
+        sites += after[i].sectors > was.sectors;
+        sectors += after[i].sectors - was.sectors;
+        conflicts += after[i].conflicts - was.conflicts;
+    }
+    EXPECT(sites == 3 && sectors == k.global_sectors && sectors == 32 * (4 + 4 + 1));
+    EXPECT(conflicts == k.bank_conflicts && conflicts == 32 * 31);
+    cudaFree(x), cudaFree(y);
+}
 RIGHT(launches_without_counting) {
     int *x = device_count<int>(64), *bins = device_count<int>(8);
     outside(hostcuda_counts_get()->count_memory, false);

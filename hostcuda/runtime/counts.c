@@ -109,9 +109,18 @@ static void guard(const void *frame) {
 #endif
 }
 
+static int sites(hostcuda_site_counts *out, int room) {
+#ifdef HOSTCUDA_CHECK
+    return hc_check_site_counts(out, room);
+#else
+    (void)out, (void)room;
+    return 0;
+#endif
+}
+
 const hostcuda_counts *hostcuda_counts_get(void) {
     static const hostcuda_counts table = {
         HOSTCUDA_COUNTS_ABI, launches, kernels, reset, count_memory,
-        fail_launch,         watch,    worked,  guard};
+        fail_launch,         watch,    worked,  guard, sites};
     return &table;
 }

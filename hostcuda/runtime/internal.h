@@ -322,6 +322,7 @@ void hc_check_thread_arrives(hc_worker *w, bool ends);
 void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
 void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
 void hc_check_count(bool on);
+int hc_check_site_counts(hostcuda_site_counts *out, int room);
 /* work.c: who does the work */
 bool hc_check_watch(const hostcuda_array *arrays, int count);
 void hc_check_worked(hostcuda_work *work);

@@ -3,13 +3,14 @@
 #include "tl/cuda.h"
 
 /* TODO(lab 5): The kernel below is right and slow: neighbouring threads fetch nearly the same
- * pixels, and all of them the same weights, again for every output channel. Let a block share them:
- * (1) a tile of the image in shared memory, with a rim of one pixel, fetched once for each input
- * channel by all threads together; (2) several output channels from one tile, with as many sums in
- * registers, and their weights in shared memory, too. Traps: every thread takes part in fetching
- * and in both barriers, also if its own place lies outside of the image; a barrier after fetching,
- * and another one before the tile is overwritten; K need not be a multiple of the channels that a
- * thread keeps. */
+ * pixels, and all of them the same weights, again for every output channel. Climb the rungs of the
+ * handout: (1) a tile of the image in shared memory, with a rim of one pixel, fetched once for each
+ * input channel by all threads together; (2) the weights in shared memory, too; (3) several output
+ * channels from one tile, with as many sums in registers; (4) no conflicts of banks; (5) close to
+ * the least possible. And g.transposed, which the given launch refuses. Traps: every thread takes
+ * part in fetching and in both barriers, also if its own place lies outside of the image; a barrier
+ * after fetching, and another one before the tile is overwritten; K need not be a multiple of the
+ * channels that a thread keeps. */
 /* One thread per output, and everything from global memory. */
 static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, size_t size,
                                 tl_conv3x3_geom g) {
@@ -37,6 +38,7 @@ tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
             g->w, g->k);
     /* TODO(lab 5): The launch. The batch stays in the grid: as many launches for one image as for
      * many. */
+    if (g->transposed) return TL_NOT_IMPLEMENTED();
     size_t size = (size_t)g->n * (size_t)g->k * (size_t)g->h * (size_t)g->w;
     convolve<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, w, size, *g);
     TL_LAUNCHED();

@@ -337,6 +337,7 @@ static const sectors_case cases[] = {
 };
 
 #include "tests/sectors/products.cuh"
+#include "tests/sectors/convolutions.cuh"
 
 // ---- counting ----
 
@@ -387,6 +388,10 @@ int main(int count, char **arguments) {
     if (count > 2 && strcmp(arguments[1], "products") == 0) {
         size_of_product = atoi(arguments[2]);
         for (const sectors_case &c : products) run_case(c);
+        return 0;
+    }
+    if (count == 2 && strcmp(arguments[1], "convolutions") == 0) {
+        for (const sectors_case &c : convolutions) run_case(c);
         return 0;
     }
     for (const sectors_case &c : cases)

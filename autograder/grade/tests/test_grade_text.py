@@ -60,6 +60,16 @@ def test_what_was_measured_is_told_of_a_claim_that_holds_too(stage, capsys):
     assert {c["claim"]: c.get("said") for c in stage.result()["claims"]}["one/second"] == said
 
 
+def test_lines_that_cost_are_told_of_a_failure_and_of_all_if_asked(stage, capsys):
+    held, failed = ["one.cu:3: 9 sectors, 0 conflicts of banks"], ["two.cu:4: 80 sectors, 1 \x1b"]
+    stage.says["lab9_one/second"] = {"said": "9 sectors", "by_line": held}
+    stage.says["lab9_two/third"] = fail("sectors", by_line=failed)
+    out = shown(stage, capsys)
+    assert "by line  | two.cu:4: 80 sectors" in out and held[0] not in out and "\x1b" not in out
+    out = shown(stage, capsys, "V=1")
+    assert f"by line  | {held[0]}" in out and out.count("two.cu:4: 80 sectors") == 1
+
+
 @pytest.mark.parametrize("fields,features,name", [
     ({"patterns": ["borders", "nan"]}, {}, "somebody has to write it"),
     ({"patterns": ["borders"]}, {}, "an index left its row"),

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 3 };
+enum { HOSTCUDA_COUNTS_ABI = 4 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -27,6 +27,12 @@ typedef struct hostcuda_kernel_counts {
     uint64_t shared_requests, bank_conflicts; /* of warps; cycles beyond the first of a request */
     uint64_t requests, partial_requests;      /* all; those without all lanes of the warp */
 } hostcuda_kernel_counts;
+
+/* What one instruction of a kernel has cost since the program began; CHECK=1 alone knows. */
+typedef struct hostcuda_site_counts {
+    uint64_t offset; /* in the plug-in's file, as addr2line takes it */
+    uint64_t sectors, conflicts;
+} hostcuda_site_counts;
 
 /* An array in device memory, and who worked on those that are watched. CHECK=1 alone knows. */
 typedef struct hostcuda_array {
@@ -60,6 +66,9 @@ typedef struct hostcuda_counts {
      * write to its own variables and to the stack below `frame` alone; what else it may read stands
      * in check/host.c. NULL: no more. Anything else is reported and ends the program. */
     void (*guard)(const void *frame);
+    /* How many instructions have accessed memory; fills up to room. One keeps its place. reset()
+     * leaves them alone: who asks twice subtracts. */
+    int (*sites)(hostcuda_site_counts *out, int room);
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */

@@ -19,26 +19,53 @@
 extern "C" {
 #endif
 
-/* x[n,c,h,w], w[k,c,3,3], y[n,k,h,w]; all sizes at least 1. */
+/* x[n,c,h,w], w[k,c,3,3], y[n,k,h,w]; all sizes at least 1. `transposed` is 0 or 1. */
 typedef struct tl_conv3x3_geom {
-    int n, c, k, h, w;
+    int n, c, k, h, w, transposed;
 } tl_conv3x3_geom;
 
-/* The shape whose traffic is counted, and what is allowed: the given kernel fetches and writes
- * TL_CONV3X3_GIVEN sectors; a tile in shared memory that serves one output channel at a time stays
- * below a third of that, one that serves several below TL_CONV3X3_SECTORS. */
-static const tl_conv3x3_geom tl_conv3x3_counted = {2, 4, 16, 24, 40};
+/* The shape whose traffic is counted. */
 enum {
-    TL_CONV3X3_GIVEN = 189952, /* as counted: Nsight Compute on an H200 says the same */
-    TL_CONV3X3_THIRD = TL_CONV3X3_GIVEN / 3,
-    TL_CONV3X3_SECTORS = TL_CONV3X3_GIVEN / 12,
-    TL_CONV3X3_CONFLICTS = 0
+    TL_CONV3X3_N = 2,
+    TL_CONV3X3_C = 4,
+    TL_CONV3X3_K = 16,
+    TL_CONV3X3_HIGH = 24,
+    TL_CONV3X3_WIDE = 40
+};
+static const tl_conv3x3_geom tl_conv3x3_counted = {TL_CONV3X3_N,    TL_CONV3X3_C,    TL_CONV3X3_K,
+                                                   TL_CONV3X3_HIGH, TL_CONV3X3_WIDE, 0};
+
+/* What kernels cost at that shape, in sectors that they fetch and write, as hostcuda counts them:
+ * the given one, and plain designs that share more and more in blocks of 32 x 8 places. And what
+ * nobody gets around: x and w are read once, y is written once. */
+enum {
+    TL_CONV3X3_GIVEN = 189952,   /* Nsight Compute on an H200 says the same */
+    TL_CONV3X3_PIXELS = 87808,   /* pixels in shared memory, one output channel a block */
+    TL_CONV3X3_WEIGHTS = 34048,  /* and the weights, too */
+    TL_CONV3X3_CHANNELS = 12736, /* and four output channels a thread */
+    TL_CONV3X3_PLACES = TL_CONV3X3_N * TL_CONV3X3_HIGH * TL_CONV3X3_WIDE,
+    TL_CONV3X3_LEAST =
+        (TL_CONV3X3_PLACES * (TL_CONV3X3_C + TL_CONV3X3_K) + TL_CONV3X3_K * TL_CONV3X3_C * 9) *
+        (int)sizeof(tl_real) / 32
+};
+
+/* What is allowed on each rung: 1.3 times the plain design, and at last 1.6 times the least. */
+enum {
+    TL_CONV3X3_RUNG_1 = TL_CONV3X3_PIXELS * 13 / 10,
+    TL_CONV3X3_RUNG_2 = TL_CONV3X3_WEIGHTS * 13 / 10,
+    TL_CONV3X3_RUNG_3 = TL_CONV3X3_CHANNELS * 13 / 10,
+    TL_CONV3X3_RUNG_4 = 0, /* conflicts of banks, on rung 3 */
+    TL_CONV3X3_RUNG_5 = TL_CONV3X3_LEAST * 8 / 5
 };
 
 /* y[n,k,i,j] = sum over c, r, s of w[k,c,r,s] * x[n,c, i+r-1, j+s-1], pixels outside being zero:
  * stride 1, one pixel of padding per side, no bias. y is overwritten. All pointers are device
  * pointers; needs no workspace, neither allocates nor waits. TL_EINVAL if a pointer
- * is NULL or a size below 1. */
+ * is NULL or a size below 1.
+ *
+ * With g->transposed the weights are w[c,k,3,3], and w[c,k,2-r,2-s] stands for w[k,c,r,s]: so the
+ * operation is the gradient of its own input, which is what training needs of it. With x the dy of
+ * a convolution of k channels to c, y is its dx. */
 tl_status tl_conv3x3(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                      const tl_conv3x3_geom *g);
 

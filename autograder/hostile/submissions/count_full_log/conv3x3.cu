@@ -17,11 +17,12 @@ static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, 
         size_t k = t / g.w / g.h % g.k, image = t / g.w / g.h / g.k;
         tl_real sum = 0;
         for (int c = 0; c < g.c; c++) {
+            size_t filter = g.transposed ? c * g.k + k : k * g.c + c;
             for (int tap = 0; tap < 9; tap++) {
                 int h = i + tap / 3 - 1, v = j + tap % 3 - 1;
                 if (h < 0 || h >= g.h || v < 0 || v >= g.w) continue;
-                sum +=
-                    w[(k * g.c + c) * 9 + tap] * x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
+                sum += w[filter * 9 + (g.transposed ? 8 - tap : tap)] *
+                       x[((image * g.c + c) * g.h + h) * (size_t)g.w + v];
             }
         }
         y[t] = sum;

@@ -20,8 +20,11 @@ static void convolve(const tl_conv3x3_geom *g) {
         int j = o % g->w, i = o / g->w % g->h, k = o / g->w / g->h % g->k;
         int image = o / g->w / g->h / g->k;
         Y[o] = 0;
-        for (int t = 0; t < g->c * 9; t++)
-            Y[o] += W[k * g->c * 9 + t] * at(image, t / 9, i + t % 9 / 3 - 1, j + t % 3 - 1, g);
+        for (int t = 0; t < g->c * 9; t++) {
+            int c = t / 9, filter = g->transposed ? c * g->k + k : k * g->c + c;
+            Y[o] += W[filter * 9 + (g->transposed ? 8 - t % 9 : t % 9)] *
+                    at(image, c, i + t % 9 / 3 - 1, j + t % 3 - 1, g);
+        }
     }
 }
 

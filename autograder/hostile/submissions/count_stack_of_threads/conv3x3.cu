@@ -5,7 +5,8 @@
 typedef struct kept {
     volatile size_t full;
     volatile tl_real x[8000], w[1000];
-    char above[60000]; /* where functions of the runtime have their frames between threads */
+    /* where functions of the runtime have their frames between threads; a stack has 128 KB */
+    char above[sizeof(tl_real) == 4 ? 60000 : 24000];
 } kept;
 static const size_t MAGIC = 0x123456789abcdef;
 
@@ -26,10 +27,11 @@ static __global__ void convolve(size_t call, tl_real *y, const tl_real *x, const
         size_t k = t / g.w / g.h % g.k, image = t / g.w / g.h / g.k;
         tl_real sum = 0;
         for (int c = 0; c < g.c; c++) {
+            size_t filter = g.transposed ? c * g.k + k : k * g.c + c;
             for (int tap = 0; tap < 9; tap++) {
                 int u = i + tap / 3 - 1, v = j + tap % 3 - 1;
                 if (u < 0 || u >= g.h || v < 0 || v >= g.w) continue;
-                sum += h->w[(k * g.c + c) * 9 + tap] *
+                sum += h->w[filter * 9 + (g.transposed ? 8 - tap : tap)] *
                        h->x[((image * g.c + c) * g.h + u) * (size_t)g.w + v];
             }
         }

@@ -1,0 +1,125 @@
+// convolutions.cuh: lab 5's convolution of 3x3 pixels by designs of each rung of its ladder, each
+// as a case of sectors.cu, which includes this: what the limits of tl/conv3x3.h are made of.
+//
+// A design is named after its rung and what is its own: `tile_32x8` is a block of 32 x 8 places.
+// Those of one rung differ in more than a constant where the claim has to accept both.
+
+static tl_conv3x3_geom geom_of_convolution = tl_conv3x3_counted;
+
+// ---- a block's places are a rectangle; PITCH: words from one row of the tile to the next ----
+
+template <int WIDE, int HIGH, int CHANNELS, int PITCH, bool SHARED_WEIGHTS>
+static __global__ void convolve_tile(tl_real *y, const tl_real *x, const tl_real *w,
+                                     tl_conv3x3_geom g) {
+    __shared__ tl_real pixel[HIGH + 2][PITCH], weight[CHANNELS][9];
+    int across = (g.w - 1) / WIDE + 1, groups = (g.k - 1) / CHANNELS + 1;
+    int left = (int)blockIdx.x % across * WIDE, top = (int)blockIdx.x / across * HIGH;
+    int k0 = (int)blockIdx.y % groups * CHANNELS, image = (int)blockIdx.y / groups;
+    int i = top + (int)threadIdx.y, j = left + (int)threadIdx.x;
+    int thread = (int)(threadIdx.y * WIDE + threadIdx.x);
+    size_t plane = (size_t)g.h * g.w;
+    tl_real sum[CHANNELS] = {0};
+    for (int c = 0; c < g.c; c++) {
+        const tl_real *from = x + ((size_t)image * g.c + c) * plane;
+        for (int t = thread; t < (HIGH + 2) * (WIDE + 2); t += WIDE * HIGH) {
+            int p = top + t / (WIDE + 2) - 1, q = left + t % (WIDE + 2) - 1;
+            bool inside = p >= 0 && p < g.h && q >= 0 && q < g.w;
+            pixel[t / (WIDE + 2)][t % (WIDE + 2)] = inside ? from[(size_t)p * g.w + q] : TL_R(0);
+        }
+        for (int t = thread; SHARED_WEIGHTS && t < 9 * CHANNELS; t += WIDE * HIGH)
+            if (k0 + t / 9 < g.k)
+                weight[t / 9][t % 9] = w[((size_t)(k0 + t / 9) * g.c + c) * 9 + t % 9];
+        __syncthreads();
+        for (int k = 0; k < CHANNELS && k0 + k < g.k; k++)
+            for (int t = 0; t < 9; t++)
+                sum[k] += (SHARED_WEIGHTS ? weight[k][t]
+                                          : w[((size_t)(k0 + k) * g.c + c) * 9 + t]) *
+                          pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
+        __syncthreads();
+    }
+    if (i >= g.h || j >= g.w) return;
+    for (int k = 0; k < CHANNELS && k0 + k < g.k; k++)
+        y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[k];
+}
+
+template <int WIDE, int HIGH, int CHANNELS, int PITCH, bool SHARED_WEIGHTS>
+static void convolve_by_tiles() {
+    tl_conv3x3_geom g = geom_of_convolution;
+    int tiles = ((g.w - 1) / WIDE + 1) * ((g.h - 1) / HIGH + 1);
+    int groups = (g.k - 1) / CHANNELS + 1;
+    dim3 grid((unsigned)tiles, (unsigned)(groups * g.n));
+    convolve_tile<WIDE, HIGH, CHANNELS, PITCH, SHARED_WEIGHTS><<<grid, dim3(WIDE, HIGH)>>>(
+        zeros((size_t)g.n * g.k * g.h * g.w), some((size_t)g.n * g.c * g.h * g.w),
+        some((size_t)g.k * g.c * 9), g);
+}
+
+// ---- a block's places are whole rows, its threads along them; borders are asked about ----
+
+// HIGH rows of the image and one more on each side, as they lie in memory: no rim to the left and
+// right, so a warp that goes on in the next row reads on where it was.
+template <int HIGH, int CHANNELS, bool SHARED_WEIGHTS>
+static __global__ void convolve_rows(tl_real *y, const tl_real *x, const tl_real *w,
+                                     tl_conv3x3_geom g) {
+    extern __shared__ tl_real shared[]; // the rows, then the weights of all input channels
+    tl_real *weight = shared + (HIGH + 2) * g.w;
+    int groups = (g.k - 1) / CHANNELS + 1, top = (int)blockIdx.x * HIGH;
+    int k0 = (int)blockIdx.y % groups * CHANNELS, image = (int)blockIdx.y / groups;
+    int thread = (int)threadIdx.x, threads = (int)blockDim.x;
+    int i = top + thread / g.w, j = thread % g.w, of_group = g.k - k0 < CHANNELS ? g.k - k0
+                                                                                : (int)CHANNELS;
+    size_t plane = (size_t)g.h * g.w;
+    tl_real sum[CHANNELS] = {0};
+    for (int t = thread; SHARED_WEIGHTS && t < of_group * g.c * 9; t += threads)
+        weight[t] = w[(size_t)k0 * g.c * 9 + t];
+    for (int c = 0; c < g.c; c++) {
+        const tl_real *from = x + ((size_t)image * g.c + c) * plane;
+        for (int t = thread; t < (HIGH + 2) * g.w; t += threads) {
+            int p = top + t / g.w - 1;
+            shared[t] = p >= 0 && p < g.h ? from[(size_t)p * g.w + t % g.w] : TL_R(0);
+        }
+        __syncthreads();
+        for (int t = 0; t < 9; t++) {
+            int q = j + t % 3 - 1;
+            if (q < 0 || q >= g.w) continue;
+            tl_real value = shared[(thread / g.w + t / 3) * g.w + q];
+            for (int k = 0; k < of_group; k++)
+                sum[k] += (SHARED_WEIGHTS ? weight[(k * g.c + c) * 9 + t]
+                                          : w[((size_t)(k0 + k) * g.c + c) * 9 + t]) *
+                          value;
+        }
+        __syncthreads();
+    }
+    if (i >= g.h) return;
+    for (int k = 0; k < of_group; k++)
+        y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[k];
+}
+
+template <int HIGH, int CHANNELS, bool SHARED_WEIGHTS> static void convolve_by_rows() {
+    tl_conv3x3_geom g = geom_of_convolution;
+    int groups = (g.k - 1) / CHANNELS + 1;
+    dim3 grid((unsigned)((g.h - 1) / HIGH + 1), (unsigned)(groups * g.n));
+    size_t bytes = sizeof(tl_real) * ((HIGH + 2) * (size_t)g.w + (size_t)CHANNELS * g.c * 9);
+    convolve_rows<HIGH, CHANNELS, SHARED_WEIGHTS><<<grid, (unsigned)(HIGH * g.w), bytes>>>(
+        zeros((size_t)g.n * g.k * g.h * g.w), some((size_t)g.n * g.c * g.h * g.w),
+        some((size_t)g.k * g.c * 9), g);
+}
+
+static const sectors_case convolutions[] = {
+    {"0:given", 1, [] { run_convolution(conv3x3_given::tl_conv3x3); }},
+    {"1:tile_32x8", 1, convolve_by_tiles<32, 8, 1, 34, false>},
+    {"1:tile_16x16", 1, convolve_by_tiles<16, 16, 1, 18, false>},
+    {"1:rows_6", 1, convolve_by_rows<6, 1, false>},
+    {"1:tile_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, false>},
+    {"2:tile_32x8", 1, convolve_by_tiles<32, 8, 1, 34, true>},
+    {"2:tile_16x16", 1, convolve_by_tiles<16, 16, 1, 18, true>},
+    {"2:rows_6", 1, convolve_by_rows<6, 1, true>},
+    {"3:tile_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, true>},
+    {"3:tile_16x16_by_8", 1, convolve_by_tiles<16, 16, 8, 18, true>},
+    {"4:tile_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, true>},
+    {"4:tile_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, true>},
+    {"4:rows_6_by_4", 1, convolve_by_rows<6, 4, true>},
+    {"5:tile_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, true>},
+    {"5:tile_32x12_by_16", 1, convolve_by_tiles<32, 12, 16, 34, true>},
+    {"5:rows_6_by_16", 1, convolve_by_rows<6, 16, true>},
+    {"5:solution", 1, [] { run_convolution(conv3x3::tl_conv3x3); }},
+};
