@@ -27,6 +27,7 @@
 #   mk/compare.mk           compare the reference: step by step, rung by rung
 #   mk/tests.mk             tests and checks of this repository
 #   mk/editor.mk            compile_commands.json
+# mk/complete.mk is read alone: what TAB offers (tools/complete.sh).
 # Those behind `-include` are no part of a handout.
 
 .DELETE_ON_ERROR:

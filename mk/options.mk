@@ -35,6 +35,7 @@ export MINE
 export GRADLAB_COMMIT ?= $(word 2,$(file <VERSION))
 endif
 
+REALS := float double
 REAL ?= float
 ARCH ?= native
 PYTHON ?= .venv/bin/python
@@ -134,8 +135,8 @@ unexport GRADLAB_LAB
 # ---- what does not fit --------------------------------------------------------------------------
 
 # A goal that does not exist comes first, for its options are none.
-GOALS := $(if $(MAKECMDGOALS),help setup $(LAB_GOALS) $(shell \
-	awk -v names=1 -f tools/help.awk Makefile))
+ALL_GOALS = help setup $(LAB_GOALS) $(shell awk -v names=1 -f tools/help.awk Makefile)
+GOALS := $(if $(MAKECMDGOALS),$(ALL_GOALS))
 NO_GOAL := $(firstword $(foreach g,$(MAKECMDGOALS),$(if \
 	$(findstring /,$g),,$(filter-out $(GOALS),$g))))
 ifneq ($(NO_GOAL),)
@@ -155,7 +156,7 @@ $(error FROM= and DRAFT=1 take the results that are there, and measure nothing: 
 	$(filter FULL AGAIN DATASET,$(GIVEN)))
 endif
 endif
-ifeq ($(filter $(REAL),float double),)
+ifeq ($(filter $(REAL),$(REALS)),)
 $(error REAL=$(REAL): the storage type is float or double)
 endif
 ifneq ($(CHECK),)

@@ -120,6 +120,7 @@ have_nvcc() {
 }
 have_gdb() { command -v gdb >/dev/null; }
 have_entr() { command -v entr >/dev/null; }
+have_zsh() { command -v zsh >/dev/null; }
 have_bubblewrap() { command -v bwrap >/dev/null; }
 have_zstd() { command -v zstd >/dev/null; }
 # (Debian has the daemons in sbin, which is not on everybody's path)
@@ -206,6 +207,7 @@ about() {
     python3) words="Python 3" debian=python3 ;;
     gdb) words=gdb debian=gdb ;;
     entr) words="entr, which waits for files to be saved" debian=entr ;;
+    zsh) words="zsh, in which TAB is pressed" debian=zsh ;;
     bubblewrap) words="bubblewrap, for the box that submissions run in" debian=bubblewrap ;;
     zstd) words="zstd, for what compilers packed with it" debian=zstd ;;
     slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;

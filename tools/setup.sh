@@ -20,7 +20,7 @@ for goal in ${goals:-train lab1}; do
     read -ra of_goal <<<"$(needs_of "$goal" | tr '\n' ' ')"
     case $goal in
     train | predict | baseline | parity | bench | bench-* | report*) of_goal+=(cxx) ;; # hostcuda
-    test | test-all) of_goal+=(fuzzer python3 bubblewrap) ;; # and are without
+    test | test-all) of_goal+=(fuzzer python3 bubblewrap zsh) ;; # and are without
     hostile | grade-class) of_goal+=(bubblewrap) ;;
     show) of_goal+=(cxx plotting) ;;
     lab[0-9]) read -ra of_goal <<<"$(needs_of "$goal") $(needs_of grade)" ;; # who builds, grades

@@ -12,6 +12,7 @@ import handout
 import machines
 import pytest
 import skeletons
+from completing import offered
 
 ROOT = Path(handout.__file__).resolve().parents[2]
 RULES = tomllib.loads((ROOT / handout.LIST).read_text())
@@ -48,6 +49,21 @@ def test_labs_that_are_not_handed_out_are_not_in_it():
     beside = {"README.md"}  # how the course works, in every handout
     assert {f.split("/")[1] for f in files if f.startswith("labs/")} == {"lab0", "lab2"} | beside
     assert {f.split("/")[1] for f in files if f.endswith("/lab.toml")} == {"lab0", "lab2"}
+
+
+def test_completion_offers_what_is_handed_out(tmp_path):
+    for new, old in handout.chosen(tracked(), RULES, [1, 2]).items():
+        (tmp_path / new).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / old, tmp_path / new)
+    (tmp_path / "given" / platform.machine()).mkdir(parents=True)
+    goals = set(offered("make ", tmp_path))
+    assert {"grade", "lab1", "lab2", "train"} <= goals
+    assert not {"lab3", "mutants", "handout", "bench"} & goals
+    assert offered("make grade LAB=", tmp_path) == ["1", "2"]
+    assert offered("make grade LAB=2 T=im", tmp_path) == ["im2col"]
+    assert offered("make train NET=", tmp_path) == offered("make train NET=", ROOT) != []
+    assert offered("make train RUNGS=", tmp_path) == ["all", "none"]
+    assert "source tools/complete.sh" in (tmp_path / "README.md").read_text()
 
 
 def test_a_pattern_that_matches_nothing_is_refused():
