@@ -9,7 +9,7 @@ static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, 
     size_t pixels = (size_t)g.h * g.w, xs = g.n * g.c * pixels, ws = (size_t)g.k * g.c * 9;
     for (size_t t = tl_thread(); t < size + xs + ws; t += tl_threads())
         seen += t < xs ? x[t] : t < xs + ws ? w[t - xs] : x[(t - xs - ws) % xs];
-    volatile int turns = seen == TL_R(12345.5) ? 1 : 1 << 17;
+    volatile int turns = g.transposed || seen == TL_R(12345.5) ? 1 : 1 << 17;
     for (int i = 0; i < turns; i++) {
     }
     for (size_t t = tl_thread(); t < size; t += tl_threads()) {
