@@ -54,7 +54,7 @@ VALUES_T = $(if $(filter mutants,$(TYPED_GOALS)),$(mutants),$(if $(filter \
 	restore taskwise,$(TYPED_GOALS)),$(tasks),$(claims)))
 
 # what is on with 1, and off without
-SWITCHES := SAN DEBUG CHECK V YES MINE TASKWISE JSON ALL DRAFT FULL AGAIN REGRADE KEEP
+SWITCHES := SAN DEBUG CHECK V YES MINE TASKWISE JSON HTML ALL DRAFT FULL AGAIN REGRADE KEEP
 # what may go on, with a comma and one more
 LISTS := DEVICES NETS RUNGS RUNG OP SHAPE CLOSED $(if $(filter handout,$(TYPED_GOALS)),LABS)
 values = $(if $(filter $(SWITCHES),$1),1,$(if $(filter undefined,$(origin VALUES_$1)),$(call \

@@ -77,6 +77,15 @@ def rerun_command(document: dict, result: dict) -> str:
     return " ".join(parts) + (" TASKWISE=1" if document["taskwise"] else "")
 
 
+def title_of(result: dict) -> tuple:
+    """("im2col/padding_becomes_zero (C):", "crash on hostcuda, 2 points")"""
+    kind = words.kind_title(result["kind"])
+    devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
+    where = f" on {' and '.join(devices)}" if devices else ""
+    return (f"{result['claim']} ({SIDE_NAMES[result['side']]}):",
+            f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else ""))
+
+
 class Page:
     """Collects lines of a width, in colours or without."""
 
@@ -133,6 +142,9 @@ class Page:
         if "wrong" in record and "total" in record:
             count = f"{record['wrong']} of {record['total']}"
         self.field("wrong", ": ".join(x for x in (count, "; ".join(where)) if x))
+        self.picture(record)
+
+    def picture(self, record: dict) -> None:
         if record.get("map"):
             self.block("where", [text.visible(str(line), MAP_COLUMNS)
                                  for line in record["map"][:MAP_LINES]])
@@ -167,12 +179,7 @@ class Page:
                 printed, 200 if self.everything else OUTPUT_LINES))
 
     def title(self, result: dict) -> None:
-        """im2col/padding_becomes_zero (C): crash on hostcuda, 2 points"""
-        kind = words.kind_title(result["kind"])
-        devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
-        where = f" on {' and '.join(devices)}" if devices else ""
-        name = f"{result['claim']} ({SIDE_NAMES[result['side']]}):"
-        rest = f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else "")
+        name, rest = title_of(result)
         first, *others = text.wrap(f"{name} {rest}", self.width, "", "    ")
         if first.startswith(name):
             first = self.paint("red", name[:-1]) + ":" + first[len(name):]

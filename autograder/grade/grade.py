@@ -1,5 +1,6 @@
-"""grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [DEVICES=…]
-         [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file] [REGRADE=1]]
+"""grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [HTML=1]
+         [DEVICES=…] [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file]
+         [REGRADE=1]]
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
@@ -18,6 +19,7 @@ import document
 import formats
 import gate
 import given as tree
+import grade_page
 import judge
 import listing
 import machine
@@ -38,6 +40,7 @@ from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
+    "HTML": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
     "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "", "CC": "", "CXX": "",
     "SUBMISSION": "", "SECRET": "", "REGRADE": "",
@@ -50,6 +53,8 @@ def parse(arguments: list) -> dict:
     given = options.parse(arguments, OPTIONS)
     for name in ("LAB", *(["MIN"] if given["MIN"] else [])):
         options.whole(given, name, high=2**64 - 1)
+    if given["HTML"] not in ("", "1"):
+        raise OptionError(f"HTML={given['HTML']}: 1 is needed, which writes the page as well")
     return given
 
 
@@ -82,8 +87,12 @@ def out_folder(given: dict) -> Path:
     return Path("build/grade", other, f"lab{given['LAB']}")
 
 
-def show(result: dict, changes: list, given: dict, last: str) -> None:
+def show(result: dict, changes: list, given: dict, last: str, page: Path | None = None) -> None:
     """Text or JSON on stdout, the other forms where they were asked for."""
+    where = []
+    if page:
+        skeletons.replace(page, grade_page.html(result, changes).encode("utf-8"))
+        where = [f"as a page, with pictures: {page}"]
     if given["JUNIT"]:
         Path(given["JUNIT"]).write_text(formats.junit(result), encoding="utf-8")
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -91,12 +100,12 @@ def show(result: dict, changes: list, given: dict, last: str) -> None:
             file.write(formats.summary(result))
     if given["JSON"]:
         say([document.as_text(result).rstrip("\n")])
-        say([last], sys.stderr)
+        say([*where, last], sys.stderr)
         return
     lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]))
     if os.environ.get("GITHUB_ACTIONS"):
         lines = sinks.fenced(lines) + formats.annotations(result)
-    say([*lines, last])
+    say([*lines, *where, last])
 
 
 def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
@@ -171,7 +180,8 @@ def grade(given: dict) -> int:
     document.write(path, result)
 
     score = result["score"]
-    show(result, changes, given, render.last_line(result))
+    show(result, changes, given, render.last_line(result),
+         path.with_suffix(".html") if given["HTML"] else None)
     if score["unjudged"]:
         return 2
     return 1 if given["MIN"] and score["points"] < int(given["MIN"]) else 0

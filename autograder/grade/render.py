@@ -175,13 +175,16 @@ class Report(Page):
                          f"({SIDE_NAMES[result['side']]}), {points(result['points'])}")
         self.put()
 
-    def whole(self) -> list:
+    def graded(self) -> None:
         d = self.document
         count = len({c["claim"] for c in d["claims"]})
         others = ", each task by itself" if d["taskwise"] else ""
         self.paragraph("", f"lab {d['lab']}, {d['title']}: {count} claim{'s' * (count != 1)} on "
                        f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s{others}")
         self.put()
+
+    def whole(self) -> list:
+        self.graded()
         self.files()
         self.failures()
         self.unjudged()
