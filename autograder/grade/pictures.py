@@ -13,7 +13,7 @@ import text
 import words
 from markup import tag
 
-CELL_W, CELL_H, LABEL = 46, 22, 26  # of a number, and of what stands at rows and columns
+CELL_W, CELL_H, LABEL = 54, 22, 26  # of a number, and of what stands at rows and columns
 MOST = 16  # rows and columns, as the grader's WINDOW
 STYLE = """
 svg { background: #fff; color: #000; max-width: 100%; height: auto; font: 10px ui-monospace,
