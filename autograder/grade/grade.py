@@ -1,6 +1,6 @@
 """grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [HTML=1]
          [DEVICES=…] [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file]
-         [REGRADE=1]]
+         [REGRADE=1]] [DIAGNOSIS=full|staged] [HINT=1..3]
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
@@ -35,17 +35,19 @@ import sinks
 import submission
 import table
 import text
+import words
 from options import OptionError
 from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
-    "HTML": "",
+    "HTML": "", "DIAGNOSIS": "", "HINT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
     "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "", "CC": "", "CXX": "",
     "SUBMISSION": "", "SECRET": "", "REGRADE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
+DIAGNOSES = ("full", "staged")  # all at once; or a question first, and with HINT= more
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
@@ -55,7 +57,18 @@ def parse(arguments: list) -> dict:
         options.whole(given, name, high=2**64 - 1)
     if given["HTML"] not in ("", "1"):
         raise OptionError(f"HTML={given['HTML']}: 1 is needed, which writes the page as well")
+    if given["DIAGNOSIS"] not in ("", *DIAGNOSES):
+        raise OptionError(f"DIAGNOSIS={given['DIAGNOSIS']}: one of {', '.join(DIAGNOSES)} is needed")
+    if given["HINT"] and given["DIAGNOSIS"] != "staged":
+        raise OptionError(f"HINT={given['HINT']}: it goes with DIAGNOSIS=staged; else all is told")
+    if given["HINT"]:
+        options.whole(given, "HINT", 1, words.HINTS)
     return given
+
+
+def hints_of(given: dict) -> int | None:
+    """How many are asked for; None: nothing is held back."""
+    return int(given["HINT"] or 0) if given["DIAGNOSIS"] == "staged" else None
 
 
 def others_wrote(given: dict) -> bool:
@@ -89,9 +102,9 @@ def out_folder(given: dict) -> Path:
 
 def show(result: dict, changes: list, given: dict, last: str, page: Path | None = None) -> None:
     """Text or JSON on stdout, the other forms where they were asked for."""
-    where = []
+    where, hints = [], hints_of(given)
     if page:
-        skeletons.replace(page, grade_page.html(result, changes).encode("utf-8"))
+        skeletons.replace(page, grade_page.html(result, changes, hints).encode("utf-8"))
         where = [f"as a page, with pictures: {page}"]
     if given["JUNIT"]:
         Path(given["JUNIT"]).write_text(formats.junit(result), encoding="utf-8")
@@ -102,7 +115,7 @@ def show(result: dict, changes: list, given: dict, last: str, page: Path | None 
         say([document.as_text(result).rstrip("\n")])
         say([*where, last], sys.stderr)
         return
-    lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]))
+    lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]), hints)
     if os.environ.get("GITHUB_ACTIONS"):
         lines = sinks.fenced(lines) + formats.annotations(result)
     say([*lines, *where, last])

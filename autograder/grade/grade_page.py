@@ -8,7 +8,7 @@ import geometry
 import pictures
 import text
 import words
-from failure import SIDE_NAMES, rerun_command, title_of
+from failure import SIDE_NAMES, title_of
 from markup import page, tag
 from render import Report, last_line
 
@@ -19,8 +19,8 @@ UNLIMITED = 10**9  # columns: lines break in the reader's window
 class GradePage(Report):
     """Collects elements in the place of lines."""
 
-    def __init__(self, document: dict, changes: list):
-        super().__init__(document, changes, lambda _colour, line: line, UNLIMITED, True)
+    def __init__(self, document: dict, changes: list, hints: int | None):
+        super().__init__(document, changes, lambda _colour, line: line, UNLIMITED, True, hints)
         self.inside = []
 
     # ---- what the report writes with ----
@@ -63,8 +63,8 @@ class GradePage(Report):
         self.inside.append(tag("dl"))
         super().record(record)
 
-    def again(self, result: dict) -> None:
-        self.entry("again", tag("code", rerun_command(self.document, result)))
+    def command(self, name: str, line: str) -> None:
+        self.entry(name, tag("code", line))
 
     def in_full(self) -> list:
         return [r for r in self.document["claims"]
@@ -126,6 +126,6 @@ def points_of(cell: dict | None) -> str:
     return f"{cell['points'] + cell['extra']}/{cell['max'] + cell['extra_max']}"
 
 
-def html(document: dict, changes: list) -> str:
+def html(document: dict, changes: list, hints: int | None = None) -> str:
     return page(f"Lab {document['lab']}: {last_line(document).split(': ', 1)[1]}",
-                *GradePage(document, changes).body(), more_style=pictures.STYLE)
+                *GradePage(document, changes, hints).body(), more_style=pictures.STYLE)

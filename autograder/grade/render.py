@@ -15,8 +15,9 @@ from failure import SIDE_NAMES, Page, points
 class Report(Page):
     """The parts of the whole text, in their order."""
 
-    def __init__(self, document: dict, changes: list, paint, width: int, everything: bool):
-        super().__init__(document, paint, width, everything)
+    def __init__(self, document: dict, changes: list, paint, width: int, everything: bool,
+                 hints: int | None = None):
+        super().__init__(document, paint, width, everything, hints)
         self.changes = changes
 
     def files(self) -> None:
@@ -211,5 +212,6 @@ def last_line(document: dict) -> str:
     return f"lab{document['lab']}: {score['points']}/{score['max']}{part}{extra}"
 
 
-def report(document: dict, changes: list, paint, width: int, everything: bool) -> list:
-    return Report(document, changes, paint, width, everything).whole()
+def report(document: dict, changes: list, paint, width: int, everything: bool,
+           hints: int | None = None) -> list:
+    return Report(document, changes, paint, width, everything, hints).whole()
