@@ -40,6 +40,9 @@ VALUES_CLOSED := $(LAB_NUMBERS)
 VALUES_REAL := $(REALS)
 VALUES_CUDA_REALS := $(REALS)
 VALUES_DEVICES = $(filter-out auto,$(call told,DEVICE))
+VALUES_DIAGNOSIS = $(shell awk -F '"' '/^DIAGNOSES = / { print $$2, $$4 }' autograder/grade/grade.py)
+VALUES_HINT = $(shell awk '/^HINTS = / { for (i = 1; i <= $$3; i++) print i }' \
+	autograder/grade/words.py)
 VALUES_NET = $(shell sed -n 's/.*\.name = "\([^"]*\)".*/\1/p' tl/nets.c)
 VALUES_NETS = $(VALUES_NET)
 VALUES_RUNGS = all none $(rungs)
@@ -54,7 +57,7 @@ VALUES_T = $(if $(filter mutants,$(TYPED_GOALS)),$(mutants),$(if $(filter \
 	restore taskwise,$(TYPED_GOALS)),$(tasks),$(claims)))
 
 # what is on with 1, and off without
-SWITCHES := SAN DEBUG CHECK V YES MINE TASKWISE JSON ALL DRAFT FULL AGAIN REGRADE KEEP
+SWITCHES := SAN DEBUG CHECK V YES MINE TASKWISE JSON HTML ALL DRAFT FULL AGAIN REGRADE KEEP
 # what may go on, with a comma and one more
 LISTS := DEVICES NETS RUNGS RUNG OP SHAPE CLOSED $(if $(filter handout,$(TYPED_GOALS)),LABS)
 values = $(if $(filter $(SWITCHES),$1),1,$(if $(filter undefined,$(origin VALUES_$1)),$(call \

@@ -81,7 +81,8 @@ LAB_DEVICES := hostcuda$(if $(LAB_OFFICIAL),,$(if \
 	$(and $(CUDA),$(wildcard /dev/nvidia0)),$(comma)cuda))
 
 LAB_PLAN := $(shell $(LAB_PYTHON) autograder/grade/grade.py LAB=$(LAB_N) PLAN=build/plan \
-	PLUGINS=$(LAB_DEVICES) SUFFIX=$(SUFFIX) MINE=$(if $(LAB_MINE),1) $(call given,T TASKWISE DEVICES))
+	PLUGINS=$(LAB_DEVICES) SUFFIX=$(SUFFIX) MINE=$(if $(LAB_MINE),1) \
+	$(call given,T TASKWISE DEVICES HTML DIAGNOSIS HINT))
 ifneq ($(.SHELLSTATUS),0)
 $(error grade.py does not say what lab $(LAB_N) needs: see above)
 endif
@@ -123,7 +124,7 @@ grade: $(LAB_BUILT)
 	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
 	exec $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) CC=$(call quote,$(CC)) \
 	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
-	    $(call given,T SEED MIN TASKWISE JSON JUNIT DEVICES V SECRET REGRADE)
+	    $(call given,$(filter-out LABS MINE CHECK LAB SUBMISSION,$(OPTIONS_grade)) V)
 
 claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)

@@ -128,6 +128,32 @@ CLAIM(pattern, the_map_shows_where) {
         expect_true(c, !strcmp(f.map[i], want[i]), "line %d is %s, not %s", i, f.map[i], want[i]);
 }
 
+/* Around the worst element, as many as a window holds, of its own plane. */
+CLAIM(pattern, numbers_around_the_worst_are_kept) {
+    enum { ROWS = 20, COLS = 40, ALL = 2 * ROWS * COLS };
+    double got[ALL], want[ALL];
+    for (int i = 0; i < ALL; i++) got[i] = want[i] = i;
+    const comparison x = {.shape = SHAPE(2, ROWS, COLS), .n = ALL, .got = got, .want = want};
+    finding f;
+    finding_begin(&f, c, "mismatch");
+    f.wrong = 1;
+    f.worst = ROWS * COLS + 18 * COLS + 3; /* row 18, column 3 of the second plane */
+    got[f.worst] = -1;
+    pattern_find(&f, &x);
+    const finding_window *w = &f.window;
+    expect_true(c, w->rows == WINDOW && w->cols == WINDOW, "%d by %d", w->rows, w->cols);
+    expect_true(c, w->row == ROWS - WINDOW && w->col == 0, "from %d, %d", w->row, w->col);
+    for (int i = 0; i < WINDOW; i++)
+        for (int j = 0; j < WINDOW; j++) {
+            int at = (ROWS + w->row + i) * COLS + w->col + j;
+            bool worst = at == (int)f.worst;
+            expect_true(c,
+                        w->want[i][j] == at && w->got[i][j] == (worst ? -1 : at) &&
+                            w->wrong[i][j] == worst,
+                        "at %d, %d", i, j);
+        }
+}
+
 /* A trait is named if the failed cases have it and the others lack it. */
 CLAIM(pattern, traits_of_failed_cases_are_told) {
     claim other = {.trait = {{.name = "dilation", .failed = {0, 3}, .passed = {5, 0}},

@@ -249,8 +249,35 @@ static void draw_map(finding *f, const comparison *x) {
     }
 }
 
+/* Where a window of at most WINDOW begins along `size`: `at` in its middle, if there is room. */
+static int window_begin(int at, int size) {
+    int begin = at - WINDOW / 2, last = size - WINDOW;
+    return begin < 0 || last <= 0 ? 0 : begin < last ? begin : last;
+}
+
+/* The numbers around the worst element, in its plane. */
+static void cut_window(finding *f, const comparison *x) {
+    finding_window *w = &f->window;
+    int ndim = x->shape.ndim, cols = x->shape.dim[ndim - 1];
+    int rows = ndim > 1 ? x->shape.dim[ndim - 2] : 1;
+    size_t size = (size_t)rows * (size_t)cols, plane = f->worst / size * size;
+    if (x->n < 2) return;
+    w->row = window_begin((int)((f->worst - plane) / (size_t)cols), rows);
+    w->col = window_begin((int)((f->worst - plane) % (size_t)cols), cols);
+    w->rows = rows < WINDOW ? rows : WINDOW;
+    w->cols = cols < WINDOW ? cols : WINDOW;
+    for (int i = 0; i < w->rows; i++)
+        for (int j = 0; j < w->cols; j++) {
+            size_t at = plane + (size_t)(w->row + i) * (size_t)cols + (size_t)(w->col + j);
+            w->got[i][j] = x->got[at];
+            w->want[i][j] = x->want[at];
+            w->wrong[i][j] = wrong(x, at);
+        }
+}
+
 void pattern_find(finding *f, const comparison *x) {
     draw_map(f, x);
+    cut_window(f, x);
     if (x->n == 1) { /* where it lies says nothing */
         find_values(f, x);
         return;

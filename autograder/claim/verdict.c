@@ -92,14 +92,18 @@ static void put_text(FILE *out, const char *name, const char *value) {
 }
 
 /* JSON has neither NaN nor infinity: words. */
-static void put_number(FILE *out, const char *name, double value) {
-    fprintf(out, ",\"%s\":", name);
+static void put_value(FILE *out, double value) {
     if (isnan(value))
         fputs("\"nan\"", out);
     else if (isinf(value))
         fputs(value > 0 ? "\"inf\"" : "\"-inf\"", out);
     else
         fprintf(out, "%.9g", value);
+}
+
+static void put_number(FILE *out, const char *name, double value) {
+    fprintf(out, ",\"%s\":", name);
+    put_value(out, value);
 }
 
 /* A list of strings that lie `stride` bytes apart. */
@@ -112,6 +116,29 @@ static void put_list(FILE *out, const char *name, const char *first, size_t stri
         put_bytes(out, text, strlen(text));
     }
     putc(']', out);
+}
+
+static void put_rows(FILE *out, const char *name, const finding_window *w,
+                     const double value[WINDOW][WINDOW]) {
+    fprintf(out, ",\"%s\":[", name);
+    for (int i = 0; i < w->rows; i++)
+        for (int j = 0; j < w->cols; j++) {
+            fputs(j ? "," : i ? "],[" : "[", out);
+            put_value(out, value[i][j]);
+        }
+    fputs("]]", out);
+}
+
+static void put_window(FILE *out, const finding_window *w) {
+    if (w->rows == 0) return;
+    fprintf(out, ",\"window\":{\"row\":%d,\"col\":%d", w->row, w->col);
+    put_rows(out, "got", w, w->got);
+    put_rows(out, "want", w, w->want);
+    char marks[WINDOW][WINDOW + 1] = {{0}};
+    for (int i = 0; i < w->rows; i++)
+        for (int j = 0; j < w->cols; j++) marks[i][j] = w->wrong[i][j] ? '#' : '.';
+    put_list(out, "wrong", marks[0], sizeof marks[0], w->rows);
+    fputs("}", out);
 }
 
 static void put_array(FILE *out, const finding *f) {
@@ -140,6 +167,7 @@ static void put_array(FILE *out, const finding *f) {
     fprintf(out, ",\"wrong\":%zu,\"total\":%zu", f->wrong, f->total);
     if (!isnan(f->ratio)) put_number(out, "ratio", f->ratio);
     put_list(out, "map", f->map[0], sizeof f->map[0], f->map_lines);
+    put_window(out, &f->window);
 }
 
 /* Who is at fault: only the judged code costs points. */

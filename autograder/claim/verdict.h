@@ -8,7 +8,15 @@
 #include "claim.h"
 #include "expect.h"
 
-enum { FINDING_PATTERNS = 12, MAP_LINES = 12, MAP_COLUMNS = 40 };
+enum { FINDING_PATTERNS = 12, MAP_LINES = 12, MAP_COLUMNS = 40, WINDOW = 16 };
+
+/* What lies around the worst element in the plane of the last two dimensions. */
+typedef struct finding_window {
+    int rows, cols; /* 0: none */
+    int row, col;   /* where in the plane its first element lies */
+    double got[WINDOW][WINDOW], want[WINDOW][WINDOW];
+    bool wrong[WINDOW][WINDOW];
+} finding_window;
 
 /* A failure. Only kind, text and call are always there. */
 typedef struct finding {
@@ -29,6 +37,7 @@ typedef struct finding {
     double ratio; /* that all wrong elements have to what they should be; NaN: none */
     char map[MAP_LINES][MAP_COLUMNS + 1];
     int map_lines;
+    finding_window window;
 } finding;
 
 /* Fills kind and call, the rest with nothing. */

@@ -15,7 +15,7 @@ SCHEMA = "gradlab-grade/4"
 ROOT = Path(__file__).resolve().parents[2]
 RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
                "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
-               "file", "line", "backtrace", "checker", "output", "counters", "by_line",
+               "window", "file", "line", "backtrace", "checker", "output", "counters", "by_line",
                "op", "cpu_s")
 # What decides how a submission is judged, beside the programs that are made of it.
 RULES = (("autograder", (".c", ".h", ".py", ".toml", ".sha256")), ("tl/include", (".h", ".def")),

@@ -77,12 +77,34 @@ def rerun_command(document: dict, result: dict) -> str:
     return " ".join(parts) + (" TASKWISE=1" if document["taskwise"] else "")
 
 
+def title_of(result: dict) -> tuple:
+    """("im2col/padding_becomes_zero (C):", "crash on hostcuda, 2 points")"""
+    kind = words.kind_title(result["kind"])
+    devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
+    where = f" on {' and '.join(devices)}" if devices else ""
+    return (f"{result['claim']} ({SIDE_NAMES[result['side']]}):",
+            f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else ""))
+
+
+def staged(hints: int | None) -> str:
+    """What is typed for so many hints."""
+    if hints is None:
+        return ""
+    return " DIAGNOSIS=staged" + (f" HINT={hints}" if hints else "")
+
+
 class Page:
     """Collects lines of a width, in colours or without."""
 
-    def __init__(self, document: dict, paint, width: int, everything: bool):
+    def __init__(self, document: dict, paint, width: int, everything: bool,
+                 hints: int | None = None):
+        """`hints`: of wrong values so many are told and no more; None: all, and no question."""
         self.document, self.paint, self.width, self.everything = document, paint, width, everything
+        self.hints = hints
         self.lines = []
+
+    def tells(self, kind: str, hint: int) -> bool:
+        return self.hints is None or kind not in words.QUESTIONS or hint <= self.hints
 
     def put(self, line: str = "") -> None:
         self.lines.append(line.rstrip())
@@ -126,6 +148,7 @@ class Page:
                 content += f" ({text.visible(record['bound'], 200)})"
             self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
         where = [text.visible(words.pattern_text(p), 80) for p in record.get("patterns", ())][:4]
+        where *= self.tells(record["kind"], 1)
         if "ratio" in record:
             where = [w + f" ({small(record['ratio'])})" if w.endswith("constant factor") else w
                      for w in where]
@@ -133,6 +156,9 @@ class Page:
         if "wrong" in record and "total" in record:
             count = f"{record['wrong']} of {record['total']}"
         self.field("wrong", ": ".join(x for x in (count, "; ".join(where)) if x))
+        self.picture(record)
+
+    def picture(self, record: dict) -> None:
         if record.get("map"):
             self.block("where", [text.visible(str(line), MAP_COLUMNS)
                                  for line in record["map"][:MAP_LINES]])
@@ -174,12 +200,7 @@ class Page:
                                for x in told.get("by_line", ())[:TRACE_LINES]])
 
     def title(self, result: dict) -> None:
-        """im2col/padding_becomes_zero (C): crash on hostcuda, 2 points"""
-        kind = words.kind_title(result["kind"])
-        devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
-        where = f" on {' and '.join(devices)}" if devices else ""
-        name = f"{result['claim']} ({SIDE_NAMES[result['side']]}):"
-        rest = f"{kind}{where}, {points(result['max'])}" + (" extra" if result["extra"] else "")
+        name, rest = title_of(result)
         first, *others = text.wrap(f"{name} {rest}", self.width, "", "    ")
         if first.startswith(name):
             first = self.paint("red", name[:-1]) + ":" + first[len(name):]
@@ -197,12 +218,26 @@ class Page:
                 self.record(other)
             else:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
-        self.field("means", words.kind_advice(result["kind"]))
-        self.field("perhaps", result.get("advice", ""), "bold")
+        if self.tells(result["kind"], 2):
+            self.field("means", words.kind_advice(result["kind"]))
+        if self.tells(result["kind"], 3):
+            self.field("perhaps", result.get("advice", ""), "bold")
         if result["kind"] not in words.OF_A_FILE:
-            self.field("hint", result["hint"])
+            self.advance(result)
             self.again(result)
 
+    def advance(self, result: dict) -> None:
+        """The hint; or, as long as it is held back, a question, and how to get on."""
+        if self.tells(result["kind"], 2):
+            self.field("hint", result["hint"])
+        if self.tells(result["kind"], words.HINTS):
+            return
+        self.field("ask", words.QUESTIONS[result["kind"]], "bold")
+        self.command("more", rerun_command(self.document, result) + staged(self.hints + 1))
+
     def again(self, result: dict) -> None:
+        self.command("again", rerun_command(self.document, result) + staged(self.hints))
+
+    def command(self, name: str, line: str) -> None:
         """Never wrapped: it is there to be copied."""
-        self.put(self.paint("dim", "  again    ") + rerun_command(self.document, result))
+        self.put(self.paint("dim", f"  {name:<8} ") + line)

@@ -1,5 +1,6 @@
-"""grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [DEVICES=…]
-         [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file] [REGRADE=1]]
+"""grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [HTML=1]
+         [DEVICES=…] [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file]
+         [REGRADE=1]] [DIAGNOSIS=full|staged] [HINT=1..3]
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
@@ -18,6 +19,7 @@ import document
 import formats
 import gate
 import given as tree
+import grade_page
 import judge
 import listing
 import machine
@@ -33,16 +35,19 @@ import sinks
 import submission
 import table
 import text
+import words
 from options import OptionError
 from text import say
 
 OPTIONS = {
     "LAB": "", "T": "", "SEED": "", "MIN": "", "TASKWISE": "", "V": "", "JSON": "", "JUNIT": "",
+    "HTML": "", "DIAGNOSIS": "", "HINT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
     "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "", "CC": "", "CXX": "",
     "SUBMISSION": "", "SECRET": "", "REGRADE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
+DIAGNOSES = ("full", "staged")  # all at once; or a question first, and with HINT= more
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
@@ -50,7 +55,20 @@ def parse(arguments: list) -> dict:
     given = options.parse(arguments, OPTIONS)
     for name in ("LAB", *(["MIN"] if given["MIN"] else [])):
         options.whole(given, name, high=2**64 - 1)
+    if given["HTML"] not in ("", "1"):
+        raise OptionError(f"HTML={given['HTML']}: 1 is needed, which writes the page as well")
+    if given["DIAGNOSIS"] not in ("", *DIAGNOSES):
+        raise OptionError(f"DIAGNOSIS={given['DIAGNOSIS']}: one of {', '.join(DIAGNOSES)} is needed")
+    if given["HINT"] and given["DIAGNOSIS"] != "staged":
+        raise OptionError(f"HINT={given['HINT']}: it goes with DIAGNOSIS=staged; else all is told")
+    if given["HINT"]:
+        options.whole(given, "HINT", 1, words.HINTS)
     return given
+
+
+def hints_of(given: dict) -> int | None:
+    """How many are asked for; None: nothing is held back."""
+    return int(given["HINT"] or 0) if given["DIAGNOSIS"] == "staged" else None
 
 
 def others_wrote(given: dict) -> bool:
@@ -82,8 +100,12 @@ def out_folder(given: dict) -> Path:
     return Path("build/grade", other, f"lab{given['LAB']}")
 
 
-def show(result: dict, changes: list, given: dict, last: str) -> None:
+def show(result: dict, changes: list, given: dict, last: str, page: Path | None = None) -> None:
     """Text or JSON on stdout, the other forms where they were asked for."""
+    where, hints = [], hints_of(given)
+    if page:
+        skeletons.replace(page, grade_page.html(result, changes, hints).encode("utf-8"))
+        where = [f"as a page, with pictures: {page}"]
     if given["JUNIT"]:
         Path(given["JUNIT"]).write_text(formats.junit(result), encoding="utf-8")
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -91,12 +113,12 @@ def show(result: dict, changes: list, given: dict, last: str) -> None:
             file.write(formats.summary(result))
     if given["JSON"]:
         say([document.as_text(result).rstrip("\n")])
-        say([last], sys.stderr)
+        say([*where, last], sys.stderr)
         return
-    lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]))
+    lines = render.report(result, changes, text.Paint(), text.width(), bool(given["V"]), hints)
     if os.environ.get("GITHUB_ACTIONS"):
         lines = sinks.fenced(lines) + formats.annotations(result)
-    say([*lines, last])
+    say([*lines, *where, last])
 
 
 def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
@@ -171,7 +193,8 @@ def grade(given: dict) -> int:
     document.write(path, result)
 
     score = result["score"]
-    show(result, changes, given, render.last_line(result))
+    show(result, changes, given, render.last_line(result),
+         path.with_suffix(".html") if given["HTML"] else None)
     if score["unjudged"]:
         return 2
     return 1 if given["MIN"] and score["points"] < int(given["MIN"]) else 0

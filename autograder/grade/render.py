@@ -15,8 +15,9 @@ from failure import SIDE_NAMES, Page, points
 class Report(Page):
     """The parts of the whole text, in their order."""
 
-    def __init__(self, document: dict, changes: list, paint, width: int, everything: bool):
-        super().__init__(document, paint, width, everything)
+    def __init__(self, document: dict, changes: list, paint, width: int, everything: bool,
+                 hints: int | None = None):
+        super().__init__(document, paint, width, everything, hints)
         self.changes = changes
 
     def files(self) -> None:
@@ -178,13 +179,16 @@ class Report(Page):
                          f"({SIDE_NAMES[result['side']]}), {points(result['points'])}")
         self.put()
 
-    def whole(self) -> list:
+    def graded(self) -> None:
         d = self.document
         count = len({c["claim"] for c in d["claims"]})
         others = ", each task by itself" if d["taskwise"] else ""
         self.paragraph("", f"lab {d['lab']}, {d['title']}: {count} claim{'s' * (count != 1)} on "
                        f"{', '.join(d['devices'])}, seed {d['seed']}, {d['wall_s']:.1f} s{others}")
         self.put()
+
+    def whole(self) -> list:
+        self.graded()
         self.files()
         self.failures()
         self.unjudged()
@@ -211,5 +215,6 @@ def last_line(document: dict) -> str:
     return f"lab{document['lab']}: {score['points']}/{score['max']}{part}{extra}"
 
 
-def report(document: dict, changes: list, paint, width: int, everything: bool) -> list:
-    return Report(document, changes, paint, width, everything).whole()
+def report(document: dict, changes: list, paint, width: int, everything: bool,
+           hints: int | None = None) -> list:
+    return Report(document, changes, paint, width, everything, hints).whole()

@@ -128,6 +128,18 @@ KINDS = {
               "fault of the grader, not yours."),
 }
 
+# Of wrong values, what staged diagnosis asks before it tells (DIAGNOSIS=staged). All other kinds are
+# told at once: a race, an access out of bounds or a file that does not compile teaches nothing by
+# being guessed.
+QUESTIONS = {
+    "mismatch": "What do the wrong elements of the picture share that the right ones lack?",
+    "bits": "What is added in an order that may be another one the next time?",
+    "nan": "Where could the first NaN of this result come from?",
+    "never_written": "Why are these the elements that no loop (or thread) reaches?",
+    "uninitialised": "Which number is used here before anybody has written it?",
+}
+HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
+
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)

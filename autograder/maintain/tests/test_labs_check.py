@@ -100,9 +100,11 @@ def test_a_wrong_grade_is_named(root, side, one, words):
     assert [words in found for found in judged(root, side, one)] == [True]
 
 
-def test_a_skeleton_with_code_in_it_may_fail_as_it_likes_but_not_pass(root):
+@pytest.mark.parametrize("text", ["/* a planted bug */\n",
+                                  "slowly<<<1, 1>>>(y); return TL_NOT_IMPLEMENTED();\n"])
+def test_a_skeleton_with_code_in_it_may_fail_as_it_likes_but_not_pass(root, text):
     (root / "labs/lab2").mkdir(parents=True)
-    (root / "labs/lab2/x.c").write_text("/* a planted bug */\n")
+    (root / "labs/lab2/x.c").write_text(text)
     assert judged(root, "labs", claim("fail", "race")) == []
     assert judged(root, "labs", claim("pass", points=1))
 
