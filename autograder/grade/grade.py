@@ -58,7 +58,8 @@ def parse(arguments: list) -> dict:
     if given["HTML"] not in ("", "1"):
         raise OptionError(f"HTML={given['HTML']}: 1 is needed, which writes the page as well")
     if given["DIAGNOSIS"] not in ("", *DIAGNOSES):
-        raise OptionError(f"DIAGNOSIS={given['DIAGNOSIS']}: one of {', '.join(DIAGNOSES)} is needed")
+        raise OptionError(f"DIAGNOSIS={given['DIAGNOSIS']}: one of {', '.join(DIAGNOSES)} is "
+                          "needed")
     if given["HINT"] and given["DIAGNOSIS"] != "staged":
         raise OptionError(f"HINT={given['HINT']}: it goes with DIAGNOSIS=staged; else all is told")
     if given["HINT"]:

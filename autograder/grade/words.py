@@ -128,9 +128,9 @@ KINDS = {
               "fault of the grader, not yours."),
 }
 
-# Of wrong values, what staged diagnosis asks before it tells (DIAGNOSIS=staged). All other kinds are
-# told at once: a race, an access out of bounds or a file that does not compile teaches nothing by
-# being guessed.
+# Of wrong values, what staged diagnosis asks before it tells (DIAGNOSIS=staged). All other kinds
+# are told at once: a race, an access out of bounds or a file that does not compile teaches nothing
+# by being guessed.
 QUESTIONS = {
     "mismatch": "What do the wrong elements of the picture share that the right ones lack?",
     "bits": "What is added in an order that may be another one the next time?",
