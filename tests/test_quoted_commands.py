@@ -241,9 +241,11 @@ def test_make_alone_shows_a_students_commands_and_all_1_everybodys(tree):
 
 
 def test_make_lists_every_goal_that_is_none_of_its_own():
-    """A goal that the help does not list would not be taken."""
+    """A goal that the help does not list would not be taken. (complete.mk is a makefile of its own,
+    which the Makefile does not read.)"""
     texts = [path.read_text() for path in [ROOT / "Makefile", *ROOT.glob("mk/*.mk"),
-                                          *ROOT.glob("hostcuda/*.mk")]]
+                                          *ROOT.glob("hostcuda/*.mk")]
+             if path.name != "complete.mk"]
     declared = {word for text in texts for line in
                 re.findall(r"^\.PHONY: (.*)", text.replace("\\\n", " "), re.MULTILINE)
                 for word in line.split() if "$" not in word}
