@@ -1,8 +1,9 @@
 /* 01_tiles.cu: the linear layer with bias and ReLU in few kernels, for small batches. (tl/fused.h)
  *
  * At batch 64 a product has too few outputs to fill a GPU. Forward cuts the inner dimension into
- * fixed pieces whose sums are added in order; backward makes dx, dw and db in one launch, whose
- * blocks do not wait for each other, and applies the ReLU's mask while it reads dy. */
+ * fixed pieces, down to a tile's depth, whose sums are added in order; backward makes dx, dw and
+ * db in one launch, whose blocks do not wait for each other, and applies the ReLU's mask while it
+ * reads dy. */
 #include "kernels/device.h"
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
