@@ -51,7 +51,9 @@ CUTS = {
     "pipes": [
         ("autograder/call/call_remote.h", "REMOTE_OUTPUT = 4 << 20", "REMOTE_OUTPUT = 1 << 30")],
     "counts": [
-        ("autograder/claim/claim.c", "c->copies ? NULL : call_idle_op()", "NULL")],
+        ("autograder/claim/claim.c", "c->copies ? NULL : call_idle_op()", "NULL"),
+        ("autograder/claim/claim.c", "c->copies ? NULL : call_shared_by_few()", "NULL"),
+        ("autograder/call/call.c", "if (counted[CALL_TO_HOST] >", "if (0 >")],
     "oracle": [
         ("autograder/claim/device_claims.c", "        t.worker = (int)k;\n", "")],
     "text": [

@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 GRACE_S = 0.3  # for what is ending anyway
 OURS = ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL", "MAKE_TERMOUT", "MAKE_TERMERR",
-        "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GRADLAB_TIER")
+        "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GRADLAB_TIER",
+        # options of make hostile, which make exports; make grade knows some of them, too
+        "CASE", "TIER", "JOBS", "QUICK", "LAYERS", "V")
 
 
 @functools.cache

@@ -107,6 +107,14 @@ def test_what_outlives_its_command_is_seen_and_ended(tmp_path):
     assert status == 124 and 0.5 <= alone["seconds"] < 10
 
 
+def test_no_option_of_hostile_reaches_a_grade(tmp_path, monkeypatch):
+    """make exports its options, and make grade takes some of the same name: V=1 printed no grade."""
+    for name in hostile.OPTIONS:
+        monkeypatch.setenv(name, "x")
+    _, out, _, _ = world.keep(["env"], 20, {"TMPDIR": str(tmp_path)}, tmp_path)
+    assert not {line.split("=")[0] for line in out.splitlines()} & set(hostile.OPTIONS)
+
+
 def test_security_says_what_is_open():
     text = (hostile.ROOT / "autograder/SECURITY.md").read_text(encoding="utf-8")
     listed = text.split("\n## Open\n")[1].split("\n## ")[0]
