@@ -1,5 +1,6 @@
 """Parity: the comparison itself finds what is wrong, and the built programs agree with the twin."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -87,3 +88,22 @@ def test_built_programs_agree_with_the_twin(net, data_root, tmp_path, monkeypatc
     got = lines.read_lines(tmp_path / "parity.jsonl")
     found = [(line["precision"], line["agrees"]) for line in got]
     assert found == [("double", True), ("float", True)]
+
+
+def judge_rounded(products, data_root, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADLAB_DATA", data_root)
+    options = {"NET": "a", "LIMIT": 64, "BATCH": 64, "PRECISION": products, "DEVICE": "cpu"}
+    return parity.judge_float("a", options, 1, str(tmp_path))
+
+
+@pytest.mark.parametrize("products", ["tf32", "bf16"])
+def test_other_precisions_agree_and_are_not_those_of_fp32(
+    products, data_root, tmp_path, monkeypatch
+):
+    found = judge_rounded(products, data_root, tmp_path, monkeypatch)
+    assert found.agrees and found.precision == products, found
+    # a twin that does not round
+    monkeypatch.setattr(parity.twin.precision, "prepared", lambda net, *_: net)
+    monkeypatch.setattr(parity.twin.precision, "computing", lambda *_: contextlib.nullcontext())
+    other = judge_rounded(products, data_root, tmp_path, monkeypatch)
+    assert not other.agrees and other.loss.first_bad == "step 0", other

@@ -135,7 +135,10 @@ def main(arguments):
     torch.set_num_threads(threads)
     lines.use_quickest_fp32()
     net, seed, dataset = (plan.options[name] for name in ("net", "seed", "dataset"))
-    out = out or os.path.join("results", "local", f"baseline-{net}-{device.type}-seed{seed}")
+    products = plan.options.get("precision", "fp32")
+    other = "" if products == "fp32" else f"-{products}"
+    name = f"baseline-{net}-{device.type}{other}-seed{seed}"
+    out = out or os.path.join("results", "local", name)
     common = lines.origin(PROGRAM) | {
         "dataset": dataset, "device": device.type, "threads": threads, "real": real, "net": net,
         "seed": seed,

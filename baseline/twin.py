@@ -12,6 +12,7 @@ from torch.nn import functional
 
 import data
 import nets
+import precision
 import schedules
 from plans import PlanError
 
@@ -43,6 +44,7 @@ class Twin:
         self.plan, self.device, self.dtype, self.layout = plan, device, dtype, layout
         self.own_draws = own_draws
         options = plan.options
+        self.precision = options.get("precision", "fp32")
         if splits is None:
             splits = data.load(options["dataset"], options["data_root"], options["limit"])
         self._check_statistics(splits[0])
@@ -77,6 +79,7 @@ class Twin:
         for layer in self.dropouts:
             layer.own_draws = self.own_draws
         self.parameters = nets.named_parameters(self.net)
+        self.computed = precision.prepared(self.net, self.precision, self.device)
         self.optimizer = self._make_optimizer()
 
     def _make_optimizer(self):
@@ -149,9 +152,10 @@ class Twin:
         """Forward and backward; returns mean loss and logits (tensors, nothing is waited for)."""
         self.set_masks(step)
         self.optimizer.zero_grad(set_to_none=True)
-        logits = self.net(step.x)
-        loss = functional.cross_entropy(logits, step.label)
-        loss.backward()
+        with precision.computing(self.precision, self.device):
+            logits = self.computed(step.x).to(self.dtype)
+            loss = functional.cross_entropy(logits, step.label)
+            loss.backward()
         return loss.detach(), logits.detach()
 
     def update(self, step):
@@ -188,7 +192,8 @@ class Twin:
         loss = torch.zeros((), dtype=torch.float64, device=self.device)
         hits = torch.zeros((), dtype=torch.int64, device=self.device)
         for x, label in self.test_set.whole(_EVALUATION_BATCH):
-            logits = self.net(x)
+            with precision.computing(self.precision, self.device):
+                logits = self.computed(x)
             loss += functional.cross_entropy(logits.double(), label, reduction="sum")
             hits += (logits.argmax(1) == label).sum()
         self.net.train()

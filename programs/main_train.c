@@ -61,6 +61,7 @@ static void option_fields(jsonl *j, const session *s) {
     jsonl_number(j, "wd", o->wd);
     jsonl_text(j, "sched", o->sched);
     jsonl_text(j, "aug", o->aug);
+    jsonl_text(j, "precision", o->precision);
     jsonl_whole(j, "limit", (uint64_t)o->limit);
     jsonl_whole(j, "steps_per_epoch", s->r.steps_per_epoch);
 }
@@ -287,8 +288,10 @@ static tl_status train(session *s) {
     char folder[PATH_MAX];
     if (o->plan) TL_TRY(write_plans(s));
     if (o->plan_only) return TL_OK;
-    snprintf(folder, sizeof folder, "results/local/train-%s-%s-seed%llu", o->net,
-             s->r.ctx->ops->name, (unsigned long long)o->seed);
+    bool other = o->products != TL_FP32;
+    snprintf(folder, sizeof folder, "results/local/train-%s-%s%s%s-seed%llu", o->net,
+             s->r.ctx->ops->name, other ? "-" : "", other ? o->precision : "",
+             (unsigned long long)o->seed);
     options_describe(o, s->describe, s->r.data->name);
     if (o->resume) TL_TRY(resume(s));
     TL_TRY(output_open(&s->out, o->out ? o->out : folder));

@@ -81,6 +81,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
                    .sched = spec->sched,
                    .aug = spec->aug,
                    .rungs = "all",
+                   .precision = tl_precision_name(TL_FP32),
                    .epochs = spec->epochs,
                    .batch = spec->batch,
                    .lr = spec->lr,
@@ -93,6 +94,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
     if (given.opt && strcmp(given.opt, spec->opt) != 0) o->momentum = 0;
     TL_TRY(words_read(o, table, count, word));
     TL_NEED(!o->plan_only || o->plan, TL_EINVAL, "PLAN_ONLY=1 needs PLAN=folder");
+    TL_TRY(tl_precision_find(&o->products, o->precision));
     TL_TRY(choose_optimizer(o, given.lr > 0));
     return choose_augmentation(o);
 }
@@ -142,9 +144,13 @@ tl_status options_schedule(const options *o, tl_schedule *schedule, uint64_t ste
 }
 
 void options_describe(const options *o, char text[OPTIONS_TEXT], const char *dataset) {
-    snprintf(text, OPTIONS_TEXT,
-             "net=%s dataset=%s limit=%ld batch=%ld epochs=%ld opt=%s lr=%.17g momentum=%.17g "
-             "nesterov=%d wd=%.17g sched=%s aug=%s seed=%llu real=%s",
-             o->net, dataset, o->limit, o->batch, o->epochs, o->opt, o->lr, o->momentum,
-             o->nesterov, o->wd, o->sched, o->aug, (unsigned long long)o->seed, TL_REAL_NAME);
+    int used =
+        snprintf(text, OPTIONS_TEXT,
+                 "net=%s dataset=%s limit=%ld batch=%ld epochs=%ld opt=%s lr=%.17g momentum=%.17g "
+                 "nesterov=%d wd=%.17g sched=%s aug=%s seed=%llu real=%s",
+                 o->net, dataset, o->limit, o->batch, o->epochs, o->opt, o->lr, o->momentum,
+                 o->nesterov, o->wd, o->sched, o->aug, (unsigned long long)o->seed, TL_REAL_NAME);
+    /* (checkpoints that are older than the option say nothing of it) */
+    if (o->products != TL_FP32 && used > 0 && used < OPTIONS_TEXT)
+        snprintf(text + used, (size_t)(OPTIONS_TEXT - used), " precision=%s", o->precision);
 }

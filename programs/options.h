@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 #include "tl/nets.h"
+#include "tl/precision.h"
 #include "tl/train.h"
 
 typedef struct options {
-    const char *net, *device, *dataset, *opt, *sched, *aug, *rungs;
+    const char *net, *device, *dataset, *opt, *sched, *aug, *rungs, *precision;
     const char *out, *resume, *plan; /* folders and files; NULL if not given */
     const char *data_root;           /* $GRADLAB_DATA, or "data" */
     long epochs, batch, threads, limit, steps, ckpt_every;
@@ -24,6 +25,7 @@ typedef struct options {
     const tl_net_spec *spec;
     tl_optimizer optimizer;
     int augment, pad;
+    tl_precision products;
 } options;
 
 /* Reads the words and fills every option, from the net's defaults where none was given. TL_EINVAL

@@ -52,13 +52,21 @@ static tl_status build(run *r) {
     tl_trainer *tr = &r->trainer;
     const options *o = &r->o;
     /* the device first: what it lacks is said before a data set is drawn or read */
-    TL_TRY(tl_device_open(&r->ctx, o->device, o->rungs, (int)o->threads));
+    TL_TRY(tl_device_open_with(&r->ctx, o->device,
+                               &(tl_device_options){.rungs = o->rungs,
+                                                    .threads = (int)o->threads,
+                                                    .precision = o->products}));
     TL_TRY(load_data(r));
     char gpu[64];
     tl_device_describe(r->ctx, gpu, sizeof gpu);
     fprintf(stderr, "device   %s, %s%s%d thread%s (%s), %s, rungs %s\n", r->ctx->ops->name, gpu,
             gpu[0] ? ", " : "", r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(),
             TL_REAL_NAME, o->rungs);
+    if (r->ctx->ops->exact)
+        fprintf(stderr,
+                "products %s: values are rounded between kernels for float, which takes longer "
+                "than fp32\n",
+                o->precision);
     *tr = (tl_trainer){.ctx = r->ctx,
                        .optimizer = o->optimizer,
                        .batch = (int)o->batch,

@@ -107,7 +107,8 @@ class Run:
     def recipe(self):
         """Runs of one recipe differ in nothing but the seed (and in who trained)."""
         o, s = self.options, self.start
-        own = (s["net"], s["dataset"], s["device"], s.get("real", "float"))
+        own = (s["net"], s["dataset"], s["device"], s.get("real", "float"),
+               o.get("precision", "fp32"))  # (older lines do not say it)
         return (*own, *(o.get(name) for name in RECIPE))
 
     @property

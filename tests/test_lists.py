@@ -64,6 +64,7 @@ OPERATION_FILES = {
     "tl/metrics.c": "metrics_add is given",
     "tl/nets.c": "layers of nets",
     "tl/optimizer.c": "which optimiser is which step",
+    "tl/precision_apply.c": "where operations round, and what it takes the place of",
     "tl/trainer.c": "a step of training",
 }
 PREFIX = r"(?:tl_|tl_op_|tl_module_|call_|oracle_|ops->|ops\.)"

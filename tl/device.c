@@ -10,12 +10,14 @@
 
 #include "device_cpu.h"
 #include "device_plugin.h"
+#include "precision_apply.h"
 #include "rungs_apply.h"
 
 /* A context, and what has to live as long as it does. */
 typedef struct device {
     tl_ctx ctx; /* first member: tl_device_close gets its address */
     tl_backend ops;
+    tl_backend exact;          /* what ops->exact leads to, in another precision than float's */
     tl_step step;              /* of the cpu; other devices have theirs in their own memory */
     const tl_plugin *plugin;   /* NULL on the cpu */
     tl_device_options options; /* of its pointers only the stream is sure to be there later */
@@ -37,6 +39,7 @@ static tl_status open_cpu(device *d) {
     if (cache <= 0) cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     d->ops.cache_bytes = cache > 0 ? (size_t)cache : 0;
     TL_TRY(rungs_apply(&d->ops, d->options.rungs));
+    TL_TRY(precision_apply(&d->ops, &d->exact, d->options.precision));
     d->ctx.step = &d->step;
     if (!d->memory.raw_get) d->memory = cpu_memory;
     TL_TRY(tl_alloc_new(&d->ctx.alloc, &d->memory));
@@ -47,6 +50,7 @@ static tl_status open_cpu(device *d) {
 static tl_status open_plugin(device *d) {
     TL_TRY(d->plugin->open(&d->ctx, &d->ops, &d->memory, &d->options));
     tl_status status = d->plugin->apply_rungs(&d->ops, d->options.rungs);
+    if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, d->options.precision);
     if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &d->memory);
     if (status != TL_OK) d->plugin->close(&d->ctx, &d->memory, &d->options);
     d->ctx.threads = 1; /* of the host; the device has its own */

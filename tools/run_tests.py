@@ -39,7 +39,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "autograder/grade"))
 from criterion import listed  # noqa: E402 (found by the line above)
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
-DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "alignment", "ranges", "net")
+DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "alignment", "ranges", "net", "precision")
 # Claims that run on the cpu whatever GRADLAB_DEVICES says, so not on another device's rungs.
 CPU_ALONE = "!(bits_do_not_depend_on_threads)"
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for

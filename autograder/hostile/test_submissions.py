@@ -108,7 +108,7 @@ def test_what_outlives_its_command_is_seen_and_ended(tmp_path):
 
 
 def test_no_option_of_hostile_reaches_a_grade(tmp_path, monkeypatch):
-    """make exports its options, and make grade takes some of the same name: V=1 printed no grade."""
+    """make exports its options, and make grade takes some of that name: V=1 printed no grade."""
     for name in hostile.OPTIONS:
         monkeypatch.setenv(name, "x")
     _, out, _, _ = world.keep(["env"], 20, {"TMPDIR": str(tmp_path)}, tmp_path)

@@ -72,6 +72,21 @@ static tl_status step_set(tl_ctx *ctx, const tl_step *now) {
     return TL_OK;
 }
 
+/* ---- rounding (tl/precision.h) ---- */
+
+static __global__ void round_all(tl_real *y, const tl_real *x, size_t n, tl_precision precision) {
+    for (size_t i = tl_thread(); i < n; i += tl_threads())
+        y[i] = (tl_real)tl_rounded((float)x[i], precision);
+}
+
+static tl_status round_to(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n,
+                          tl_precision precision) {
+    if (n == 0) return TL_OK;
+    round_all<<<tl_blocks(n, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, x, n, precision);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
 /* ---- captured work ---- */
 
 /* Relaxed: an allocation while work is recorded is not part of it, and allowed. */
@@ -279,6 +294,7 @@ static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memo
     ops->zero = zero;
     ops->sync = sync;
     ops->step_set = step_set;
+    ops->round_to = round_to;
     ops->graph_begin = graph_begin;
     ops->graph_end = graph_end;
     ops->graph_launch = graph_launch;

@@ -19,6 +19,7 @@
 #include "tl/net.h"
 #include "tl/ops_row.h"
 #include "tl/optim.h"
+#include "tl/precision.h"
 #include "tl/reduce.h"
 #include "tl/vector.h"
 
@@ -32,6 +33,11 @@ typedef struct tl_backend {
     int capability;      /* a GPU's compute capability, 90 for 9.0; 0: no GPU */
     size_t cache_bytes;  /* of the last cache before memory, as the device says; 0: it does not */
 
+    /* How products are computed, and for another precision than TL_FP32 the table for that one,
+     * whose kernels those of this one call (tl/precision.h); else NULL. */
+    tl_precision precision;
+    const struct tl_backend *exact;
+
     /* Memory of the device, given code. Copies to and from the host return when they are done;
      * copy and zero only queue: what comes later on this context finds them done. */
     tl_status (*copy_in)(tl_ctx *, void *device, const void *host, size_t bytes);
@@ -40,6 +46,9 @@ typedef struct tl_backend {
     tl_status (*zero)(tl_ctx *, void *device, size_t bytes);
     tl_status (*sync)(tl_ctx *);                         /* waits for all queued work */
     tl_status (*step_set)(tl_ctx *, const tl_step *now); /* *ctx->step = *now, in stream order */
+
+    /* y[n] = x[n] rounded (tl_rounded); y may be x. NULL on the cpu in TL_FP32. */
+    tl_status (*round_to)(tl_ctx *, tl_real *y, const tl_real *x, size_t n, tl_precision);
 
     /* Work recorded once and launched many times, given code; all four NULL where the device
      * cannot. Between begin and end operations are recorded instead of queued: no copy to or from

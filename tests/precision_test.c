@@ -1,0 +1,168 @@
+/* precision_test.c: another precision than float's rounds at the points of tl/precision.h, and
+ * nowhere else: each operation has the bits of the one for float, given operands that were rounded
+ * before, its results rounded behind. */
+#include "operation_fixture.h"
+
+#ifndef TL_REAL_DOUBLE
+static float of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static const struct rounding {
+    uint32_t x, bf16, tf32;
+} roundings[] = {
+    {0x3f800000, 0x3f800000, 0x3f800000}, /* 1 */
+    {0x3f808000, 0x3f800000, 0x3f808000}, /* 1 + 2^-8: a tie, to even */
+    {0x3f818000, 0x3f820000, 0x3f818000}, /* 1 + 3 2^-8: a tie, to even */
+    {0x3f808001, 0x3f810000, 0x3f808000}, /* above a tie */
+    {0x3f801000, 0x3f800000, 0x3f802000}, /* 1 + 2^-11: a tie of TF32, away from 0 */
+    {0xbf801000, 0xbf800000, 0xbf802000}, {0x3f800fff, 0x3f800000, 0x3f800000},
+    {0x00000001, 0x00000000, 0x00000000}, /* the smallest number */
+    {0x80000001, 0x80000000, 0x80000000}, {0x7f7fffff, 0x7f800000, 0x7f800000}, /* the largest */
+    {0x7f800000, 0x7f800000, 0x7f800000}, {0xff800000, 0xff800000, 0xff800000},
+    {0x7f800001, 0x7fc00001, 0x7fc00001}, /* a NaN whose only bit would be cut off */
+};
+
+CLAIM(precision, numbers_round_to_the_nearest) {
+    for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
+        const struct rounding *r = &roundings[i];
+        uint32_t got[TL_PRECISIONS];
+        for (int p = TL_FP32; p < TL_PRECISIONS; p++) {
+            float y = tl_rounded(of_bits(r->x), (tl_precision)p);
+            memcpy(&got[p], &y, sizeof y);
+        }
+        expect_true(c, got[TL_BF16] == r->bf16, "bf16 of %08x is %08x", r->x, got[TL_BF16]);
+        expect_true(c, got[TL_TF32] == r->tf32, "tf32 of %08x is %08x", r->x, got[TL_TF32]);
+    }
+}
+
+/* What tl/precision.h says of an operation: which arguments are rounded, and of its results those
+ * that are; of INOUT ones the part that is added, with a `!` the sum as well. */
+typedef struct point {
+    const char *op, *tf32, *bf16, *results;
+} point;
+static const point points[] = {
+    {"conv2d_fwd", "x w", "x w b", "y"},
+    {"conv2d_bwd_input", "dy w", "dy w", "dx!"},
+    {"conv2d_bwd_weight", "dy x", "dy x", "dw"},
+    {"conv2d_bwd_bias", "", "dy", "db"},
+    {"linear_fwd", "x w", "x w b", "y"},
+    {"linear_bwd_input", "dy w", "dy w", "dx!"},
+    {"linear_bwd_weight", "dy x", "dy x", "dw"},
+    {"linear_bwd_bias", "", "dy", "db"},
+    {"batchnorm_fwd", "", "x", "y"},
+    {"batchnorm_eval", "", "x", "y"},
+    {"batchnorm_bwd", "", "dy x", "dx!"},
+    {"dropout_fwd", "", "x", "y"},
+    {"dropout_bwd", "", "dy", "dx!"},
+    {"relu_fwd", "", "", ""},
+    {"relu_bwd", "", "", ""},
+    {"maxpool2d_fwd", "", "", ""},
+    {"maxpool2d_bwd", "", "", ""},
+    {"softmax_xent_fwd", "", "", ""},
+    {"softmax_xent_bwd", "", "", ""},
+    {"matmul", "", "", ""},
+    {"sgd_step", "", "", ""},
+};
+
+static void round_all(tl_real *x, size_t bytes, tl_precision precision) {
+    for (size_t i = 0; i < bytes / sizeof *x; i++) x[i] = tl_rounded(x[i], precision);
+}
+
+static void run_on(claim *c, tl_ctx *ctx, const operation *op, const example *e,
+                   unsigned char *content[MOST], unsigned char *result[MOST]) {
+    call_of x = place(c, ctx, op, e, content, 0);
+    ok(c, run(&x, ctx));
+    for (int i = 0; i < x.count; i++) {
+        result[i] = claim_memory(c, x.a[i].bytes + 1, 1);
+        if (x.a[i].aligned) ok(c, ctx->ops->copy_out(ctx, result[i], x.p[i], x.a[i].bytes));
+    }
+    give_back(c, &x);
+}
+
+/* What is to come out of the kernel for float: `content` as the contract has it, `sum` what the
+ * rounded results are added to. */
+static void as_rounded(claim *c, const point *p, tl_precision precision, const argument *a,
+                       int count, unsigned char *drawn[MOST], unsigned char *content[MOST],
+                       tl_real *sum[MOST]) {
+    for (int i = 0; i < count; i++) {
+        bool taken = names(precision == TL_BF16 ? p->bf16 : p->tf32, a[i].name);
+        content[i] = claim_memory(c, a[i].bytes + 1, 1);
+        if (!a[i].options) memcpy(content[i], drawn[i], a[i].bytes);
+        if (taken) round_all((tl_real *)content[i], a[i].bytes, precision);
+        sum[i] = NULL;
+        if (precision == TL_BF16 && a[i].name[0] == 'd' && names(p->results, a[i].name)) {
+            sum[i] = (tl_real *)drawn[i];
+            memset(content[i], 0, a[i].bytes);
+        }
+    }
+}
+
+static void expect_point(claim *c, const call_target *t, tl_ctx *plain, tl_ctx *ctx,
+                         const operation *op, const point *p, const example *e) {
+    unsigned char *drawn[MOST], *content[MOST], *want[MOST], *got[MOST];
+    tl_real *sum[MOST];
+    argument a[MOST];
+    int count = op->describe(a, e, ctx->ops->column_bytes);
+    tl_precision precision = ctx->ops->precision;
+    claim_case(c, t, "%s in %s", op->name, tl_precision_name(precision));
+    draw_all(c, drawn, op, e, ctx);
+    as_rounded(c, p, precision, a, count, drawn, content, sum);
+    run_on(c, plain, op, e, content, want);
+    run_on(c, ctx, op, e, drawn, got);
+    for (int i = 0; i < count; i++) {
+        bool result = precision == TL_BF16 && names(p->results, a[i].name);
+        tl_real *y = (tl_real *)want[i];
+        if (result) round_all(y, a[i].bytes, precision);
+        for (size_t k = 0; sum[i] && k < a[i].bytes / sizeof *y; k++) y[k] = sum[i][k] + y[k];
+        if (sum[i] && strchr(p->results, '!')) round_all(y, a[i].bytes, precision);
+        bool input = a[i].aligned && names(p->bf16, a[i].name); /* as it was */
+        expect_true(c, !a[i].aligned || !memcmp(input ? drawn[i] : want[i], got[i], a[i].bytes),
+                    "%s has other bits", a[i].name);
+    }
+}
+
+static tl_status open_in(tl_ctx **ctx, const call_target *t, tl_precision precision) {
+    return tl_device_open_with(
+        ctx, t->device,
+        &(tl_device_options){.rungs = t->rungs, .threads = t->threads, .precision = precision});
+}
+
+/* (cuBLAS may choose its kernel by alignment: blocks are all aligned alike) */
+CLAIM(precision, products_round_where_they_should) {
+    FOR_TARGETS (t) {
+        tl_ctx *plain, *ctx[TL_PRECISIONS];
+        ok(c, open_in(&plain, t, TL_FP32));
+        for (int p = TL_TF32; p < TL_PRECISIONS; p++) ok(c, open_in(&ctx[p], t, (tl_precision)p));
+        for (int i = 0; i < EXAMPLES; i++) {
+            example e = checked(c, i);
+            for (const operation *op = operations; op < operations + OPERATIONS; op++)
+                for (size_t k = 0; k < sizeof points / sizeof *points; k++)
+                    for (int p = TL_TF32; !strcmp(op->name, points[k].op) && p < TL_PRECISIONS; p++)
+                        expect_point(c, t, plain, ctx[p], op, &points[k], &e);
+        }
+        for (int p = TL_TF32; p < TL_PRECISIONS; p++) tl_device_close(ctx[p]);
+        tl_device_close(plain);
+    }
+}
+#else
+CLAIM(precision, double_has_no_other) {
+    tl_ctx *ctx = NULL;
+    tl_status status = tl_device_open_with(&ctx, "cpu", &(tl_device_options){.precision = TL_BF16});
+    expect_true(c, status == TL_EINVAL && !ctx && strstr(tl_error(), "PRECISION=bf16"), "%s",
+                tl_error());
+}
+#endif
+
+CLAIM(precision, names_lead_there_and_back) {
+    for (int p = TL_FP32; p < TL_PRECISIONS; p++) {
+        tl_precision found = TL_PRECISIONS;
+        ok(c, tl_precision_find(&found, tl_precision_name((tl_precision)p)));
+        expect_true(c, (int)found == p, "precision %d is %d", p, (int)found);
+    }
+    tl_precision found = TL_BF16;
+    expect_true(c, tl_precision_find(&found, "half") == TL_EINVAL && found == TL_BF16, "half");
+    expect_true(c, !tl_precision_name(TL_PRECISIONS), "a name beyond the last");
+}

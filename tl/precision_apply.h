@@ -1,0 +1,13 @@
+/* precision_apply.h: products of another precision than float's, on a table of float kernels. */
+#ifndef TL_PRECISION_APPLY_H
+#define TL_PRECISION_APPLY_H
+
+#include "tl/backend.h"
+
+/* Takes what rounds (tl/precision.h) over in *ops, which is complete but for tl_backend_fill, and
+ * lets *exact keep the kernels for float; for TL_FP32 nothing is changed. *exact must live as long
+ * as *ops. TL_EINVAL in the double build, and for a GPU whose tensor cores lack the type: both are
+ * named. */
+tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_precision precision);
+
+#endif
