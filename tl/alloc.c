@@ -185,6 +185,8 @@ static entry *take_cached(tl_alloc *a, int size_class, size_t class_bytes) {
  * work of a context runs in the order of one stream, so the next user of the block comes later
  * there. */
 tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes) {
+    TL_NEED(alloc && block, TL_EINVAL,
+            "tl_alloc_get: the allocator or the place for the block is NULL");
     *block = NULL;
     /* Beyond half the address space rounding up could wrap, and no source could serve it. */
     TL_NEED(bytes <= PTRDIFF_MAX, TL_ENOMEM,

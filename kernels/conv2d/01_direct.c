@@ -96,7 +96,7 @@ static int run_sum(tl_ctx *ctx, const tl_direct_sum *sum, tl_real *y, const tl_r
 tl_status tl_direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                         const tl_real *b, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "conv2d rung 1, fwd: ctx, y, x, w, the geometry or work is NULL");
+            "conv2d_fwd, rung 1: ctx, y, x, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_forward_sum(g, w, b);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, y, x, g, work) > 0) return TL_OK;
     return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
@@ -105,7 +105,7 @@ tl_status tl_direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
 tl_status tl_direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                               const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
-            "conv2d rung 1, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+            "conv2d_bwd_input, rung 1: ctx, dx, dy, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_input_sum(g, w);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, dx, dy, g, work) > 0) return TL_OK;
     return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
@@ -114,7 +114,7 @@ tl_status tl_direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
 tl_status tl_direct_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
-            "conv2d rung 1, bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+            "conv2d_bwd_weight, rung 1: ctx, dw, dy, x, the geometry or work is NULL");
     if (tl_direct_supports(g)) {
         size_t reals = work_reals(ctx, g), partials = tl_direct_weight_partials(g);
         size_t left = reals > partials ? reals - partials : 0;
@@ -146,7 +146,7 @@ static tl_real sum_plane(const tl_real *from, size_t size) {
  * kept in double: n may be thousands, and it costs one addition a plane. */
 tl_status tl_direct_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
     TL_NEED(ctx && db && dy && g, TL_EINVAL,
-            "conv2d rung 1, bwd_bias: ctx, db, dy or the geometry is NULL");
+            "conv2d_bwd_bias, rung 1: ctx, db, dy or the geometry is NULL");
     size_t plane = (size_t)g->p * (size_t)g->q;
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(ctx->threads) if (tl_conv2d_y_size(g) >= PARALLEL_FROM / 8)

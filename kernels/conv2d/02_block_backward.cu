@@ -221,7 +221,7 @@ tl_status tl_rung_conv2d_block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_rea
                                    const tl_real *w, const tl_conv2d_block *block, bool fresh,
                                    void *work) {
     TL_NEED(ctx && dw && db && dy && code && x && w && block && work, TL_EINVAL,
-            "conv2d rung 2, block_bwd: ctx, dw, db, dy, code, x, w, the geometry or work is NULL");
+            "conv2d_block_bwd, rung 2: ctx, dw, db, dy, code, x, w, the geometry or work is NULL");
     const tl_conv2d_geom *g = &block->conv;
     plan a = backward_plan(block, x, dx != NULL);
     tl_real *partial = (tl_real *)work;

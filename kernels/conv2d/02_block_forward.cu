@@ -82,7 +82,7 @@ tl_status tl_rung_conv2d_block_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const
                                    const tl_real *w, const tl_real *b,
                                    const tl_conv2d_block *block) {
     TL_NEED(ctx && y && x && w && b && block, TL_EINVAL,
-            "conv2d rung 2, block_fwd: ctx, y, x, w, b or the geometry is NULL");
+            "conv2d_block_fwd, rung 2: ctx, y, x, w, b or the geometry is NULL");
     forward_plan a = plan_of(block);
     dim3 grid((unsigned)block->conv.n, (unsigned)a.sh.blocks);
     auto kernel = a.t == 4 ? forward<4> : a.t == 2 ? forward<2> : forward<1>;

@@ -72,7 +72,7 @@ size_t tl_channels_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g) {
 tl_status tl_channels_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                           const tl_real *b, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "conv2d rung 2, fwd: ctx, y, x, w, the geometry or work is NULL");
+            "conv2d_fwd, rung 2: ctx, y, x, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_forward_sum(g, w, b);
     if (tl_channels_supports(g) && tl_channels_try_sum(&kernels, ctx, &sum, y, x, g, work))
         return TL_OK;
@@ -82,7 +82,7 @@ tl_status tl_channels_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_re
 tl_status tl_channels_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                 const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
-            "conv2d rung 2, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+            "conv2d_bwd_input, rung 2: ctx, dx, dy, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_input_sum(g, w);
     if (tl_channels_supports(g) && tl_channels_try_sum(&kernels, ctx, &sum, dx, dy, g, work))
         return TL_OK;
@@ -92,7 +92,7 @@ tl_status tl_channels_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, con
 tl_status tl_channels_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                  const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
-            "conv2d rung 2, bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+            "conv2d_bwd_weight, rung 2: ctx, dw, dy, x, the geometry or work is NULL");
     if (tl_channels_supports(g) && tl_channels_try_weight(&kernels, ctx, dw, dy, x, g, work))
         return TL_OK;
     return tl_direct_bwd_weight(ctx, dw, dy, x, g, work);

@@ -47,7 +47,7 @@ extern "C" size_t tl_rung_conv2d_implicit_work_bytes(const tl_ctx *ctx, const tl
 static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
                      const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "conv2d rung 3, fwd: ctx, y, x, w, the geometry or work is NULL");
+            "conv2d_fwd, rung 3: ctx, y, x, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
     return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, {END_SUM, b, NULL}, g, work);
 }
@@ -55,7 +55,7 @@ static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
 static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                            const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
-            "conv2d rung 3, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+            "conv2d_bwd_input, rung 3: ctx, dx, dy, w, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
     return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, {END_ADD, NULL, dx}, g, work);
 }
@@ -65,7 +65,7 @@ static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
 static tl_status relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                           const tl_real *b, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "conv2d rung 3, relu_fwd: ctx, y, x, w, the geometry or work is NULL");
+            "conv2d_relu_fwd, rung 3: ctx, y, x, w, the geometry or work is NULL");
     if (takes(g)) return tl_rung_conv2d_implicit_fwd(ctx, y, x, w, {END_RELU, b, NULL}, g, work);
     TL_TRY(tl_conv2d_fwd(ctx, y, x, w, b, g, work));
     return tl_relu_fwd(ctx, y, y, tl_conv2d_y_size(g));
@@ -74,7 +74,7 @@ static tl_status relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_re
 static tl_status relu_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                 const tl_real *x, const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
-            "conv2d rung 3, relu_bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+            "conv2d_relu_bwd_input, rung 3: ctx, dx, dy, w, the geometry or work is NULL");
     ending end = {x ? END_MASK : END_SUM, NULL, x};
     if (takes(g)) return tl_rung_conv2d_implicit_bwd_input(ctx, dx, dy, w, end, g, work);
     size_t size = tl_conv2d_x_size(g);
@@ -82,21 +82,21 @@ static tl_status relu_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, con
     TL_TRY(tl_conv2d_bwd_input(ctx, dx, dy, w, g, work));
     if (!x) return TL_OK;
     TL_NEED(ctx->ops->relu_mask, TL_ENOTIMPL,
-            "conv2d rung 3, relu_bwd_input: a layer of this size needs relu_mask (RUNGS=pool:1)");
+            "conv2d_relu_bwd_input, rung 3: a layer of this size needs relu_mask (RUNGS=pool:1)");
     return ctx->ops->relu_mask(ctx, dx, x, size);
 }
 
 static tl_status bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                             const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
-            "conv2d rung 3, bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+            "conv2d_bwd_weight, rung 3: ctx, dw, dy, x, the geometry or work is NULL");
     if (!takes(g)) return tl_conv2d_bwd_weight(ctx, dw, dy, x, g, work);
     return tl_rung_conv2d_implicit_bwd_weight(ctx, dw, dy, x, g, work);
 }
 
 static tl_status bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g) {
     TL_NEED(ctx && db && dy && g, TL_EINVAL,
-            "conv2d rung 3, bwd_bias: ctx, db, dy or the geometry is NULL");
+            "conv2d_bwd_bias, rung 3: ctx, db, dy or the geometry is NULL");
     if (!takes(g)) return tl_conv2d_bwd_bias(ctx, db, dy, g);
     return tl_rung_conv2d_implicit_bwd_bias(ctx, db, dy, g);
 }

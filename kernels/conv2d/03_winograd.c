@@ -26,7 +26,7 @@ static size_t work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g) {
 static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w, const tl_real *b,
                      const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "conv2d rung 3, fwd: ctx, y, x, w, the geometry or work is NULL");
+            "conv2d_fwd, rung 3: ctx, y, x, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_forward_sum(g, w, b);
     if (supports(g) && tl_channels_try_sum(&kernels, ctx, &sum, y, x, g, work)) return TL_OK;
     return tl_channels_fwd(ctx, y, x, w, b, g, work);
@@ -35,7 +35,7 @@ static tl_status fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w
 static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                            const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dx && dy && w && g && work, TL_EINVAL,
-            "conv2d rung 3, bwd_input: ctx, dx, dy, w, the geometry or work is NULL");
+            "conv2d_bwd_input, rung 3: ctx, dx, dy, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_input_sum(g, w);
     if (supports(g) && tl_channels_try_sum(&kernels, ctx, &sum, dx, dy, g, work)) return TL_OK;
     return tl_channels_bwd_input(ctx, dx, dy, w, g, work);
@@ -44,7 +44,7 @@ static tl_status bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl
 static tl_status bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                             const tl_conv2d_geom *g, void *work) {
     TL_NEED(ctx && dw && dy && x && g && work, TL_EINVAL,
-            "conv2d rung 3, bwd_weight: ctx, dw, dy, x, the geometry or work is NULL");
+            "conv2d_bwd_weight, rung 3: ctx, dw, dy, x, the geometry or work is NULL");
     if (supports(g) && tl_channels_try_weight(&kernels, ctx, dw, dy, x, g, work)) return TL_OK;
     return tl_channels_bwd_weight(ctx, dw, dy, x, g, work);
 }

@@ -304,7 +304,7 @@ static tl_status run_dots(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_re
 static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                            const tl_real *b, const tl_linear_geom *g, bool relu, void *work) {
     TL_NEED(ctx && y && x && w && g && work, TL_EINVAL,
-            "linear rung 1, block_fwd: ctx, y, x, w, the geometry or work is NULL");
+            "linear_block_fwd, rung 1: ctx, y, x, w, the geometry or work is NULL");
     TL_TRY(tl_linear_check(g));
     if (g->in <= DOT_MOST || g->in % 4 != 0) return run_dots(ctx, y, x, w, b, g, relu);
     int blocks = tiles_of(g->n, g->out), pieces = (FULL + blocks - 1) / blocks;
@@ -330,7 +330,7 @@ static tl_status block_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_r
 static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
                             const tl_real *b, const tl_linear_geom *g) {
     TL_NEED(ctx && y && x && w && g, TL_EINVAL,
-            "linear rung 1, fwd: ctx, y, x, w or the geometry is NULL");
+            "linear_fwd, rung 1: ctx, y, x, w or the geometry is NULL");
     TL_TRY(tl_linear_check(g));
     if (g->in <= DOT_MOST) return run_dots(ctx, y, x, w, b, g, false);
     return tl_linear_fwd(ctx, y, x, w, b, g);
@@ -384,7 +384,7 @@ static tl_status block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, c
                            const tl_real *y, const tl_real *x, const tl_real *w,
                            const tl_linear_geom *g, bool fresh) {
     TL_NEED(ctx && dw && db && dy && x && w && g, TL_EINVAL,
-            "linear rung 1, block_bwd: ctx, dw, db, dy, x, w or the geometry is NULL");
+            "linear_block_bwd, rung 1: ctx, dw, db, dy, x, w or the geometry is NULL");
     TL_TRY(tl_linear_check(g));
     return run_backward(ctx, dx, dw, db, dy, y, x, w, g, fresh);
 }
@@ -392,7 +392,7 @@ static tl_status block_bwd(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, c
 static tl_status linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
                                   const tl_linear_geom *g) {
     TL_NEED(ctx && dx && dy && w && g, TL_EINVAL,
-            "linear rung 1, bwd_input: ctx, dx, dy, w or the geometry is NULL");
+            "linear_bwd_input, rung 1: ctx, dx, dy, w or the geometry is NULL");
     TL_TRY(tl_linear_check(g));
     return run_backward(ctx, dx, NULL, NULL, dy, NULL, NULL, w, g, false);
 }
@@ -400,7 +400,7 @@ static tl_status linear_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, c
 static tl_status linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                    const tl_linear_geom *g) {
     TL_NEED(ctx && dw && dy && x && g, TL_EINVAL,
-            "linear rung 1, bwd_weight: ctx, dw, dy, x or the geometry is NULL");
+            "linear_bwd_weight, rung 1: ctx, dw, dy, x or the geometry is NULL");
     TL_TRY(tl_linear_check(g));
     return run_backward(ctx, NULL, dw, NULL, dy, NULL, x, NULL, g, false);
 }

@@ -90,7 +90,7 @@ static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_rea
 
 static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
                                size_t planes, int h, int w) {
-    TL_NEED(ctx && y && x, TL_EINVAL, "pool rung 1, fwd: ctx, y or x is NULL");
+    TL_NEED(ctx && y && x, TL_EINVAL, "pool_relu_fwd, rung 1: ctx, y or x is NULL");
     TL_TRY(need(planes, h, w));
     size_t p = (size_t)(h / 2), q = (size_t)(w / 2), pitch = (size_t)w, pixels = (size_t)h * pitch;
 #pragma omp parallel for schedule(static)                                                          \
@@ -124,7 +124,8 @@ static void spread_row(tl_real *dx, const tl_real *dy, const uint8_t *code, int 
 
 static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const uint8_t *code,
                                size_t planes, int h, int w) {
-    TL_NEED(ctx && dx && dy && code, TL_EINVAL, "pool rung 1, bwd: ctx, dx, dy or code is NULL");
+    TL_NEED(ctx && dx && dy && code, TL_EINVAL,
+            "pool_relu_bwd, rung 1: ctx, dx, dy or code is NULL");
     TL_TRY(need(planes, h, w));
     size_t p = (size_t)(h / 2), q = (size_t)(w / 2), rows = (size_t)h, pitch = (size_t)w;
 #pragma omp parallel for schedule(static)                                                          \
@@ -140,8 +141,8 @@ static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, cons
 }
 
 static tl_status relu_mask(tl_ctx *ctx, tl_real *dy, const tl_real *y, size_t n) {
-    TL_NEED(ctx && dy && y, TL_EINVAL, "pool rung 1, relu_mask: ctx, dy or y is NULL");
-    TL_NEED(n >= 1, TL_EINVAL, "pool rung 1, relu_mask: n is 0, at least 1 is needed");
+    TL_NEED(ctx && dy && y, TL_EINVAL, "relu_mask, pool rung 1: ctx, dy or y is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "relu_mask, pool rung 1: n is 0, at least 1 is needed");
     const size_t lanes = (size_t)VEC_LANES, whole = n / lanes * lanes;
 #pragma omp parallel for schedule(static) num_threads(ctx->threads) if (n >= PARALLEL_FROM)
     for (size_t i = 0; i < whole; i += lanes)

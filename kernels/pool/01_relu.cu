@@ -87,7 +87,7 @@ static bool in_pairs(const tl_real *x, int w) {
 
 static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x,
                                size_t planes, int h, int w) {
-    TL_NEED(ctx && y && x, TL_EINVAL, "pool rung 1, fwd: ctx, y or x is NULL");
+    TL_NEED(ctx && y && x, TL_EINVAL, "pool_relu_fwd, rung 1: ctx, y or x is NULL");
     TL_TRY(need(planes, h, w));
     size_t size = planes * (size_t)(h / 2) * (size_t)(w / 2);
     pool<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(y, code, x, size, h, w,
@@ -98,7 +98,8 @@ static tl_status pool_relu_fwd(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_
 
 static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const uint8_t *code,
                                size_t planes, int h, int w) {
-    TL_NEED(ctx && dx && dy && code, TL_EINVAL, "pool rung 1, bwd: ctx, dx, dy or code is NULL");
+    TL_NEED(ctx && dx && dy && code, TL_EINVAL,
+            "pool_relu_bwd, rung 1: ctx, dx, dy or code is NULL");
     TL_TRY(need(planes, h, w));
     size_t size = planes * (size_t)((h + 1) / 2) * (size_t)((w + 1) / 2);
     pool_backward<<<tl_blocks(size, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dx, dy, code, size, h,
@@ -108,8 +109,8 @@ static tl_status pool_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, cons
 }
 
 static tl_status relu_mask(tl_ctx *ctx, tl_real *dy, const tl_real *y, size_t n) {
-    TL_NEED(ctx && dy && y, TL_EINVAL, "pool rung 1, relu_mask: ctx, dy or y is NULL");
-    TL_NEED(n >= 1, TL_EINVAL, "pool rung 1, relu_mask: n is 0, at least 1 is needed");
+    TL_NEED(ctx && dy && y, TL_EINVAL, "relu_mask, pool rung 1: ctx, dy or y is NULL");
+    TL_NEED(n >= 1, TL_EINVAL, "relu_mask, pool rung 1: n is 0, at least 1 is needed");
     bool fours =
         n % 4 == 0 && rung_aligned(dy, sizeof(pack<4>)) && rung_aligned(y, sizeof(pack<4>));
     size_t packs = fours ? n / 4 : n;

@@ -87,7 +87,7 @@ static tl_status head_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real
                           tl_metric_sums *sums, const tl_real *logits, const int32_t *label,
                           int rows, int classes) {
     TL_NEED(ctx && loss && row_loss && prob && logits && label, TL_EINVAL,
-            "xent rung 1, fwd: ctx, loss, row_loss, prob, logits or label is NULL");
+            "xent_head_fwd, rung 1: ctx, loss, row_loss, prob, logits or label is NULL");
     TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
             "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     head<<<1, TL_BLOCK, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows,
@@ -120,7 +120,7 @@ static __global__ void gradient(tl_real *dlogits, const tl_real *dloss, const tl
 static tl_status head_bwd(tl_ctx *ctx, tl_real *dlogits, const tl_real *dloss, const tl_real *prob,
                           const int32_t *label, int rows, int classes) {
     TL_NEED(ctx && dlogits && dloss && prob && label, TL_EINVAL,
-            "xent rung 1, bwd: ctx, dlogits, dloss, prob or label is NULL");
+            "xent_head_bwd, rung 1: ctx, dlogits, dloss, prob or label is NULL");
     TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
             "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
     size_t n = (size_t)rows, size = n * (size_t)classes;

@@ -3,6 +3,7 @@ place in it, and through the address of the C half. None of it names what it tak
 gate lets it pass; and what it finds refuses."""
 
 import json
+import os
 import platform
 import re
 import shutil
@@ -14,7 +15,8 @@ import pytest
 import skeletons
 from submission import ROOT
 
-FOLDER = "build/tests/thefts"  # of labs; make takes a path without spaces
+# Of labs, without spaces, which make takes; tests that run side by side have one each.
+FOLDER = "build/tests/thefts-" + os.environ.get("PYTEST_XDIST_WORKER", "alone")
 REFUSED = "is not part of this worker"
 HEAD = """#include "tl/matmul.h"
 

@@ -11,7 +11,7 @@
  *               device memory are not looked at on a GPU.
  *   alignment   An array needs the alignment of its element and no more: tl_real its own size (4,
  *               or 8 in the double build), int32_t 4, uint8_t 1, tl_step and tl_metric_sums 8.
- *               Scratch (WORK in ops.def) needs 256 bytes, which is what tl_alloc_get gives.
+ *               Scratch (WORK in ops.def) is to be aligned to 256 bytes, as tl_alloc_get gives it.
  *               Kernels that load several elements at once look at the addresses first and take a
  *               path with the same bits. cuBLAS alone may choose its kernel by alignment: on cuda,
  *               products repeat their bits for arrays that are aligned alike. */

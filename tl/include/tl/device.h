@@ -15,7 +15,8 @@ extern "C" {
 /* A context on `device`: "cpu", "cuda", "auto" (a GPU if there is one, else cpu), or "hostcuda":
  * the CUDA kernels on the host's processor, where mistakes of memory are told on stderr.
  *   rungs    which quicker kernels replace the plain ones: "all" (or NULL), "none", or some by name
- *            and number, "conv2d:1"; one that does not exist is TL_EINVAL and lists those that do
+ *            and number, "conv2d:1"; one that does not exist is TL_EINVAL and lists those that do.
+ *            They keep the contracts, but add and round otherwise than the plain ones
  *   threads  cpu threads, 0 for one per core
  * TL_EDEVICE says what is missing and how to fix it. On failure *ctx is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);

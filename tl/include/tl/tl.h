@@ -16,9 +16,12 @@
  * the program's own (tl/device.h: tl_device_get, _copy_in, _copy_out; tl/tensor.h). Every function
  * that can fail returns a tl_status, and tl_error() says why in one line.
  *
- * Where to look: tl/device.h, then the operations in tl/layers.h, conv2d.h, matmul.h, reduce.h,
- * elementwise.h, optim.h; gradients without writing backward by hand in tl/tape.h; whole nets in
- * tl/module.h, params.h and train.h. share/doc/tl has a page and two examples. */
+ * Where to look: tl/device.h; sizes and their checks in tl/geometry.h, which come first; then the
+ * operations in tl/layers.h, conv2d.h, matmul.h, reduce.h, elementwise.h, optim.h, and what holds
+ * for all of them in tl/context.h. An operation cannot see how long an array is: one that is too
+ * short is read or written beyond its end. Gradients without writing backward by hand are in
+ * tl/tape.h; whole nets in tl/module.h, params.h and train.h. share/doc/tl has a page and two
+ * examples. */
 #ifndef TL_TL_H
 #define TL_TL_H
 
@@ -43,10 +46,10 @@
  * nonsense: it names what only the right one has, so that the linker refuses. */
 #ifdef TL_REAL_DOUBLE
 extern const char tl_is_double;
-static const char *const tl_precision __attribute__((used)) = &tl_is_double;
+static const char *const tl_real_is __attribute__((used)) = &tl_is_double;
 #else
 extern const char tl_is_float;
-static const char *const tl_precision __attribute__((used)) = &tl_is_float;
+static const char *const tl_real_is __attribute__((used)) = &tl_is_float;
 #endif
 
 #endif
