@@ -3,10 +3,12 @@
 import csv
 
 import board
+import common
+import grade_class
 import options
 import page
 import pytest
-from test_points import DUE, Course, day
+from test_points import DUE, POLICY, Course, day
 
 
 def cost(sectors: int, conflicts: int = 0) -> dict:
@@ -62,6 +64,28 @@ def test_names_are_asked_for_by_a_word(course):
     assert not board.asked("")
     with pytest.raises(options.OptionError, match="BOARD=1: names is needed"):
         board.asked("1")
+
+
+def test_another_word_is_refused_before_anything_is_done(tmp_path, capsys):
+    words = [f"SUBMISSIONS={tmp_path}", "LAB=5", f"OUT={tmp_path}/out", "BOARD=yes"]
+    assert common.command("grade-class", grade_class.OPTIONS, grade_class.grade_class, words) == 2
+    assert capsys.readouterr().err == (
+        "grade-class: BOARD=yes: names is needed, or nothing: then it has none\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_go_from_the_command_to_the_board(course, tmp_path, monkeypatch, capsys):
+    """Nothing is left to grade, so only the pages are written anew."""
+    (tmp_path / "in/stray/.x").mkdir(parents=True)
+    monkeypatch.setattr(grade_class.handed, "collected", lambda *_: ([], [("stray", "why")], 0))
+    monkeypatch.setattr(grade_class, "prepared", lambda given: (
+        5, course.out, tmp_path / "in", 1, POLICY, []))
+    monkeypatch.setattr(common, "started", lambda out: [])
+    words = [f"SUBMISSIONS={tmp_path}/in", "LAB=5", f"OUT={course.out}"]
+    for names in ([], ["BOARD=names"]):
+        common.command("grade-class", grade_class.OPTIONS, grade_class.grade_class,
+                       [*words, *names])
+        assert ("ada bob" in (course.out / "board.csv").read_text()) == bool(names)
 
 
 def test_equals_share_a_place(course):
