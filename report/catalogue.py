@@ -1,5 +1,6 @@
 """The parts of the report, in its order, and where each result came from."""
 
+import ablations
 import about
 import bridge
 import freshness
@@ -19,6 +20,7 @@ PARTS = [
     Part("scores", "Lab scores", about.scores, devices=("",), optional=True),
     Part("final", "Training", training.final, step="training"),
     Part("curves", "Loss and accuracy", training.curves, step="training"),
+    Part("ablations", "Ablations", ablations.table, optional=True),
     Part("confusion", "Confusion matrix", predictions.confusion, step="test images"),
     Part("filters", "First-layer filters", predictions.filters, step="test images"),
     Part("wrong", "Misclassified images", predictions.wrong, optional=True, step="test images"),

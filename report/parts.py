@@ -81,8 +81,8 @@ _GOALS = {"train": "train", "predict": "predict", "baseline/train.py": "baseline
           "baseline/bench_ops.py": "bench-ops"}  # fmt: skip
 
 
-def command_of(line):
-    """The make command that writes such a line."""
+def command_of(line, **instead):
+    """The make command that writes such a line; `instead`: with other options than it had."""
     if owner().mine and line["program"] == "baseline/bench_gpu.py":
         return owner().make("report AGAIN=1")  # (the line names the suite)
     if line.get("command"):
@@ -97,7 +97,11 @@ def command_of(line):
     if line["kind"] == "run":  # all that decided its course
         options = line.get("options") or line.fields
         fields |= {name: options.get(name) for name in RECIPE}
-    words = [goal, *(f"{n.upper()}={v}" for n, v in fields.items() if v)]
+    # (0 is said, too, where a net may have a momentum of its own)
+    said = {*instead, *(["momentum"] if fields.get("opt") == "sgd" else [])}
+    fields |= instead
+    words = [goal, *(f"{n.upper()}={v}" for n, v in fields.items()
+                     if v or (n in said and v is not None))]
     words += ["PROFILE=1"] if line["kind"] == "profile" else []
     words += ["RESUME=checkpoint OUT=dir"] if goal == "predict" else []
     return owner().make(" ".join(words))

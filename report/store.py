@@ -43,6 +43,8 @@ GRADES = ("gradlab-grade/2", "gradlab-grade/3", "gradlab-grade/4")
 
 # the options of a training run that decide its course, beside net, data set, device and seed
 RECIPE = "epochs batch limit opt lr momentum nesterov wd sched aug".split()
+# what an ablation takes away, one at a time, and what is written where it is off
+OFF = {"momentum": 0, "wd": 0, "aug": "none"}
 
 
 @dataclass(eq=False)
@@ -115,6 +117,23 @@ class Run:
     def summary(self):
         """Where a run that did not reach its end stands."""
         return f"{self.start.where}: {len(self.epochs)} of {self.planned} epochs"
+
+
+def without(recipe, name):
+    """The same recipe with one of OFF off; None where it is off already."""
+    fields = dict(zip(("net", "dataset", "device", "real", *RECIPE), recipe))
+    if fields[name] in (None, OFF[name]):
+        return None
+    fields[name] = OFF[name]
+    if name == "momentum":
+        fields["nesterov"] = 0  # a form of momentum
+    return tuple(fields.values())
+
+
+def ablated(recipes):
+    """{recipe: {what is off: that recipe}} of those that have all of OFF."""
+    found = {recipe: {name: without(recipe, name) for name in OFF} for recipe in recipes}
+    return {recipe: others for recipe, others in found.items() if None not in others.values()}
 
 
 class Results:

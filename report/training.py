@@ -1,5 +1,6 @@
 """Parts about training: what was reached, epoch by epoch, and how long a step takes."""
 
+import store
 import units
 from parts import Missing, Plot, Table
 from whose import owner
@@ -16,7 +17,8 @@ def chosen_runs(report, net, device):
     """{"ours": {seed: run}, "twin": …} of the one recipe with the most seeds on both sides.
 
     Somebody who tried other options has runs of other recipes too; they do not mix. A recipe of
-    which a run of ours may be used goes before those of other code.
+    which a run of ours may be used goes before those of other code, and one with all of it before
+    those that something was taken from to see what it does (ablations.py).
     """
     recipes = {}
     for run in report.results.runs:
@@ -32,19 +34,26 @@ def chosen_runs(report, net, device):
             r.start["time"] for side in sides.values() for runs in side.values() for r in runs
         )
 
-    def rank(sides):
+    partial = {r for others in store.ablated(recipes).values() for r in others.values()}
+
+    def rank(recipe):
+        sides = recipes[recipe]
         starts = [run.start for runs in sides["ours"].values() for run in runs]
         usable = any(not report.fresh.fault(start) for start in starts)
         both = set(sides["ours"]) & set(sides["twin"])
-        return usable, len(both), len(sides["ours"]) + len(sides["twin"]), newest(sides)
+        all_seeds = len(sides["ours"]) + len(sides["twin"])
+        return usable, recipe not in partial, len(both), all_seeds, newest(sides)
 
-    best = max(recipes.values(), key=rank)
+    best = recipes[max(recipes, key=rank)]
+    return {side: picked(report, seeds) for side, seeds in best.items()}
+
+
+def picked(report, seeds):
+    """{seed: run} of {seed: [runs]}: of each seed the one that may be used, or the latest."""
     chosen = {}
-    for side, seeds in best.items():
-        chosen[side] = {}
-        for seed, runs in sorted(seeds.items()):
-            start = report.fresh.pick([run.start for run in runs])
-            chosen[side][seed] = next(run for run in runs if run.start is start)
+    for seed, runs in sorted(seeds.items()):
+        start = report.fresh.pick([run.start for run in runs])
+        chosen[seed] = next(run for run in runs if run.start is start)
     return chosen
 
 

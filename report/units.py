@@ -64,6 +64,12 @@ def percent(fraction, source=""):
     return Value(fixed(None if fraction is None else 100 * fraction, 2), [fraction], 0.01, source)
 
 
+def change(fraction, source=""):
+    """Of an accuracy, in per cent of all images, with its sign."""
+    text = DASH if fraction is None else f"{100 * fraction:+.2f}"
+    return Value(text, [fraction], 0.01, source)
+
+
 def loss(x, source=""):
     return Value(fixed(x, 4), [x], 1.0, source)
 

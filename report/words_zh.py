@@ -2,6 +2,13 @@
 
 # fmt: off
 ZH = {
+    "Ablations": "消融实验",
+    "Ablations, net {net} on {dataset}, {device}, {epochs} epochs: momentum {momentum}, "
+    "weight decay {wd} and augmentation {aug}, and one of them off at a time. Change: of "
+    "the test accuracy.":
+        "消融实验：网络 {net} 在 {dataset} 上训练 {epochs} 轮（{device}）："
+        "动量 {momentum}、权重衰减 {wd}、数据增强 {aug}，每次关闭其中一项。"
+        "变化指测试准确率的变化。",
     "Confusion matrix": "混淆矩阵",
     "Confusion matrix of net {net} on the {images} test images of {dataset}, {device}; accuracy "
     "{acc} %.":
@@ -53,6 +60,7 @@ ZH = {
     "goes from the smallest to the largest of seeds {seeds}.":
         "网络 {net}（{device}）：本实现与 PyTorch 的损失和准确率；线为平均值"
         "，色带为种子 {seeds} 的最小值到最大值。",
+    "Not trained yet: {commands}": "尚未训练：{commands}",
     "Operations of a training step": "训练步中的算子",
     "Operations of a training step, net {net}, batch {batch}, {device}: {who}.":
         "一个训练步中的算子，网络 {net}，批大小 {batch}，{device}：{who}。",
@@ -174,6 +182,14 @@ ZH = {
     "ratio": "比值",
     "rungs": "阶梯级",
     "seed": "种子",
+    "all three": "三项全开",
+    "change (%)": "变化 (%)",
+    "no run without momentum, without weight decay or without augmentation beside one that has all "
+    "three":
+        "没有与三项全开的训练相对照、关闭动量、权重衰减或数据增强的训练",
+    "without augmentation": "关闭数据增强",
+    "without momentum": "关闭动量",
+    "without weight decay": "关闭权重衰减",
     "seeds": "种子数",
     "share (%)": "占比 (%)",
     "sources": "sources",

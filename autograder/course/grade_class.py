@@ -1,5 +1,6 @@
 """grade_class.py SUBMISSIONS=dir LAB=n OUT=dir [ROSTER=csv] [DUE=time] [TIMES=csv]
                   [ATTEMPT=last|best] [POLICY=toml] [JOBS=n] [SECRET=file] [SHARD=i/n]
+                  [BOARD=names]
 
 Grades what a class has handed in for a lab, each by `make grade SUBMISSION=`, and keeps it in OUT
 (ledger.py). The same line may be typed again, with more submissions or after it was killed: what
@@ -13,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import attempts as handed
+import board
 import common
 import document as documents
 import downloads
@@ -30,7 +32,7 @@ from forgotten import Forgotten
 from skeletons import Refused
 
 OPTIONS = dict.fromkeys(("SUBMISSIONS", "LAB", "OUT", "ROSTER", "DUE", "TIMES", "ATTEMPT", "POLICY",
-                         "JOBS", "SECRET", "SHARD"), "")
+                         "JOBS", "SECRET", "SHARD", "BOARD"), "")
 
 
 def note_lab(out: Path, lab: int, due: str, policy: lateness.Policy) -> None:
@@ -120,6 +122,7 @@ def prepared(given: dict) -> tuple:
 
 
 def grade_class(given: dict) -> int:
+    names = board.asked(given["BOARD"])
     lab, out, folder, jobs, policy, words = prepared(given)
     fds = common.started(out)
     known = common.known_students(out, given["ROSTER"])
@@ -147,7 +150,7 @@ def grade_class(given: dict) -> int:
 
     left = run.whole_class(lab, works, jobs, fds, words, publish) if works else []
     pending = {(a.student, lab): str(why) for work, why in left for a in work.attempts}
-    return summary(page.update(out, known, pending), lab, nobodys, left, out)
+    return summary(page.update(out, known, pending, names), lab, nobodys, left, out)
 
 
 if __name__ == "__main__":

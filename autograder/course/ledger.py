@@ -37,7 +37,8 @@ SCHEMA = "gradlab-refused/1"
 # What the pages need of a grade; all of 200 grades at once would be a gigabyte.
 KEPT = ("student", "attempt", "lab", "title", "refused", "handed_in", "submission", "score",
         "grader", "seed")
-OF_CLAIMS = ("claim", "side", "points", "max", "extra", "verdict", "kind", "diagnosis", "advice")
+OF_CLAIMS = ("claim", "side", "points", "max", "extra", "verdict", "kind", "diagnosis", "advice",
+             "task", "counted")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ needs no network and no script: it can be mailed, or lie on a stick.
 import statistics
 from pathlib import Path
 
+import board
 import feedback
 import ledger
 import points
@@ -106,22 +107,27 @@ def people(rows: list) -> list:
     return [tag("table", *lines)]
 
 
-def whole(rows: list) -> str:
+def whole(rows: list, on_board: set) -> str:
+    """`on_board`: labs whose kernels are on the board."""
     inside = [tag("h1", "The class")]
     for lab in sorted({row.lab for row in rows}):
         mine = [row for row in rows if row.lab == lab]
         title = next((r.entry.document["title"] for r in mine
                       if r.entry and not r.entry.refused), "")
         inside += [tag("h2", f"Lab {lab}, {title}" if title else f"Lab {lab}"),
-                   *distribution(mine), tag("h3", "Hardest claims"), *hardest(mine),
+                   *distribution(mine), *[tag("p", tag(
+                       "a", "the board of its kernels", href="board.html"))] * (lab in on_board),
+                   tag("h3", "Hardest claims"), *hardest(mine),
                    tag("h3", "Commonest diagnoses"), *diagnoses(mine),
                    tag("h3", "Students"), *people(mine)]
     return feedback.page("The class", *inside)
 
 
-def update(out: Path, known: roster.Roster, pending: dict | None = None) -> list:
-    """Writes both pages; returns the rows."""
+def update(out: Path, known: roster.Roster, pending: dict | None = None,
+           board_names: bool = False) -> list:
+    """Writes both pages, and the board; returns the rows."""
     rows = points.rows(out, known, pending or {})
+    on_board = {line.lab for line in board.update(out, rows, board_names)}
     ledger.write(out / "class.csv", table(rows))
-    ledger.write(out / "class.html", whole(rows))
+    ledger.write(out / "class.html", whole(rows, on_board))
     return rows

@@ -1,4 +1,4 @@
-"""slurm.py SHARDS=n [ONLY=i,j] and what grade_class.py takes but SHARD
+"""slurm.py SHARDS=n [ONLY=i,j] and what grade_class.py takes but SHARD and BOARD
 
 A class in n parts on a cluster: submits a Slurm job array, each of whose tasks grades one part
 (slurm/share.sbatch), and behind it a job that puts them together in OUT (slurm/collect.sbatch). It
@@ -24,7 +24,8 @@ import options
 import run
 from skeletons import Refused
 
-OPTIONS = {name: "" for name in (*grade_class.OPTIONS, "SHARDS", "ONLY") if name != "SHARD"}
+OPTIONS = {name: "" for name in (*grade_class.OPTIONS, "SHARDS", "ONLY")
+           if name not in ("SHARD", "BOARD")}
 FILES = ("SUBMISSIONS", "TIMES", "ROSTER", "POLICY")
 KEPT = ("roster.csv", "labs.json")  # in OUT: what of the options is said once
 JOBS = Path(__file__).with_name("slurm")

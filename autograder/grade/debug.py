@@ -5,7 +5,8 @@ A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the c
 a recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
 worker with these requests as its input, as often as one likes: the same inputs, the same call.
 A claim ends with the first failure, so the last call is the one. gdb stops in the functions of the
-task's file. `make debug` builds this with DEBUG=1 and asks for it.
+task's file; on hostcuda also in the first thread of each of its kernels, and from there on shows
+which thread of which block it is in. `make debug` builds this with DEBUG=1 and asks for it.
 """
 
 import re
@@ -32,6 +33,9 @@ FACTOR = 5  # deadlines of code that is not optimised
 REQUESTS, REPLIES, LINES = 3, 4, 5  # a worker's files (autograder/call/message.h)
 # Of a worker's calls each comes through here (autograder/worker/worker_serve.c).
 CALL = "call_execute"
+KERNEL = re.compile(r"\b__global__\b[^(;{}]*?(\w+)\s*\(")
+NO_NAMES = re.compile(r"//[^\n]*|/\*.*?\*/|__launch_bounds__\s*\([^)]*\)", re.S)
+INDICES = ("hc_blockIdx", "hc_threadIdx")  # of the thread that runs (hostcuda/README.md)
 # What a grader tells a worker of hostcuda; and one block after the other, for stepping.
 ENVIRONMENT = {"HOSTCUDA_EAGER": "1", "HOSTCUDA_WORKERS": "1", "HOSTCUDA_TIMEOUT": "0",
                "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # fmt: skip
@@ -86,6 +90,7 @@ def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
                                 given["SUFFIX"])
     devices = [given["DEVICES"]] if given["DEVICES"] else ["cpu", "hostcuda"]
     seed, _ = seeds.choose({"SUBMISSION": "", "SECRET": "", "REGRADE": "", **given}, None)
+    unjudged = []
     for claim in claims:
         for run in execute.plan([claim], devices, False, given["SUFFIX"]):
             worker = programs.worker_of(run)
@@ -101,6 +106,10 @@ def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
             if record["verdict"] == "fail":
                 keep_requests(programs.grader_of(run), claim, run, seed, recorder(worker, kept))
                 return claim, run, worker, kept, record
+            if record["verdict"] != "pass":
+                unjudged.append(f"{claim.short_name} on {run.device}")
+    if unjudged:
+        raise Nothing(f"{unjudged[0]} could not be run: mend first what the grade above says")
     raise Nothing(f"{claims[0].task}: no failure, so there is nothing to stop in (these claims "
                   "hold on " + ", ".join(devices) + ")")
 
@@ -140,6 +149,28 @@ def functions(lab: table.Lab, claim: table.Claim, side: str) -> list:
     return [f"{Path(f).name}:{name}" for f in files for name in sorted(found[f])]
 
 
+def kernels(lab: table.Lab, claim: table.Claim) -> list:
+    """file:kernel of what the student writes for this claim in CUDA."""
+    tasks = lab.tasks if claim.task == "whole" else [lab.task(claim.task)]
+    files = [Path("labs", f"lab{lab.number}", t.file("cuda")) for t in tasks
+             if t.name != "whole" and "cuda" in t.sides]
+    return [f"{path.name}:{name}" for path in files for name in dict.fromkeys(KERNEL.findall(
+        NO_NAMES.sub(" ", path.read_text(encoding="utf-8", errors="replace"))))]
+
+
+def stops_in_kernels(stops: list) -> str:
+    """gdb's commands: once in each of these, whichever thread comes first. Which that is, is said
+    at once, and from then on at each stop."""
+    def said(index: str) -> str:
+        return (f"  printf \"{index} = {{x = %u, y = %u, z = %u}}\\n\", "
+                f"{index}.x, {index}.y, {index}.z\n")
+
+    shown = "".join(map(said, INDICES))
+    later = "".join(f"    display {index}\n" for index in INDICES)
+    once = f"  if $_isvoid($in_a_kernel)\n    set $in_a_kernel = 1\n{later}  end\n"
+    return "".join(f"tbreak {stop}\ncommands\n{shown}{once}end\n" for stop in stops)
+
+
 def debug(given: dict) -> int:
     if not shutil.which("gdb"):
         raise Nothing("no gdb here: apt-get install gdb (make doctor knows what else is missing)")
@@ -152,11 +183,15 @@ def debug(given: dict) -> int:
     text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "
               f"{text.visible(record.get('call', record.get('text', '')), 300)}",
               f"call {count} of {count} fails; gdb stops in {', '.join(stops)}"])
-    if run.device == "hostcuda":
-        text.say(["one thread of a kernel: break file.cu:LINE if hc_blockIdx.x == 1 && "
-                  "hc_threadIdx.x == 7"])
+    inside = kernels(lab, claim) if run.device == "hostcuda" else []
+    script = kept.with_suffix(".gdb")
+    script.write_text(stops_in_kernels(inside))
+    if inside:
+        text.say([f"and, after continue, in the first thread of {', '.join(inside)}",
+                  f"another thread: break {inside[0]} if hc_blockIdx.x == 0 && "
+                  "hc_threadIdx.x == 3"])
     commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
-                *(f"break {stop}" for stop in stops), "continue"]
+                *(f"break {stop}" for stop in stops), f"source {script}", "continue"]
     sys.stdout.flush()
     return subprocess.run(gdb(worker, kept, *commands)).returncode
 

@@ -232,7 +232,7 @@ class Page:
             self.field("hint", result["hint"])
         if self.tells(result["kind"], words.HINTS):
             return
-        self.field("ask", words.QUESTIONS[result["kind"]], "bold")
+        self.field("ask", words.QUESTIONS[result["kind"]][self.hints], "bold")
         self.command("more", rerun_command(self.document, result) + staged(self.hints + 1))
 
     def again(self, result: dict) -> None:

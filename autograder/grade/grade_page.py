@@ -13,6 +13,8 @@ from markup import page, tag
 from render import Report, last_line
 
 NOT_IN_FULL = (*words.OF_A_FILE, "not_implemented")  # said for a file, or by the table
+NO_PICTURE = ("there are none: the grader's numbers around the worst element are not as it writes "
+              "them ({why}). Its fault, not yours: run it again, and report it if it stays.")
 UNLIMITED = 10**9  # columns: lines break in the reader's window
 
 
@@ -47,7 +49,12 @@ class GradePage(Report):
             self.entry(name, tag("pre", "\n".join(lines)))
 
     def picture(self, record: dict) -> None:
-        if window := pictures.window_of(record):
+        try:
+            window = pictures.window_of(record)
+        except pictures.Malformed as why:
+            window = None
+            self.field("pictures", NO_PICTURE.format(why=why))
+        if window:
             self.entry("where", *pictures.maps(window))
         else:
             super().picture(record)

@@ -46,30 +46,59 @@ def a_number(value) -> float:
     return float(value)
 
 
-def window_of(record: dict) -> Window | None:
-    """None where there is none, or where it is not as the grader writes it."""
+class Malformed(ValueError):
+    """A window is there, and is not as the grader writes it; says what of it is not."""
+
+
+def matrix_of(window: dict, name: str, value) -> list:
     try:
-        w, shape, index = record["window"], record["shape"], record["index"]
-        got = [[a_number(v) for v in line] for line in w["got"]]
-        want = [[a_number(v) for v in line] for line in w["want"]]
-        wrong = [[c == "#" for c in line] for line in w["wrong"]]
-        row, col = int(w["row"]), int(w["col"])
+        return [[value(v) for v in line] for line in window[name]]
+    except (KeyError, TypeError, OverflowError):
+        raise Malformed(f"{name} holds what is no number") from None
+
+
+def place_and_names(record: dict, window: dict) -> tuple:
+    """(first row, first column, the whole index, names of the axes, the plane it is cut from)"""
+    try:
+        row, col = int(window["row"]), int(window["col"])
+        index = [int(i) for i in record["index"]]
+        shape = ",".join(str(int(s)) for s in record["shape"])
         axes = [text.visible(str(a), 12) for a in words.axes_of(
             str(record.get("array", "")), len(index), record.get("axes"))]
-        at = (int(index[-2]) if len(index) > 1 else 0, int(index[-1]))
-        name = text.visible(str(record.get("array", "result")), 40)
-        name += "[" + ",".join(str(int(s)) for s in shape) + "]"
-        fixed = ", ".join(f"{a} {int(i)}" for a, i in zip(axes, index[:-2]))
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise Malformed("its place in the array is no row of whole numbers") from None
+    if not index or len(axes) != len(index):
+        raise Malformed(f"{len(index)} numbers name the place of the worst element, and "
+                        f"{len(axes)} axes")
+    name = text.visible(str(record.get("array", "result")), 40) + f"[{shape}]"
+    fixed = ", ".join(f"{a} {i}" for a, i in zip(axes, index[:-2]))
+    return row, col, index, axes, f"{name} at {fixed}" if fixed else name
+
+
+def window_of(record: dict) -> Window | None:
+    """None where there is none; Malformed where it is not as the grader writes it."""
+    w = record.get("window")
+    if w is None:
         return None
+    if not isinstance(w, dict):
+        raise Malformed("it is no table of rows")
+    for name in ("got", "want", "wrong", "row", "col"):
+        if name not in w:
+            raise Malformed(f"{name} is missing")
+    got, want = (matrix_of(w, name, a_number) for name in ("got", "want"))
+    wrong = matrix_of(w, "wrong", lambda c: c == "#")
+    row, col, index, axes, plane = place_and_names(record, w)
     rows, cols = len(got), len(got[0]) if got else 0
-    same = all(len(m) == rows and all(len(line) == cols for line in m) for m in (got, want, wrong))
-    inside = row <= at[0] < row + rows and col <= at[1] < col + cols
-    if not same or not inside or rows > MOST or cols > MOST or len(axes) != len(index):
-        return None
+    for name, matrix in (("got", got), ("want", want), ("wrong", wrong)):
+        if len(matrix) != rows or any(len(line) != cols for line in matrix):
+            raise Malformed(f"{name} is not {rows} by {cols}, as got begins")
+    if rows > MOST or cols > MOST:
+        raise Malformed(f"it is {rows} by {cols}, and at most {MOST} by {MOST} are drawn")
+    at = (index[-2] if len(index) > 1 else 0, index[-1])
+    if not (row <= at[0] < row + rows and col <= at[1] < col + cols):
+        raise Malformed(f"the worst element, at {at[0]}, {at[1]}, lies outside of it")
     return Window(got, want, wrong, row, col, at, (axes[-2] if len(axes) > 1 else "", axes[-1]),
-                  f"{name} at {fixed}" if fixed else name,
-                  record.get("kind") == "never_written")
+                  plane, record.get("kind") == "never_written")
 
 
 # ---- numbers -------------------------------------------------------------------------------------

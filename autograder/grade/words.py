@@ -128,15 +128,35 @@ KINDS = {
               "fault of the grader, not yours."),
 }
 
-# Of wrong values, what staged diagnosis asks before it tells (DIAGNOSIS=staged). All other kinds
-# are told at once: a race, an access out of bounds or a file that does not compile teaches nothing
-# by being guessed.
+# Of wrong values, what staged diagnosis asks before it tells (DIAGNOSIS=staged): with no hint, with
+# the first (where the wrong elements lie), and with the second (what to look at). Each leads to one
+# place in the student's own code. All other kinds are told at once: a race, an access out of bounds
+# or a file that does not compile teaches nothing by being guessed.
 QUESTIONS = {
-    "mismatch": "What do the wrong elements of the picture share that the right ones lack?",
-    "bits": "What is added in an order that may be another one the next time?",
-    "nan": "Where could the first NaN of this result come from?",
-    "never_written": "Why are these the elements that no loop (or thread) reaches?",
-    "uninitialised": "Which number is used here before anybody has written it?",
+    "mismatch": (
+        "Which line of your code writes the wrong elements? Does it write right ones, too?",
+        "Put the place of one wrong element into the line that writes it. Which elements of the "
+        "inputs does the line use then?",
+        "Work that element out by hand, as the header defines it. Which line of your code is the "
+        "first to do something else?"),
+    "bits": (
+        "Which line of your code computes this number? What does that line read?",
+        "Look at each thing that this line reads. Which of them can be another one the next time?",
+        "Compare the two numbers. If only the last digits differ, which line decides the order of "
+        "your additions? If more differs, which line reads something else?"),
+    "nan": (
+        "Which line of your code writes this element? Which numbers go into it?",
+        "Print these numbers just before that line. Which of them is the first NaN?",
+        "Which line gave that number its value? Which values did this line read?"),
+    "never_written": (
+        "Take one element that was never written. Which line of your code should have written it?",
+        "Which loop, or which threads, reach that line? From where to where do they count?",
+        "Put the sizes of this call into that loop, or into that launch. Which element is the last "
+        "that it reaches?"),
+    "uninitialised": (
+        "Which line of your code computes this element? Which arrays and variables does it read?",
+        "Which of these does your own code fill? Which line does it?",
+        "Follow one element through both lines. Is it written before it is read?"),
 }
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 

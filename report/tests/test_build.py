@@ -54,7 +54,7 @@ def test_every_value_on_the_page_is_the_number_of_its_line(lab, device):
 
 def check_text(cell):
     """The text says what the numbers say, to its last digit."""
-    shown = re.findall(r"\d+(?:\.\d+)?", cell["text"])
+    shown = re.findall(r"(?:^[-+])?\d+(?:\.\d+)?", cell["text"])
     assert len(shown) == len(cell["raw"])
     for text, raw in zip(shown, cell["raw"]):
         # half a unit of the last digit; from 1000 on the third digit is the last that counts

@@ -71,10 +71,12 @@ class Course:
         (self.out / "labs.json").write_text(json.dumps(self.labs))
 
     def attempt(self, student: str, lab: int, name: str, got: int, came: datetime | None,
-                others=(), refused="", late=False, verdict="fail", more=(0, 0)) -> None:
-        """`more`: points and most of a second claim."""
+                others=(), refused="", late=False, verdict="fail", more=(0, 0),
+                counted=None) -> None:
+        """`more`: points and most of a second claim; `counted`: what the kernel of it cost."""
         claim = {"claim": "im2col/rows", "side": "c", "points": got, "max": 100, "extra": False,
-                 "verdict": verdict, "kind": "mismatch", "diagnosis": "bias", "advice": "one bias"}
+                 "verdict": verdict, "kind": "mismatch", "diagnosis": "bias", "advice": "one bias",
+                 "task": "conv3x3", "counted": counted}
         document = {"student": student, "attempt": int(name.split(".")[0]), "lab": lab,
                     "title": "a lab",
                     "score": {"points": got + more[0], "max": 100 + more[1], "extra": 0},

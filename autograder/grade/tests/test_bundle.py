@@ -9,6 +9,7 @@ import pytest
 import bundle
 
 GRADE = {
+    "grader": {"rules": "0123456789abcdef"}, "contract": "fedcba9876543210",
     "devices": ["cpu"], "seed": 7, "score": {"points": 3, "max": 100},
     "compilers": {"c": "gcc 12 in /opt/tools/bin/gcc"},
     "claims": [{"claim": "im2col/a", "side": "c", "verdict": "pass"},
@@ -59,6 +60,19 @@ def test_neither_source_nor_names_nor_paths_are_in_it(lab, tmp_path):
     for part in ["my_own_idea", "secret", "hello", "mia", "tower", str(tmp_path), "/opt", "/srv"]:
         assert part not in said, part
     assert "made on (host) by (user), (path)/y" in said and "~/bin/gcc" in said
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+def test_a_copy_without_a_commit_is_known_by_its_hashes(lab, monkeypatch, has_git):
+    """An archive of the repository: no VERSION, no .git, and perhaps no git."""
+    (lab / "VERSION").unlink()
+    monkeypatch.delenv("GRADLAB_COMMIT", raising=False)
+    monkeypatch.setattr(bundle.document, "ROOT", lab)
+    if not has_git:
+        monkeypatch.setenv("PATH", str(lab))
+    said = written(lab)
+    assert "gradlab of an unknown commit: neither VERSION nor git is here\n" in said
+    assert "rules 0123456789abcdef, contract fedcba9876543210\n" in said
 
 
 def test_it_asks_first(lab, capsys, monkeypatch):

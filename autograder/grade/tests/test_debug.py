@@ -2,6 +2,8 @@
 the student writes; what is missing is said in a line."""
 
 import os
+import re
+import shutil
 import subprocess
 
 import pytest
@@ -55,6 +57,72 @@ def test_gdb_stops_in_what_the_student_writes(side, stops):
     lab = table.load(2)
     claim = lab.task("im2col").claims[0]
     assert debug.functions(lab, claim, side) == stops
+
+
+SOURCE = """// __global__ void no(int) {}
+/* __global__ void nor_this() */
+template <int N>
+static __global__ void __launch_bounds__(128, 2) add(float *y, int n) { y[n] = N; }
+__global__ static void sub(float *y);
+__global__ static void sub(float *y) { add<1><<<1, 1>>>(y, 0); }
+"""
+# Two threads of a kernel one after the other, as hostcuda runs them.
+THREADS = """typedef struct { unsigned x, y, z; } uint3;
+extern "C" { __thread uint3 hc_blockIdx, hc_threadIdx; }
+static void add(float *y) {
+    int i = (int)hc_threadIdx.x;
+    y[i] = 1;
+}
+static void sub(float *y) {
+    y[hc_threadIdx.x] = 2;
+}
+int main() {
+    float y[8];
+    hc_blockIdx.x = 3;
+    for (hc_threadIdx.x = 6; hc_threadIdx.x < 8; hc_threadIdx.x++) add(y);
+    sub(y - 1);
+}
+"""
+
+
+def test_kernels_are_found_by_their_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "labs/lab2").mkdir(parents=True)
+    (tmp_path / "labs/lab2/im2col.cu").write_text(SOURCE)
+    lab = table.load(2)
+    assert debug.kernels(lab, lab.task("im2col").claims[0]) == ["im2col.cu:add", "im2col.cu:sub"]
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb here")
+def test_gdb_stops_in_the_first_thread_of_a_kernel_and_shows_which(tmp_path):
+    (tmp_path / "one.cu").write_text(THREADS)
+    subprocess.run(["g++", "-g", "-x", "c++", "one.cu", "-o", "one"], cwd=tmp_path, check=True)
+    (tmp_path / "stops").write_text(debug.stops_in_kernels(["one.cu:add", "one.cu:sub"]))
+    done = subprocess.run(["gdb", "-q", "-nx", "-ex", "source stops", "one"], cwd=tmp_path,
+                          input="run\nnext\ncontinue\ncontinue\n", capture_output=True, text=True)
+    if "Operation not permitted" in done.stdout + done.stderr:
+        pytest.skip("gdb may not trace here")
+    shown = re.findall(r"(hc_\w+) = \{x = (\d+)", done.stdout)
+    # at the stop, and after `next`; the second thread is let go on; in the next kernel both again
+    where = [[("hc_blockIdx", "3"), ("hc_threadIdx", thread)] for thread in "6688"]
+    assert shown == sum(where, []), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("verdict, said", [
+    ("missing", "im2col/columns_hold_receptive_fields on cpu could not be run: mend first what"),
+    ("pass", "im2col: no failure, so there is nothing to stop in")])
+def test_what_was_not_built_is_no_claim_that_holds(monkeypatch, tmp_path, capsys, verdict, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(debug.shutil, "which", lambda name: name)
+
+    def one(runner, run, claims, _):
+        return {claims[0].full_name: {"verdict": verdict}} if verdict == "pass" else {}, None
+
+    monkeypatch.setattr(debug.execute.Runner, "one", one)
+    monkeypatch.setattr(debug.machine, "cpu_factor", lambda folder: 1.0)
+    words = ["LAB=2", "T=im2col", "DEVICES=cpu", "WORKER=build/{mode}/{variant}/worker"]
+    assert debug.main(words) == 2
+    assert f"debug: {said}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_without_gdb_one_line_says_what_installs_it(monkeypatch, capsys):

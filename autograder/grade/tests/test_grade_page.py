@@ -170,15 +170,31 @@ def test_what_was_never_written_is_no_nan():
     assert "got –, expected -3" in [td.text for td in pictures.maps(window)[4].iter("td")]
 
 
-@pytest.mark.parametrize("fields", [
-    {"window": {}}, {"window": {"row": 0, "col": 0, "got": GOT, "want": WANT, "wrong": ["."]}},
-    {"window": {"row": 0, "col": 0, "got": [["x"]], "want": [[1]], "wrong": ["#"]}},
-    {"window": {"row": 9, "col": 0, "got": GOT, "want": WANT, "wrong": WRONG}},
-    {"index": [1, 2, "a", 3]}, {"shape": ["no"]}, {"axes": ["n"]}])
-def test_numbers_that_are_not_as_the_grader_writes_them_are_no_picture(stage, capsys, fields):
+@pytest.mark.parametrize("fields, why", [
+    ({"window": {}}, "got is missing"),
+    ({"window": {"row": 0, "col": 0, "got": GOT, "want": WANT, "wrong": ["."]}},
+     "wrong is not 3 by 5, as got begins"),
+    ({"window": {"row": 0, "col": 0, "got": [["x"]], "want": [[1]], "wrong": ["#"]}},
+     "got holds what is no number"),
+    ({"window": {"row": 9, "col": 0, "got": GOT, "want": WANT, "wrong": WRONG}},
+     "the worst element, at 1, 3, lies outside of it"),
+    ({"window": {"row": 0, "col": 0, "got": [[0.5] * 17], "want": [[1] * 17], "wrong": ["#" * 17]}},
+     "it is 1 by 17, and at most 16 by 16 are drawn"),
+    ({"index": [1, 2, "a", 3]}, "its place in the array is no row of whole numbers"),
+    ({"shape": ["no"]}, "its place in the array is no row of whole numbers"),
+    ({"axes": ["n"]}, "4 numbers name the place of the worst element, and 1 axes")])
+def test_pictures_that_cannot_be_drawn_are_missed_aloud(stage, capsys, fields, why):
+    """The text's map stands in their place, and beside it why there is no more."""
     stage.says["lab9_one/second"] = shown(**fields)
     page = page_of(stage, capsys)
     assert len(page.all("svg")) <= 1 and "...#.\n...#." in page.text
+    assert f"as it writes them ({why}). Its fault, not yours" in page.words()
+
+
+def test_where_nothing_is_to_be_drawn_nothing_is_missed(stage, capsys):
+    stage.says["lab9_one/second"] = fail("crash", text="a signal")
+    page = page_of(stage, capsys)
+    assert "a signal" in page.words() and "pictures" not in page.words()
 
 
 @pytest.mark.parametrize("value, said", [

@@ -3,6 +3,7 @@ sandbox nothing of a submission is compiled or run."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -117,9 +118,11 @@ def test_a_submission_is_graded_whatever_its_folder_is_called(tmp_path, taken):
     folder = handed_in(tmp_path / "".join(COMMANDS))
     (folder / "vector_add.c").write_text("")
     junit = folder.with_suffix(".xml")
-    done = grade(f"SUBMISSION={folder}", f"JUNIT={junit}", "JSON=1")
+    done = grade(f"SUBMISSION={folder}", f"JUNIT={junit}", "JSON=1", "HTML=1")
     assert done.returncode == 0, done.stderr
     result = document(done)
+    page = re.search(r"^as a page, with pictures: (.*)$", done.stderr, re.M)[1]
+    assert "<h1>Lab 0" in (ROOT / page).read_text() and SECRET not in (ROOT / page).read_text()
     assert result["sandbox"] and result["taskwise"]
     assert junit.exists() and taken(folder)
     files, _ = submission.collect(folder, 0)

@@ -1,12 +1,14 @@
 """DIAGNOSIS=staged: evidence and a question first, and the cause as far as HINT= asks for it."""
 
+import re
+
 import pytest
 import words
 from conftest import fail
 
 FIELDS = {"patterns": ["borders"], "seed": 7}
 TOLD = ["only at the border", "look at the first", "an index left its row"]  # by hint 1, 2 and 3
-ASKED = "What do the wrong elements of the picture share"
+ASKED = words.QUESTIONS["mismatch"]  # with no hint, with one, with two
 
 
 def shown(stage, capsys, *arguments) -> str:
@@ -23,14 +25,15 @@ def test_each_hint_tells_one_thing_more(stage, capsys, hints):
         assert evidence in out
     again = "make grade LAB=9 T=one/first SEED=7 DIAGNOSIS=staged"
     assert f"again {again}" + (f" HINT={hints}" if hints else "") in out
-    assert (ASKED in out) == (f"more {again} HINT={hints + 1}" in out) == (hints < 3)
+    assert [asked in out for asked in ASKED] == [n == hints for n in range(3)]
+    assert (f"more {again} HINT={hints + 1}" in out) == (hints < 3)
 
 
 @pytest.mark.parametrize("arguments", [[], ["DIAGNOSIS=full"]])
 def test_without_it_all_is_told_and_nothing_asked(stage, capsys, arguments):
     out = shown(stage, capsys, *arguments)
     assert all(told in out for told in TOLD)
-    assert ASKED not in out and "staged" not in out
+    assert not any(asked in out for asked in ASKED) and "staged" not in out
 
 
 @pytest.mark.parametrize("kind", ["race", "out_of_bounds", "crash", "fence"])
@@ -53,7 +56,7 @@ def test_the_page_holds_back_as_well(stage, capsys):
     shown(stage, capsys, "DIAGNOSIS=staged", "HINT=1", "HTML=1")
     page = (stage.folder / "build/grade/lab9/part.html").read_text()
     assert [told in page for told in TOLD] == [True, False, False]
-    assert ASKED in page and "DIAGNOSIS=staged HINT=2</code>" in page
+    assert ASKED[1] in page and "DIAGNOSIS=staged HINT=2</code>" in page
 
 
 @pytest.mark.parametrize("arguments, said", [
@@ -68,3 +71,13 @@ def test_other_values_are_refused(stage, capsys, arguments, said):
 
 def test_only_kinds_that_there_are_have_questions():
     assert set(words.QUESTIONS) < set(words.KINDS)
+
+
+@pytest.mark.parametrize("kind", words.QUESTIONS)
+def test_each_stage_asks_something_else_in_short_sentences(kind):
+    asked = words.QUESTIONS[kind]
+    assert len(set(asked)) == words.HINTS
+    for question in asked:
+        sentences = re.findall(r"[^.?]+[.?]", question)
+        assert "".join(sentences) == question and question.endswith("?")
+        assert all(len(sentence.split()) <= 16 for sentence in sentences)
