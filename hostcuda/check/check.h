@@ -84,7 +84,8 @@ void hc_check_not_ready(const hc_access *a); /* returns if the bytes may be writ
 void hc_check_fail_unwritten(const hc_access *a);
 void hc_check_symbols(void); /* makes their region, once */
 void hc_check_misaligned(const hc_access *a);
-void hc_check_beyond(hc_site at); /* an index or a pointer leads out of a variable */
+/* An index or a pointer leads out of a variable; of an index the array's type, as 'float [64]'. */
+void hc_check_beyond(hc_site at, const char *type, long index);
 void hc_check_forget_accesses(void);
 void hc_check_shared_fresh(void); /* a block begins */
 

@@ -364,23 +364,31 @@ struct place {
     const char *file;
     unsigned line, column;
 };
+struct bounds {
+    struct place place;
+    const struct {
+        unsigned short kind, about;
+        char name[]; /* 'float [64]' */
+    } * array;
+    const void *index;
+};
 struct mismatch {
     struct place place;
     const void *type;
     unsigned char log_alignment, what;
 };
 HOOK void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p);
-HOOK void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index);
+HOOK void __ubsan_handle_out_of_bounds(struct bounds *data, uintptr_t index);
 void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p) {
     if (p % ((uintptr_t)1 << data->log_alignment) == 0)
-        hc_check_beyond((hc_site){data->place.file, (int)data->place.line});
+        hc_check_beyond((hc_site){data->place.file, (int)data->place.line}, NULL, 0);
     else if (hc_self)
         hc_check_misaligned(
             &(hc_access){.address = p, .pc = CALLER, .bytes = 1u << data->log_alignment});
 }
-void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
-    (void)index;
-    hc_check_beyond((hc_site){place->file, (int)place->line});
+void __ubsan_handle_out_of_bounds(struct bounds *data, uintptr_t index) {
+    hc_check_beyond((hc_site){data->place.file, (int)data->place.line}, data->array->name,
+                    (long)index);
 }
 
 /* ---- where an object's virtual functions are: written where it begins and ends ---- */

@@ -1,7 +1,7 @@
 /* declarations.c: __shared__ arrays move into the worker's arena, device variables into a section.
  *
  *     __shared__ float tile[16][16];   (each declarator by itself)
- * ->  auto &tile = *({ static hc_shared_site hc_site; typedef float hc_type;
+ * ->  auto &tile = *({ typedef float hc_type; static hc_shared_site hc_site = {0, …};
  *         (hc_type (*)[16][16])hc_shared(&hc_site, sizeof(hc_type[16][16]), …, "tile"); });
  *
  *     extern __shared__ float s[];
@@ -94,15 +94,21 @@ static void add_declarator(const source *s, size_t from, size_t to, const char *
     while (token_is(s, name, "*")) name++;
     char *variable = token_text(s, name), *declared = NULL;
     char *stars = name > from ? plain_type(s, from, name, NULL) : strdup("");
-    char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup("");
+    char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup(""), *row = NULL;
+    /* (of [16][17] a row has the size of what [0] names) */
+    if (asprintf(&row, *shape ? "sizeof((*(hc_type %s(*)%s)nullptr)[0])" : "0", stars, shape) < 0)
+        exit(2);
     int written = asprintf(&declared,
-                           "%s auto &%s = *({ static hc_shared_site hc_site; typedef %s hc_type; "
+                           "%s auto &%s = *({ typedef %s hc_type; static hc_shared_site hc_site = "
+                           "{0, sizeof(hc_type %s), %s}; "
                            "(hc_type %s(*)%s)hc_shared(&hc_site, sizeof(hc_type %s%s), %s, "
                            "HC_NAME(%s)); });",
-                           *text, variable, type, stars, shape, stars, shape, align, variable);
+                           *text, variable, type, stars, row, stars, shape, stars, shape, align,
+                           variable);
     if (written < 0) exit(2);
     free(*text);
     *text = declared;
+    free(row);
     free(shape);
     free(stars);
     free(variable);

@@ -125,16 +125,24 @@ static void start_thread(hc_worker *w, int thread) {
     hc_check_thread_runs(w);
 }
 
-static void divergent_exit(hc_worker *w) {
+static void release(hc_worker *w);
+
+/* All threads that are left wait at the barrier. From sm_70 on a GPU waits for no others. */
+static __attribute__((noinline, cold)) void others_exited(hc_worker *w) {
+    if (hc_options_get()->exited) {
+        release(w);
+        return;
+    }
     hc_text t;
-    hc_report_begin(&t, "divergent-barrier", w->barrier.file, w->barrier.line);
+    hc_report_begin(&t, "exited-barrier", w->barrier.file, w->barrier.line);
     hc_add(&t,
            "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
            w->waiting_count, w->count);
     hc_report_thread(&t);
-    hc_report_likely(&t, "a `return` (or an if) that only some threads take stands before the "
-                         "barrier; keep all threads alive and guard the work instead: "
-                         "`if (i < n) { ... }  __syncthreads();`");
+    hc_report_likely(&t, "a `return` that only some threads take stands before the barrier; keep "
+                         "all threads alive and guard the work instead: `if (i < n) { ... }  "
+                         "__syncthreads();`. A GPU from sm_70 on lets the others go on, an older "
+                         "one may hang; HOSTCUDA_EXITED=1 lets them go on here");
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
@@ -147,7 +155,7 @@ static void end_thread(hc_worker *w) {
     w->progress++;
     w->touches = 0;
     if (warp->waiting) hc_warp_lane_exits(w, w->current);
-    if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) divergent_exit(w);
+    if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) others_exited(w);
 }
 
 static void runner(void) {
@@ -219,7 +227,8 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
         w->progress++;
     } else if (w->waiting_count + 1 + w->exited == w->count) {
         w->waiting[w->waiting_count++] = (uint16_t)w->current;
-        divergent_exit(w);
+        others_exited(w);
+        suspend(w);
     } else {
         w->waiting[w->waiting_count++] = (uint16_t)w->current;
         suspend(w);

@@ -76,6 +76,7 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
         {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
         {cudaDevAttrIntegrated, p.integrated},
         {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
+        {cudaDevAttrComputeMode, p.computeMode},
         {cudaDevAttrConcurrentKernels, p.concurrentKernels},
         {cudaDevAttrMemoryClockRate, p.memoryClockRate},
         {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},

@@ -32,6 +32,7 @@ typedef struct hc_options {
     bool eager;      /* run each operation when it is queued: for gdb */
     bool checks;     /* what costs time: closed memory, fresh bytes, canaries */
     bool races;      /* CHECK=1: races and reads of unwritten memory are named */
+    bool exited;     /* a barrier waits for no thread that has returned, as from sm_70 on */
     double timeout;  /* seconds that a thread may run without progress; 0: for ever */
     size_t memory;   /* bytes of device memory */
     const char *log; /* file that gets one line per report */
@@ -40,6 +41,7 @@ const hc_options *hc_options_get(void);
 uint64_t hc_mix(uint64_t x); /* a bijection that looks random */
 
 /* ---- report.c ---- */
+typedef struct hc_buffer hc_buffer;
 typedef enum hc_end { HC_GOES_ON, HC_ENDS_KERNEL } hc_end;
 typedef struct hc_text {
     char text[4000];
@@ -51,6 +53,11 @@ void hc_report_thread(hc_text *t); /* kernel, block and thread of the caller, if
 void hc_report_likely(hc_text *t, const char *mistake);
 void hc_report_end(hc_text *t);
 const char *hc_report_shorten(const char *file); /* a path below the working directory */
+/* ": x[1000] of 1000", for the byte at this offset of an array; nothing if `element` is 0. A `row`
+ * longer than an element makes it x[5][1000]. The name is the first `name_length` characters. */
+void hc_add_element(hc_text *t, const char *name, int name_length, size_t element, size_t row,
+                    long offset, size_t bytes);
+void hc_add_buffer_element(hc_text *t, const hc_buffer *b, long offset);
 /* A whole report outside of kernels. */
 void hc_complain(const char *kind, const char *file, int line, const char *likely,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -71,13 +78,15 @@ FILE *hc_addr2line(char **arguments, int questions, pid_t *child);
 
 /* ---- arena.c: device memory ---- */
 typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC_GUARD } hc_space;
-typedef struct hc_buffer {
+struct hc_buffer {
     char *start, *pages; /* the data; the pages that hold it */
     size_t bytes, page_bytes;
     bool freed;
     hc_space space;
+    const char *named; /* the arguments of its allocation as they were written, or NULL */
+    size_t element;    /* bytes; 0: unknown */
     hc_site allocated, released;
-} hc_buffer;
+};
 cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p);
 void hc_arena_release(hc_buffer *b, hc_site at);
 hc_buffer *hc_arena_find(const void *p);    /* the buffer or freed buffer at p, guards included */
@@ -188,6 +197,7 @@ cudaError_t hc_shared_limit(const hc_launch *launch);
 typedef struct hc_shared_array {
     size_t start, end; /* of the data, offsets in the arena */
     const char *name;  /* NULL: the block has no shared memory */
+    unsigned element, row;
 } hc_shared_array;
 /* The array at this offset; false, and the nearest array before it, if there is none. */
 bool hc_shared_array_at(size_t offset, hc_shared_array *array);

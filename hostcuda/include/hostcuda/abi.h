@@ -58,11 +58,16 @@ typedef struct hc_launch {
 
 cudaError_t hc_launch_kernel(const hc_launch *launch);
 
+/* The buffer that was just allocated at p holds elements of so many bytes (0: nobody knows), and
+ * this is the text of the call's arguments: messages speak of x[7]. Both outlive it. */
+void hc_name_buffer(const void *p, size_t element, const char *arguments);
+
 /* ---- within a kernel ---- */
 
 /* A __shared__ variable: its place in the block's arena, given anew in each launch. */
 typedef struct hc_shared_site {
-    uint64_t place; /* launch number << 24 | offset */
+    uint64_t place;        /* launch number << 24 | offset */
+    unsigned element, row; /* bytes of an element, and of what [0] names: for messages */
 } hc_shared_site;
 
 extern __thread char *hc_shared_base;      /* this worker's arena */

@@ -70,6 +70,7 @@ enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrIntegrated = 18,
     cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
     cudaDevAttrConcurrentKernels = 31,
     cudaDevAttrMemoryClockRate = 36,
     cudaDevAttrGlobalMemoryBusWidth = 37,
@@ -82,6 +83,12 @@ enum cudaDeviceAttr {
     cudaDevAttrManagedMemory = 83,
     cudaDevAttrCooperativeLaunch = 95,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+enum cudaComputeMode {
+    cudaComputeModeDefault,
+    cudaComputeModeExclusive,
+    cudaComputeModeProhibited,
+    cudaComputeModeExclusiveProcess
 };
 enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
 enum cudaMemoryAdvise {

@@ -63,12 +63,7 @@
 #define cudaRuntimeGetVersion            hc_RuntimeGetVersion
 #define cudaGetErrorString               hc_GetErrorString
 #define cudaGetErrorName                 hc_GetErrorName
-#define cudaMalloc                       hc_cuda_Malloc
-#define cudaMallocHost                   hc_cuda_MallocHost
-#define cudaHostAlloc                    hc_cuda_HostAlloc
-#define cudaMallocManaged                hc_cuda_MallocManaged
 #define cudaMallocPitch                  hc_cuda_MallocPitch
-#define cudaMallocAsync                  hc_cuda_MallocAsync
 #define cudaMemcpyToSymbol               hc_cuda_MemcpyToSymbol
 #define cudaMemcpyFromSymbol             hc_cuda_MemcpyFromSymbol
 #define cudaMemcpyToSymbolAsync          hc_cuda_MemcpyToSymbolAsync
@@ -92,22 +87,41 @@
 #define CUDART_CB
 #define CUDART_VERSION 12000
 
-template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes, HC_HERE) {
-    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
+/* By macro, for the text of the call: so a message knows what the buffer is called. */
+namespace hc {
+template <class T> cudaError_t named(T **p, cudaError_t error, const char *arguments) {
+    if constexpr (std::is_void_v<T> || std::is_function_v<T>)
+        (void)p, (void)arguments;
+    else if (!error)
+        hc_name_buffer((const void *)*p, sizeof(T), arguments);
+    return error;
+}
+} // namespace hc
+
+#define cudaMalloc(...)        hc_cuda_Malloc(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocAsync(...)   hc_cuda_MallocAsync(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocHost(...)    hc_cuda_MallocHost(#__VA_ARGS__, __VA_ARGS__)
+#define cudaHostAlloc(...)     hc_cuda_MallocHost(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocManaged(...) hc_cuda_MallocManaged(#__VA_ARGS__, __VA_ARGS__)
+
+template <class T>
+static inline cudaError_t hc_cuda_Malloc(const char *text, T **p, size_t bytes, HC_HERE) {
+    return hc::named(p, hc_MallocBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
-static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t, HC_HERE) {
-    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
-}
-template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes, HC_HERE) {
-    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
-}
-template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned, HC_HERE) {
-    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
+static inline cudaError_t hc_cuda_MallocAsync(const char *text, T **p, size_t bytes, cudaStream_t,
+                                              HC_HERE) {
+    return hc::named(p, hc_MallocBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
-static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = 1, HC_HERE) {
-    return hc_MallocManagedBytes((void **)p, bytes, hc_file, hc_line);
+static inline cudaError_t hc_cuda_MallocHost(const char *text, T **p, size_t bytes, unsigned = 0,
+                                             HC_HERE) {
+    return hc::named(p, hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line), text);
+}
+template <class T>
+static inline cudaError_t hc_cuda_MallocManaged(const char *text, T **p, size_t bytes, unsigned = 1,
+                                                HC_HERE) {
+    return hc::named(p, hc_MallocManagedBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
 static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height,
