@@ -306,3 +306,34 @@ WRONG(host_a) {
     cublasDestroy(h);
     cudaFree(b);
 }
+
+RIGHT(gemm_by_types) {
+    cublasHandle_t h;
+    float *x = device_count<float>(6), *y = device_count<float>(4), alpha = 1, beta = 0;
+    double *z = device_count<double>(4), one = 1, none = 0;
+    EXPECT(cublasCreate(&h) == good);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &alpha, x, CUDA_R_32F, 2, x,
+                        CUDA_R_32F, 3, &beta, y, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT) == good);
+    auto r = to_host(y, 4);
+    EXPECT(r[0] == 10 && r[1] == 13 && r[2] == 28 && r[3] == 40);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 2, &one, z + 1, CUDA_R_64F, 1, z + 1,
+                        CUDA_R_64F, 2, &none, z, CUDA_R_64F, 1, CUBLAS_COMPUTE_64F,
+                        CUBLAS_GEMM_DEFAULT) == good);
+    EXPECT(to_host(z, 1)[0] == 5);
+    EXPECT(cublasDestroy(h) == good);
+    cudaFree(x), cudaFree(y), cudaFree(z);
+}
+WRONG(gemm_of_unlike_types) {
+    cublasHandle_t h;
+    float *x = device_count<float>(6), alpha = 1, beta = 0;
+    auto float_in_half_out = [&] {
+        return cublasGemmEx( // wrong gemm_of_unlike_types: blas-argument
+            h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &alpha, x, CUDA_R_32F, 1, x, CUDA_R_32F, 1, &beta,
+            x, CUDA_R_16F, 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    };
+    EXPECT(cublasCreate(&h) == good);
+    EXPECT(float_in_half_out() == CUBLAS_STATUS_NOT_SUPPORTED);
+    EXPECT(cublasDestroy(h) == good);
+    cudaFree(x);
+}

@@ -35,7 +35,7 @@ accepted() {
 refused 2 'a texture' '\ntexture<float, 1> t;\n'
 refused 3 'a texture' '__global__ void k(cudaStream_t s) {\n\nfloat x = tex2D<float>(t, 1, 2); }\n'
 refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
-refused 1 'cooperative groups' '#include <cooperative_groups.h>\n'
+refused 1 'a scan of a group' '#include <cooperative_groups/scan.h>\n'
 refused 2 'cooperative grid sync' 'int n;\n__global__ void k() { auto g = this_grid(); }\n'
 refused 1 'a cooperative launch (grid sync)' 'int main() { cudaLaunchCooperativeKernel(0); }\n'
 refused 2 'dynamic parallelism (a launch within a kernel)' \

@@ -31,7 +31,8 @@ static const refusal names[] = {
     {"cudaSurfaceObject_t", "a surface", use_arrays},
     {"cudaCreateSurfaceObject", "a surface", use_arrays},
     {"cudaMallocArray", "a CUDA array (texture memory)", use_arrays},
-    {"cooperative_groups", "cooperative groups", use_two_launches},
+    {"this_multi_grid", "a group of several devices", use_two_launches},
+    {"this_cluster", "a thread-block cluster", use_two_launches},
     {"this_grid", "cooperative grid sync", use_two_launches},
     {"cudaLaunchCooperativeKernel*", "a cooperative launch (grid sync)", use_two_launches},
     {"wmma", "wmma (tensor cores)", "use a kernel without tensor cores"},
@@ -49,7 +50,9 @@ static const refusal names[] = {
 };
 
 static const refusal headers[] = {
-    {"cooperative_groups*", "cooperative groups", use_two_launches},
+    {"cooperative_groups/scan.h", "a scan of a group", "write it with shfl_up"},
+    {"cooperative_groups/memcpy_async.h", "an asynchronous copy to shared memory",
+     "copy with a loop"},
     {"mma.h", "wmma (tensor cores)", "use a kernel without tensor cores"},
     {"cuda_fp16*", "half precision", use_float},
     {"cuda_bf16*", "bfloat16", use_float},

@@ -1,0 +1,135 @@
+/* cooperative_groups.h: groups of threads of one block: the block, tiles of a warp, the lanes that
+ * are here together. A grid that waits for itself is refused by the rewriter. */
+#ifndef HOSTCUDA_COOPERATIVE_GROUPS_H
+#define HOSTCUDA_COOPERATIVE_GROUPS_H
+
+#include "hostcuda/hostcuda.h"
+
+namespace cooperative_groups {
+
+struct thread_block {
+    static void sync(HC_HERE) { hc_barrier(HC_PLAIN, 0, hc_file, hc_line); }
+    static unsigned thread_rank() {
+        return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    }
+    static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+    static unsigned num_threads() { return size(); }
+    static dim3 group_index() { return blockIdx; }
+    static dim3 thread_index() { return threadIdx; }
+    static dim3 group_dim() { return blockDim; }
+    static dim3 dim_threads() { return blockDim; }
+};
+inline thread_block this_thread_block() { return {}; }
+
+/* Lanes of one warp, by their mask: what a tile and a coalesced group share. A lane's rank is its
+ * place among them. */
+struct hc_lanes {
+    unsigned mask;
+    static unsigned lane() { return thread_block::thread_rank() % 32; }
+    unsigned thread_rank() const { return __popc(mask & ((1u << lane()) - 1)); }
+    unsigned size() const { return __popc(mask); }
+    unsigned num_threads() const { return size(); }
+    int lane_of(unsigned rank) const { /* of a rank beyond the group: this lane's own */
+        if (rank >= size()) return (int)lane();
+        unsigned rest = mask;
+        while (rank-- > 0) rest &= rest - 1;
+        return __ffs((int)rest) - 1;
+    }
+    unsigned packed(unsigned lanes) const { /* bit r for the lane of rank r */
+        unsigned result = 0, rank = 0;
+        for (unsigned rest = mask; rest; rest &= rest - 1, rank++)
+            if (lanes & rest & (0u - rest)) result |= 1u << rank;
+        return result;
+    }
+    void sync(HC_HERE) const { hc_warp(HC_SYNCWARP, mask, 0, 0, 32, hc_file, hc_line); }
+    template <class T> T from(T value, unsigned rank, const char *file, int line) const {
+        return hc::shuffle(HC_SHFL, mask, value, lane_of(rank), 32, file, line);
+    }
+    template <class T> T shfl(T value, unsigned rank, HC_HERE) const {
+        return from(value, rank % size(), hc_file, hc_line);
+    }
+    template <class T> T shfl_up(T value, unsigned by, HC_HERE) const {
+        unsigned me = thread_rank();
+        return from(value, me < by ? me : me - by, hc_file, hc_line);
+    }
+    template <class T> T shfl_down(T value, unsigned by, HC_HERE) const {
+        return from(value, thread_rank() + by, hc_file, hc_line);
+    }
+    unsigned ballot(int predicate, HC_HERE) const {
+        return packed(hc::ballot(mask, predicate, hc_file, hc_line));
+    }
+    int any(int predicate, HC_HERE) const {
+        return hc::ballot(mask, predicate, hc_file, hc_line) != 0;
+    }
+    int all(int predicate, HC_HERE) const {
+        return hc::ballot(mask, !predicate, hc_file, hc_line) == 0;
+    }
+};
+
+struct coalesced_group : hc_lanes {};
+inline coalesced_group coalesced_threads(HC_HERE) {
+    return {{(unsigned)hc_warp(HC_ACTIVEMASK, 0, 0, 0, 32, hc_file, hc_line)}};
+}
+
+template <unsigned N, class Parent = void> struct thread_block_tile : hc_lanes {
+    static_assert(N >= 1 && N <= 32 && (N & (N - 1)) == 0,
+                  "a tile has 1, 2, 4, 8, 16 or 32 threads here");
+    thread_block_tile() : hc_lanes{(unsigned)(((1ull << N) - 1) << lane() / N * N)} {}
+    template <class P> thread_block_tile(const thread_block_tile<N, P> &other) : hc_lanes(other) {}
+    static unsigned meta_group_rank() { return thread_block::thread_rank() / N; }
+    static unsigned meta_group_size() { return (thread_block::size() + N - 1) / N; }
+    template <class T> T shfl_xor(T value, unsigned lanes, HC_HERE) const {
+        return from(value, thread_rank() ^ lanes, hc_file, hc_line);
+    }
+};
+template <unsigned N> thread_block_tile<N, thread_block> tiled_partition(const thread_block &) {
+    return {};
+}
+template <unsigned N, unsigned M, class P>
+thread_block_tile<N, thread_block_tile<M, P>> tiled_partition(const thread_block_tile<M, P> &) {
+    static_assert(N <= M, "a tile is part of what it is made of");
+    return {};
+}
+
+template <class Group> void sync(const Group &group, HC_HERE) { group.sync(hc_file, hc_line); }
+
+template <class T> struct plus {
+    T operator()(T a, T b) const { return a + b; }
+};
+template <class T> struct less { /* the lesser of two, as CUDA's */
+    T operator()(T a, T b) const { return a < b ? a : b; }
+};
+template <class T> struct greater {
+    T operator()(T a, T b) const { return a > b ? a : b; }
+};
+template <class T> struct bit_and {
+    T operator()(T a, T b) const { return a & b; }
+};
+template <class T> struct bit_or {
+    T operator()(T a, T b) const { return a | b; }
+};
+template <class T> struct bit_xor {
+    T operator()(T a, T b) const { return a ^ b; }
+};
+
+/* All lanes get the value, combined in the order of their ranks. Values of any size that can be
+ * copied: word by word. */
+template <class Group, class T, class F>
+T reduce(const Group &group, T value, F combine, HC_HERE) {
+    T result = value;
+    for (unsigned rank = 0; rank < group.size(); rank++) {
+        T other = value;
+        for (size_t at = 0; at < sizeof(T); at += 4) {
+            unsigned word = 0;
+            size_t bytes = sizeof(T) - at < 4 ? sizeof(T) - at : 4;
+            memcpy(&word, (const char *)&value + at, bytes);
+            word = group.from(word, rank, hc_file, hc_line);
+            memcpy((char *)&other + at, &word, bytes);
+        }
+        result = rank == 0 ? other : combine(result, other);
+    }
+    return result;
+}
+
+} // namespace cooperative_groups
+#endif
