@@ -220,6 +220,13 @@ says 0 'twice.cu' find . -name '*.cu'
 says 1 '' test -e six -o -e six-check
 cd ..
 
+# ---- how much of a folder runs ----
+
+says 0 '2 programs: 2 compile, 2 of them run' "$own/corpus/try_folder.sh" project
+echo 'int main() { return 3; }' >project/third.cu
+says 1 'status 3' "$own/corpus/try_folder.sh" project
+says 1 '3 programs: 3 compile, 2 of them run' "$own/corpus/try_folder.sh" project
+
 says 1 '' test -n "$(ls tmp)"
 echo "driver: $passed of $((passed + failed)) commands do as they should"
 [ $failed -eq 0 ]
