@@ -149,6 +149,33 @@ void hc_check_shared_fresh(void) {
     memset(r->ready + dynamic_start / 8, 0, (SHARED_ARENA - dynamic_start) / 8);
 }
 
+typedef struct extent {
+    size_t static_end, dynamic_start;
+} extent;
+
+size_t hc_check_shared_save(unsigned char *to) {
+    const hc_region *r = &hc_check.region[REGION_SHARED];
+    extent e;
+    hc_shared_extent(&e.static_end, &e.dynamic_start);
+    size_t fixed = (e.static_end + 7) / 8, dynamic = (SHARED_ARENA - e.dynamic_start) / 8;
+    if (to) {
+        memcpy(to, &e, sizeof e);
+        memcpy(to + sizeof e, r->ready, fixed);
+        memcpy(to + sizeof e + fixed, r->ready + e.dynamic_start / 8, dynamic);
+    }
+    return sizeof e + fixed + dynamic;
+}
+
+size_t hc_check_shared_restore(const unsigned char *from) {
+    const hc_region *r = &hc_check.region[REGION_SHARED];
+    extent e;
+    memcpy(&e, from, sizeof e);
+    size_t fixed = (e.static_end + 7) / 8, dynamic = (SHARED_ARENA - e.dynamic_start) / 8;
+    memcpy(r->ready, from + sizeof e, fixed);
+    memcpy(r->ready + e.dynamic_start / 8, from + sizeof e + fixed, dynamic);
+    return sizeof e + fixed + dynamic;
+}
+
 /* ---- bytes whose ready bits are not all set ---- */
 
 static const char *verb(const hc_access *a) {

@@ -83,3 +83,128 @@ WRONG(tile_lane_gone) {
     cudaDeviceSynchronize();
     cudaDeviceReset();
 }
+
+// ---- the whole grid ----
+
+// The largest of all elements: partial results, then one block looks at all of them.
+__global__ void largest(int *out, int *partial, const int *x, int n) {
+    __shared__ int best[64];
+    cg::grid_group grid = cg::this_grid();
+    int i = threadIdx.x, most = x[0];
+    for (size_t k = grid.thread_rank(); k < n; k += grid.size()) most = max(most, x[k]);
+    best[i] = most;
+    cg::sync(cg::this_thread_block());
+    for (int half = 32; half > 0; half /= 2) {
+        if (i < half) best[i] = max(best[i], best[i + half]);
+        __syncthreads();
+    }
+    if (i == 0) partial[blockIdx.x] = best[0];
+    grid.sync();
+    for (unsigned b = 0; b < grid.num_blocks(); b++) most = max(most, partial[b]);
+    grid.sync();
+    if (i == 0) partial[blockIdx.x] = best[0] + most; // the block's own array is still there
+    if (grid.thread_rank() == 0) *out = most;
+}
+RIGHT(grid_sync) {
+    int n = 5000, *x = device_count<int>(n), *partial = device_count<int>(7);
+    int *out = device_count<int>(1);
+    void *arguments[] = {&out, &partial, &x, &n};
+    EXPECT(cudaLaunchCooperativeKernel((void *)largest, 7, 64, arguments) == cudaSuccess);
+    EXPECT(to_host(out, 1)[0] == 4999);
+    auto h = to_host(partial, 7);
+    for (int b = 0; b < 7; b++) {
+        int mine = 0; // the largest that the block has looked at
+        for (int i = 0; i < n; i++)
+            if (i / 64 % 7 == b) mine = i;
+        EXPECT(h[b] == 4999 + mine);
+    }
+    cudaFree(out), cudaFree(partial), cudaFree(x);
+}
+
+// A value goes round: what one block writes the next one reads, a step at a time.
+__global__ void pass_on(int *x, int steps, int *sum) {
+    extern __shared__ int mine[];
+    auto grid = cg::this_grid();
+    mine[threadIdx.x] = 0;
+    for (int step = 0; step < steps; step++) {
+        int from = (blockIdx.x + gridDim.x - 1) % gridDim.x, value = x[from * 32 + threadIdx.x];
+        mine[threadIdx.x] += value;
+        grid.sync();
+        x[blockIdx.x * 32 + threadIdx.x] = value;
+        grid.sync();
+    }
+    sum[blockIdx.x * 32 + threadIdx.x] = mine[threadIdx.x];
+}
+RIGHT(grid_ring) {
+    int steps = 5, *x = device_count<int>(5 * 32), *sum = device_count<int>(5 * 32);
+    void *arguments[] = {&x, &steps, &sum};
+    EXPECT(cudaLaunchCooperativeKernel(pass_on, 5, 32, arguments, 32 * sizeof(int)) == cudaSuccess);
+    auto h = to_host(x, 5 * 32), s = to_host(sum, 5 * 32);
+    for (int i = 0; i < 5 * 32; i++) EXPECT(h[i] == i && s[i] == 5 * (i % 32) + 10 * 32);
+    cudaFree(x), cudaFree(sum);
+}
+
+__global__ void neighbours(int *out, int *x) {
+    x[blockIdx.x] = (int)blockIdx.x; // check grid_unsynced: race-between-blocks
+    out[blockIdx.x] = x[(blockIdx.x + 1) % gridDim.x];
+    cg::this_grid().sync();
+}
+RIGHT(grid_unsynced) {
+    int *x = device_count<int>(4), *out = device_count<int>(4);
+    cudaMemset(x, 0xff, 4 * sizeof(int));
+    void *arguments[] = {&out, &x};
+    cudaLaunchCooperativeKernel(neighbours, 4, 1, arguments);
+    cudaDeviceSynchronize();
+    cudaFree(x), cudaFree(out);
+    cudaDeviceReset();
+}
+
+__global__ void one_block_leaves(int *x) {
+    if (blockIdx.x == 2) return;
+    x[blockIdx.x] = 1;
+    cg::this_grid().sync(); // wrong grid_left: divergent-barrier
+}
+WRONG(grid_left) {
+    int *x = device_count<int>(4);
+    void *arguments[] = {&x};
+    cudaLaunchCooperativeKernel(one_block_leaves, 4, 32, arguments);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+    cudaDeviceReset();
+}
+
+__global__ void some_threads_leave(int *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    x[i] = i;
+    cg::this_grid().sync(); // wrong grid_guarded: exited-barrier
+}
+WRONG(grid_guarded) {
+    int n = 100, *x = device_count<int>(100);
+    void *arguments[] = {&x, &n};
+    cudaLaunchCooperativeKernel(some_threads_leave, 4, 32, arguments);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+    cudaDeviceReset();
+}
+
+__global__ void waits_for_all(int *x) {
+    x[blockIdx.x] = cg::this_grid().is_valid();
+    cg::this_grid().sync(); // wrong grid_launched_alone: launch-configuration
+}
+WRONG(grid_launched_alone) {
+    int *x = device_count<int>(4);
+    waits_for_all<<<4, 32>>>(x);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+    cudaDeviceReset();
+}
+
+WRONG(grid_too_large) {
+    int *x = device_count<int>(4);
+    void *arguments[] = {&x};
+    auto launch = [&] {
+        return cudaLaunchCooperativeKernel( // wrong grid_too_large: launch-configuration
+            waits_for_all, 1 << 20, 32, arguments);
+    };
+    EXPECT(launch() == cudaErrorCooperativeLaunchTooLarge);
+    EXPECT(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
+    cudaFree(x);
+}

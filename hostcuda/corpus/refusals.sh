@@ -36,8 +36,10 @@ refused 2 'a texture' '\ntexture<float, 1> t;\n'
 refused 3 'a texture' '__global__ void k(cudaStream_t s) {\n\nfloat x = tex2D<float>(t, 1, 2); }\n'
 refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
 refused 1 'a scan of a group' '#include <cooperative_groups/scan.h>\n'
-refused 2 'cooperative grid sync' 'int n;\n__global__ void k() { auto g = this_grid(); }\n'
-refused 1 'a cooperative launch (grid sync)' 'int main() { cudaLaunchCooperativeKernel(0); }\n'
+refused 2 'a group of several devices' \
+    'int n;\n__global__ void k() { auto g = this_multi_grid(); }\n'
+refused 1 'a launch on several devices' \
+    'int main() { cudaLaunchCooperativeKernelMultiDevice(0, 0); }\n'
 refused 2 'dynamic parallelism (a launch within a kernel)' \
     '__global__ void child();\n__global__ void k() { child<<<1, 1>>>(); }\n'
 refused 1 'wmma (tensor cores)' '#include <mma.h>\n'

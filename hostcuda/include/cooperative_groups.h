@@ -1,5 +1,5 @@
-/* cooperative_groups.h: groups of threads of one block: the block, tiles of a warp, the lanes that
- * are here together. A grid that waits for itself is refused by the rewriter. */
+/* cooperative_groups.h: groups of threads: the grid, the block, tiles of a warp, the lanes that are
+ * here together. */
 #ifndef HOSTCUDA_COOPERATIVE_GROUPS_H
 #define HOSTCUDA_COOPERATIVE_GROUPS_H
 
@@ -20,6 +20,26 @@ struct thread_block {
     static dim3 dim_threads() { return blockDim; }
 };
 inline thread_block this_thread_block() { return {}; }
+
+struct grid_group {
+    static void sync(HC_HERE) { hc_grid_barrier(hc_file, hc_line); }
+    static bool is_valid() { return hc_grid_cooperative(); }
+    static unsigned long long block_rank() {
+        return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    }
+    static unsigned long long num_blocks() {
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+    }
+    static unsigned long long thread_rank() {
+        return block_rank() * thread_block::size() + thread_block::thread_rank();
+    }
+    static unsigned long long size() { return num_blocks() * thread_block::size(); }
+    static unsigned long long num_threads() { return size(); }
+    static dim3 group_dim() { return gridDim; }
+    static dim3 dim_blocks() { return gridDim; }
+    static dim3 block_index() { return blockIdx; }
+};
+inline grid_group this_grid() { return {}; }
 
 /* Lanes of one warp, by their mask: what a tile and a coalesced group share. A lane's rank is its
  * place among them. */

@@ -161,6 +161,7 @@ typedef struct hc_worker {
     int waiting_count; /* at the block's barrier */
     hc_site barrier;   /* the one that they wait at */
     hc_barrier_kind barrier_kind;
+    bool at_grid; /* all wait at a barrier of the whole grid: whole.c */
     int barrier_sum, barrier_result;
     const volatile void *touched; /* last atomic without effect, and how often in a row */
     uint64_t touches;
@@ -178,7 +179,10 @@ typedef struct hc_worker {
 
 extern __thread hc_worker *hc_self;
 
-cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block);
+void hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block);
+void hc_block_release(hc_worker *w); /* those that wait at its barrier go on */
+void hc_block_go(hc_worker *w, uint64_t block);
+void hc_block_place(const hc_launch *launch, uint64_t block); /* sets blockIdx */
 void hc_thread_wait(hc_worker *w); /* suspends the current thread; somebody has noted it */
 void hc_make_ready(hc_worker *w, int thread);
 void hc_kernel_fail(cudaError_t error) __attribute__((noreturn));
@@ -187,9 +191,17 @@ bool hc_warp_resolve_active(hc_worker *w);
 void hc_warp_lane_exits(hc_worker *w, int thread);
 void hc_report_stuck(hc_worker *w);
 
+/* ---- whole.c: blocks that wait for the grid ---- */
+enum { WHOLE_MAX = 16 * THREADS_MAX }; /* threads; the system allows so many guard pages */
+void hc_whole_park(hc_worker *w, uint64_t block);
+void hc_whole_run(hc_worker *w, hc_launch *launch); /* the parked blocks, until they have ended */
+void hc_whole_drop(void);
+
 /* ---- shared.c ---- */
 void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number);
 void hc_shared_fill(hc_worker *w);
+void *hc_shared_save(const hc_worker *w); /* a copy, which the caller frees, ... */
+void hc_shared_restore(hc_worker *w, const void *saved); /* ... goes back */
 bool hc_shared_check(hc_worker *w);
 bool hc_shared_guard_hit(const hc_worker *w, const void *address);
 cudaError_t hc_shared_limit(const hc_launch *launch);
@@ -327,6 +339,9 @@ void hc_check_launch_begins(void);
 void hc_check_launch_ends(void);
 void hc_check_block_begins(hc_worker *w);
 void hc_check_block_ends(void);
+void *hc_check_block_parks(hc_worker *w); /* what is kept of it until it goes on */
+void hc_check_block_goes_on(hc_worker *w, void *kept);
+void hc_check_grid_barrier(void);
 void hc_check_thread_runs(hc_worker *w); /* w->current, on w->current_stack */
 void hc_check_thread_arrives(hc_worker *w, bool ends);
 void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
@@ -358,6 +373,9 @@ void hc_check_thread_starts(void);
 #define hc_check_launch_ends()           ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
 #define hc_check_block_ends()            ((void)0)
+#define hc_check_block_parks(w)          NULL
+#define hc_check_block_goes_on(w, kept)  ((void)(kept))
+#define hc_check_grid_barrier()          ((void)0)
 #define hc_check_thread_runs(w)          ((void)0)
 #define hc_check_thread_arrives(w, ends) ((void)0)
 #define hc_check_barrier(w)              ((void)0)

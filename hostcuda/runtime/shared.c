@@ -211,6 +211,29 @@ void hc_shared_fill(hc_worker *w) {
     pthread_mutex_unlock(&lock);
 }
 
+typedef struct saved {
+    size_t static_bytes, dynamic_start;
+    char bytes[];
+} saved;
+
+void *hc_shared_save(const hc_worker *w) {
+    size_t fixed = static_used, dynamic_start = ARENA - (dynamic_used + 15) / 16 * 16;
+    saved *s = malloc(sizeof *s + fixed + ARENA - dynamic_start);
+    if (!s) abort();
+    s->static_bytes = fixed, s->dynamic_start = dynamic_start;
+    memcpy(s->bytes, w->shared, fixed);
+    memcpy(s->bytes + fixed, w->shared + dynamic_start, ARENA - dynamic_start);
+    return s;
+}
+
+/* Arrays that other blocks have named meanwhile are fresh for this one. */
+void hc_shared_restore(hc_worker *w, const void *from) {
+    const saved *s = from;
+    hc_shared_fill(w);
+    memcpy(w->shared, s->bytes, s->static_bytes);
+    memcpy(w->shared + s->dynamic_start, s->bytes + s->static_bytes, ARENA - s->dynamic_start);
+}
+
 /* After a block: is every canary alive? */
 bool hc_shared_check(hc_worker *w) {
     if (!hc_options_get()->checks) return true;

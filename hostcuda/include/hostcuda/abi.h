@@ -45,6 +45,7 @@ typedef struct hc_launch {
     hc_site site;
     const void *entry; /* address of the kernel, NULL for a null function pointer */
     bool deduced;      /* its template arguments are: entry is only an address of its own */
+    bool cooperative;  /* its blocks may wait for each other */
     uint3 grid, block;
     size_t dynamic_shared;
     hc_stream stream;
@@ -88,8 +89,10 @@ static inline void *hc_shared(hc_shared_site *site, size_t bytes, size_t align, 
     return hc_shared_place(site, bytes, align, name);
 }
 
-typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR } hc_barrier_kind;
+typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR, HC_GRID } hc_barrier_kind;
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line);
+void hc_grid_barrier(const char *file, int line); /* of all blocks of a cooperative launch */
+bool hc_grid_cooperative(void);
 
 typedef enum hc_warp_kind {
     HC_SYNCWARP,

@@ -79,6 +79,7 @@
 #define cudaOccupancyMaxPotentialBlockSize hc_cuda_OccupancyMaxPotentialBlockSize
 #define cudaGraphInstantiate               hc_cuda_GraphInstantiate
 #define cudaLaunchKernel                   hc_cuda_LaunchKernel
+#define cudaLaunchCooperativeKernel        hc_cuda_LaunchCooperativeKernel
 #define cudaMemPrefetchAsync               hc_cuda_MemPrefetchAsync
 #define cudaMemAdvise                      hc_cuda_MemAdvise
 
@@ -209,9 +210,24 @@ static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3
     hc_PeekAtLastError(hc_file, hc_line); /* this form says what failed: nothing is unasked */
     return error;
 }
+template <class... P>
+static inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+                                                      void **arguments, size_t shared = 0,
+                                                      cudaStream_t stream = nullptr, HC_HERE) {
+    auto l = hc::hc_kernel({"cudaLaunchCooperativeKernel", {hc_file, hc_line}}, kernel, grid, block,
+                           shared, stream);
+    l.launch.cooperative = true;
+    cudaError_t error = hc::launch_array(l, arguments, std::index_sequence_for<P...>());
+    hc_PeekAtLastError(hc_file, hc_line);
+    return error;
+}
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
                              size_t shared = 0, cudaStream_t stream = nullptr)
     __attribute__((unavailable("cudaLaunchKernel of an untyped pointer is not supported by "
+                               "hostcuda: pass the kernel itself, without a cast")));
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                             size_t shared = 0, cudaStream_t stream = nullptr)
+    __attribute__((unavailable("cudaLaunchCooperativeKernel of an untyped pointer is not supported by "
                                "hostcuda: pass the kernel itself, without a cast")));
 
 /* Managed memory lies in one place here: advice changes nothing. CUDA 13 names the place by a
