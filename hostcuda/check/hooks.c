@@ -333,14 +333,14 @@ INLINE void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
     }                                                                                              \
     HOOK type __tsan_atomic##bits##_load(const volatile type *p, int order);                       \
     type __tsan_atomic##bits##_load(const volatile type *p, int order) {                           \
-        (void)order;                                                                               \
         atomic_load((uintptr_t)p, bits / 8, CALLER);                                               \
+        if (order == __ATOMIC_ACQUIRE && hc_self) hc_check_sync_access((uintptr_t)p, false);       \
         return *p;                                                                                 \
     }                                                                                              \
     HOOK void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                    \
     void __tsan_atomic##bits##_store(volatile type *p, type v, int order) {                        \
-        (void)order;                                                                               \
-        access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG, CALLER);                      \
+        access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG | ACCESS_ATOMIC, CALLER);      \
+        if (order == __ATOMIC_RELEASE && hc_self) hc_check_sync_access((uintptr_t)p, true);        \
         *p = v;                                                                                    \
     }
 

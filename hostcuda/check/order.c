@@ -132,6 +132,12 @@ void hc_check_sync_access(uintptr_t address, bool may_release) {
     releases[release_count++] = (struct release){block, address};
 }
 
+void hc_check_meets(const void *at, bool may_release) {
+    if (hc_check.pending) hc_check_compare();
+    if (may_release) hc_check_fence();
+    hc_check_sync_access((uintptr_t)at, may_release);
+}
+
 static void places_after_barrier(void) {
     for (int i = 0; i < place_count; i++) {
         for (int k = 0; k < THREADS_MAX / 32; k++)

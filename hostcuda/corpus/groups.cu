@@ -3,6 +3,7 @@
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 
 namespace cg = cooperative_groups;
 
@@ -207,4 +208,56 @@ WRONG(grid_too_large) {
     EXPECT(launch() == cudaErrorCooperativeLaunchTooLarge);
     EXPECT(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
     cudaFree(x);
+}
+
+// A sum by any group: the block, or tiles of a size that is computed.
+__device__ int sum_of(cg::thread_group group, int *part, int value) {
+    unsigned me = group.thread_rank();
+    for (unsigned half = group.size() / 2; half > 0; half /= 2) {
+        part[me] = value;
+        group.sync();
+        if (me < half) value += part[me + half];
+        group.sync();
+    }
+    return value;
+}
+__global__ void sums_of_groups(int *out, int size) {
+    __shared__ int part[64];
+    cg::thread_block block = cg::this_thread_block();
+    int i = (int)block.thread_rank(), all = sum_of(block, part, i);
+    cg::thread_group tile = cg::tiled_partition(block, size);
+    int few = sum_of(tile, part + i - (int)tile.thread_rank(), i);
+    if (i == 0) out[64 / size] = all;
+    if (tile.thread_rank() == 0) out[i / size] = few;
+}
+RIGHT(any_group) {
+    int *out = device_count<int>(17);
+    sums_of_groups<<<1, 64>>>(out, 4);
+    auto h = to_host(out, 17);
+    EXPECT(h[16] == 32 * 63);
+    for (int i = 0; i < 16; i++) EXPECT(h[i] == 16 * i + 6);
+    cudaFree(out);
+}
+
+__global__ void scans_of_tiles(int *up_to, int *before, double *most) {
+    auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+    int i = threadIdx.x;
+    up_to[i] = cg::inclusive_scan(tile, i);
+    before[i] = cg::exclusive_scan(tile, i, cg::plus<int>());
+    most[i] = cg::inclusive_scan(tile, (double)(i * 7 % 16), cg::greater<double>());
+}
+RIGHT(tile_scans) {
+    int *up_to = device_count<int>(32), *before = device_count<int>(32);
+    double *most = device_count<double>(32);
+    scans_of_tiles<<<1, 32>>>(up_to, before, most);
+    auto u = to_host(up_to, 32), b = to_host(before, 32);
+    auto m = to_host(most, 32);
+    for (int i = 0, sum = 0, top = 0; i < 32; i++) {
+        if (i % 16 == 0) sum = top = 0;
+        EXPECT(b[i] == sum);
+        sum += i;
+        top = i * 7 % 16 > top ? i * 7 % 16 : top;
+        EXPECT(u[i] == sum && m[i] == top);
+    }
+    cudaFree(up_to), cudaFree(before), cudaFree(most);
 }

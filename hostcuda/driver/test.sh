@@ -127,8 +127,8 @@ cp bad.cu 'a place'
 says 1 'a place/bad.cu:3:' hostcuda 'a place/bad.cu' -I .
 echo '__device__ int inner() { return nothing; }' >inner.cuh
 says 1 'inner.cuh:1:' hostcuda bad.cu
-printf '\n#include <mma.h>\nint main() {}\n' >refused.cu
-says 1 'refused.cu:2: error: wmma (tensor cores) is not supported' hostcuda refused.cu
+printf '\n#include <cub/cub.cuh>\nint main() {}\n' >refused.cu
+says 1 'refused.cu:2: error: CUB is not supported' hostcuda refused.cu
 echo 'void gone(); int main() { gone(); }' >gone.cu
 says 1 "undefined reference to \`gone()'" hostcuda gone.cu
 

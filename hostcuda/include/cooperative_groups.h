@@ -111,6 +111,31 @@ thread_block_tile<N, thread_block_tile<M, P>> tiled_partition(const thread_block
     return {};
 }
 
+/* Any of them, known when the kernel runs. */
+class thread_group {
+    bool is_block;
+    hc_lanes lanes; /* else */
+
+  public:
+    thread_group(const thread_block &) : is_block(true), lanes{0} {}
+    thread_group(const hc_lanes &of) : is_block(false), lanes(of) {}
+    void sync(HC_HERE) const {
+        is_block ? thread_block::sync(hc_file, hc_line) : lanes.sync(hc_file, hc_line);
+    }
+    unsigned thread_rank() const {
+        return is_block ? thread_block::thread_rank() : lanes.thread_rank();
+    }
+    unsigned size() const { return is_block ? thread_block::size() : lanes.size(); }
+    unsigned num_threads() const { return size(); }
+    static constexpr bool is_valid() { return true; }
+};
+/* Tiles of a block, or of a tile, of a size that the kernel computes. */
+inline thread_group tiled_partition(const thread_group &, unsigned size, HC_HERE) {
+    if (size == 0 || size > 32 || (size & (size - 1))) hc_trap(hc_file, hc_line);
+    unsigned first = hc_lanes::lane() / size * size;
+    return hc_lanes{(unsigned)(((1ull << size) - 1) << first)};
+}
+
 template <class Group> void sync(const Group &group, HC_HERE) { group.sync(hc_file, hc_line); }
 
 template <class T> struct plus {
@@ -132,21 +157,47 @@ template <class T> struct bit_xor {
     T operator()(T a, T b) const { return a ^ b; }
 };
 
-/* All lanes get the value, combined in the order of their ranks. Values of any size that can be
- * copied: word by word. */
+/* The value of the lane of this rank. Values of any size that can be copied: word by word. */
+template <class Group, class T>
+T hc_value_of(const Group &group, T value, unsigned rank, const char *file, int line) {
+    T other = value;
+    for (size_t at = 0; at < sizeof(T); at += 4) {
+        unsigned word = 0;
+        size_t bytes = sizeof(T) - at < 4 ? sizeof(T) - at : 4;
+        memcpy(&word, (const char *)&value + at, bytes);
+        word = group.from(word, rank, file, line);
+        memcpy((char *)&other + at, &word, bytes);
+    }
+    return other;
+}
+
+/* All lanes get the value, combined in the order of their ranks. */
 template <class Group, class T, class F>
 T reduce(const Group &group, T value, F combine, HC_HERE) {
     T result = value;
     for (unsigned rank = 0; rank < group.size(); rank++) {
-        T other = value;
-        for (size_t at = 0; at < sizeof(T); at += 4) {
-            unsigned word = 0;
-            size_t bytes = sizeof(T) - at < 4 ? sizeof(T) - at : 4;
-            memcpy(&word, (const char *)&value + at, bytes);
-            word = group.from(word, rank, hc_file, hc_line);
-            memcpy((char *)&other + at, &word, bytes);
-        }
+        T other = hc_value_of(group, value, rank, hc_file, hc_line);
         result = rank == 0 ? other : combine(result, other);
+    }
+    return result;
+}
+
+/* Each lane gets the values up to its own, combined; exclusive: those before it, from T() on. */
+template <class Group, class T, class F = plus<T>>
+T inclusive_scan(const Group &group, T value, F combine = {}, HC_HERE) {
+    T result = value;
+    for (unsigned rank = 0; rank < group.size(); rank++) {
+        T other = hc_value_of(group, value, rank, hc_file, hc_line);
+        if (rank <= group.thread_rank()) result = rank == 0 ? other : combine(result, other);
+    }
+    return result;
+}
+template <class Group, class T, class F = plus<T>>
+T exclusive_scan(const Group &group, T value, F combine = {}, HC_HERE) {
+    T result = {};
+    for (unsigned rank = 0; rank < group.size(); rank++) {
+        T other = hc_value_of(group, value, rank, hc_file, hc_line);
+        if (rank < group.thread_rank()) result = rank == 0 ? other : combine(result, other);
     }
     return result;
 }

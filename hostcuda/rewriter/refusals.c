@@ -34,13 +34,11 @@ static const refusal names[] = {
     {"this_multi_grid", "a group of several devices", use_two_launches},
     {"this_cluster", "a thread-block cluster", use_two_launches},
     {"cudaLaunchCooperativeKernelMultiDevice", "a launch on several devices", use_two_launches},
-    {"wmma", "wmma (tensor cores)", "use a kernel without tensor cores"},
-    {"nvcuda", "nvcuda (tensor cores)", "use a kernel without tensor cores"},
     {"__cluster_dims__", "a thread-block cluster", use_two_launches},
-    {"__half", "half precision", use_float},
-    {"__half2", "half precision", use_float},
-    {"__nv_bfloat16", "bfloat16", use_float},
+    {"memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
     {"__pipeline_memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cublasLtMatmul*", "a product by cuBLASLt", "call cublasGemmEx"},
+    {"cublasLtMatrix*", "a product by cuBLASLt", "call cublasGemmEx"},
     {"cudaGraphCreate", "a graph built node by node", use_capture},
     {"cudaGraphAdd*", "a graph built node by node", use_capture},
     {"cudaGraphExecKernelNodeSetParams*", "changing a node of a graph", use_capture},
@@ -48,15 +46,14 @@ static const refusal names[] = {
     {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
 };
 
+/* The first that matches; one without words is not refused. */
 static const refusal headers[] = {
-    {"cooperative_groups/scan.h", "a scan of a group", "write it with shfl_up"},
     {"cooperative_groups/memcpy_async.h", "an asynchronous copy to shared memory",
      "copy with a loop"},
-    {"mma.h", "wmma (tensor cores)", "use a kernel without tensor cores"},
-    {"cuda_fp16*", "half precision", use_float},
-    {"cuda_bf16*", "bfloat16", use_float},
     {"cuda_fp8*", "8-bit floating point", use_float},
     {"cuda_pipeline*", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cuda/barrier", NULL, NULL},
+    {"cuda/atomic", NULL, NULL},
     {"cuda/*", "libcu++", "use the plain CUDA functions"},
     {"cub/*", "CUB", "write the reduction or scan yourself"},
     {"thrust/*", "Thrust", "write the kernel yourself"},
@@ -106,9 +103,11 @@ static void refuse_header(source *s, size_t i) {
     text += 7 + strspn(text + 7, " \t");
     if (*text != '<' && *text != '"') return;
     size_t length = strcspn(text + 1, ">\"");
-    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
-        if (matches(headers[k].name, text + 1, length))
-            refuse(s, i, headers[k].what, headers[k].instead);
+    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++) {
+        if (!matches(headers[k].name, text + 1, length)) continue;
+        if (headers[k].what) refuse(s, i, headers[k].what, headers[k].instead);
+        return;
+    }
 }
 
 /* Names are refused once a line: a type and its constructor there make one message. */

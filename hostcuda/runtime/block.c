@@ -261,6 +261,7 @@ static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
     w->started = w->exited = w->ready_first = w->ready_count = w->waiting_count = 0;
     w->barrier_sum = 0;
     w->at_grid = false;
+    memset(w->at_counter, 0, sizeof w->at_counter);
     w->ready = w->queues[0], w->waiting = w->queues[1];
     w->x_inverse = (1u << 20) / launch->block.x + 1;
     w->y_inverse = (1u << 20) / launch->block.y + 1;

@@ -77,6 +77,7 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
         {cudaDevAttrMaxPitch, (int)p.memPitch},
         {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
         {cudaDevAttrClockRate, p.clockRate},
+        {cudaDevAttrGpuOverlap, p.deviceOverlap},
         {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
         {cudaDevAttrIntegrated, p.integrated},
         {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},

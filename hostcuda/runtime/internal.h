@@ -159,6 +159,7 @@ typedef struct hc_worker {
     uint16_t *ready, *waiting; /* one of the two each; a released barrier swaps them */
     int ready_first, ready_count;
     int waiting_count; /* at the block's barrier */
+    uint32_t at_counter[THREADS_MAX / 32]; /* who waits at a counter: its thread's `value` */
     hc_site barrier;   /* the one that they wait at */
     hc_barrier_kind barrier_kind;
     bool at_grid; /* all wait at a barrier of the whole grid: whole.c */
@@ -190,6 +191,9 @@ void hc_switch_position(hc_worker *w, int thread);
 bool hc_warp_resolve_active(hc_worker *w);
 void hc_warp_lane_exits(hc_worker *w, int thread);
 void hc_report_stuck(hc_worker *w);
+
+/* ---- counter.c ---- */
+void hc_counter_report_stuck(hc_worker *w); /* returns if nobody waits at one */
 
 /* ---- whole.c: blocks that wait for the grid ---- */
 enum { WHOLE_MAX = 16 * THREADS_MAX }; /* threads; the system allows so many guard pages */
@@ -346,6 +350,7 @@ void hc_check_thread_runs(hc_worker *w); /* w->current, on w->current_stack */
 void hc_check_thread_arrives(hc_worker *w, bool ends);
 void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
 void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
+void hc_check_meets(const void *at, bool may_release); /* what is there orders memory */
 void hc_check_count(bool on);
 int hc_check_site_counts(hostcuda_site_counts *out, int room);
 /* work.c: who does the work */
@@ -380,6 +385,7 @@ void hc_check_thread_starts(void);
 #define hc_check_thread_arrives(w, ends) ((void)0)
 #define hc_check_barrier(w)              ((void)0)
 #define hc_check_syncwarp(w, warp, mask) ((void)0)
+#define hc_check_meets(at, may_release)  ((void)0)
 #define hc_check_work_library(p, bytes)  ((void)0)
 #define hc_check_host_call(...)          ((void)0)
 #define hc_check_guarded_stack(p)        false

@@ -102,12 +102,33 @@ typedef enum hc_warp_kind {
     HC_SHFL_XOR,
     HC_BALLOT,
     HC_MATCH_ANY,
-    HC_ACTIVEMASK
+    HC_ACTIVEMASK,
+    HC_MMA /* value: the lane's hc_mma, or NULL: the lanes meet, and no memory is ordered */
 } hc_warp_kind;
 
 /* Exchanges `value` among the lanes of `mask`; `lane` and `width` as in the shuffles. */
 uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int width,
                  const char *file, int line);
+
+/* D = A B + C of a warp, m x k, k x n and m x n. Each lane holds what its fragments hold: of the
+ * elements in order those whose number leaves its lane's as remainder by 32. */
+typedef struct hc_mma {
+    int m, n, k;
+    bool columns_a, columns_b; /* in order of columns */
+    const double *a, *b, *c;
+    double *d;
+} hc_mma;
+void hc_warp_aligned(const void *p, size_t row_bytes, const char *file, int line);
+
+/* A barrier in shared memory that counts arrivals (cuda::barrier). `made` is written by its init. */
+enum { HC_MADE = 0x62617272 };
+typedef struct hc_counter {
+    unsigned made, expected, missing, phase;
+} hc_counter;
+/* Counts n arrivals of one thread, which leaves for good if it `drops`; returns the phase. */
+unsigned hc_counter_arrive(hc_counter *c, unsigned n, bool drops, const char *file, int line);
+void hc_counter_wait(hc_counter *c, unsigned phase, const char *file, int line); /* for its end */
+void hc_counter_unmade(const char *file, int line) __attribute__((noreturn));
 
 /* Every atomic passes here: a thread that repeats one without effect is waiting for another. */
 void hc_atomic_touch(const volatile void *address, bool changed);
