@@ -261,3 +261,29 @@ RIGHT(tile_scans) {
     }
     cudaFree(up_to), cudaFree(before), cudaFree(most);
 }
+
+// Lanes that say the same make a group; what is larger than a word moves as a whole.
+__global__ void parts_of_tiles(int *out, double4 *last) {
+    auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int i = threadIdx.x;
+    auto third = cg::binary_partition(tile, i % 3 == 0);
+    auto same = cg::labeled_partition(tile, i / 10);
+    out[2 * i] = cg::reduce(third, i, cg::plus<int>());
+    out[2 * i + 1] = (int)(100 * same.size() + same.thread_rank());
+    double4 mine = {1.0 * i, 2.0 * i, 3.0 * i, 4.0 * i}, other = tile.shfl(mine, 31);
+    if (i == 0) *last = other;
+}
+RIGHT(group_parts) {
+    int *out = device_count<int>(64);
+    double4 *last, d;
+    cudaMalloc(&last, sizeof *last);
+    parts_of_tiles<<<1, 32>>>(out, last);
+    auto h = to_host(out, 64);
+    cudaMemcpy(&d, last, sizeof d, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 32; i++) {
+        EXPECT(h[2 * i] == (i % 3 == 0 ? 165 : 496 - 165));
+        EXPECT(h[2 * i + 1] == (i < 30 ? 1000 + i % 10 : 200 + i - 30));
+    }
+    EXPECT(d.x == 31 && d.y == 62 && d.z == 93 && d.w == 124);
+    cudaFree(out), cudaFree(last);
+}

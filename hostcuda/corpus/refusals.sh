@@ -33,7 +33,8 @@ accepted() {
 }
 
 refused 2 'a texture' '\ntexture<float, 1> t;\n'
-refused 3 'a texture' '__global__ void k(cudaStream_t s) {\n\nfloat x = tex2D<float>(t, 1, 2); }\n'
+refused 3 'a texture of three dimensions' \
+    '__global__ void k(cudaStream_t s) {\n\nfloat x = tex3D<float>(t, 1, 2, 3); }\n'
 refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
 refused 1 'an asynchronous copy to shared memory' '#include <cooperative_groups/memcpy_async.h>\n'
 refused 2 'a group of several devices' \
@@ -49,7 +50,7 @@ refused 1 'an initial value of a __shared__ variable' \
 refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
 refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
 refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
-refused 1 'a CUDA array (texture memory)' 'int main() { cudaMallocArray(0, 0, 1); }\n'
+refused 1 'an array of three dimensions or layers' 'int main() { cudaMalloc3DArray(0, 0, 1); }\n'
 refused 1 'a product by cuBLASLt' 'int main() { cublasLtMatmulDescCreate(0); }\n'
 refused 1 'cuRAND' '#include <curand_kernel.h>\n'
 refused 1 'Thrust' '#include <thrust/device_vector.h>\n'

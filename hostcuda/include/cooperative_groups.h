@@ -63,7 +63,17 @@ struct hc_lanes {
     }
     void sync(HC_HERE) const { hc_warp(HC_SYNCWARP, mask, 0, 0, 32, hc_file, hc_line); }
     template <class T> T from(T value, unsigned rank, const char *file, int line) const {
-        return hc::shuffle(HC_SHFL, mask, value, lane_of(rank), 32, file, line);
+        if constexpr (sizeof(T) <= 8)
+            return hc::shuffle(HC_SHFL, mask, value, lane_of(rank), 32, file, line);
+        T other = value; /* what is larger goes word by word */
+        for (size_t at = 0; at < sizeof(T); at += 4) {
+            unsigned word = 0;
+            size_t bytes = sizeof(T) - at < 4 ? sizeof(T) - at : 4;
+            memcpy(&word, (const char *)&value + at, bytes);
+            word = hc::shuffle(HC_SHFL, mask, word, lane_of(rank), 32, file, line);
+            memcpy((char *)&other + at, &word, bytes);
+        }
+        return other;
     }
     template <class T> T shfl(T value, unsigned rank, HC_HERE) const {
         return from(value, rank % size(), hc_file, hc_line);
@@ -89,6 +99,14 @@ struct hc_lanes {
 struct coalesced_group : hc_lanes {};
 inline coalesced_group coalesced_threads(HC_HERE) {
     return {{(unsigned)hc_warp(HC_ACTIVEMASK, 0, 0, 0, 32, hc_file, hc_line)}};
+}
+/* Those of a group that say the same. */
+inline coalesced_group binary_partition(const hc_lanes &group, bool predicate, HC_HERE) {
+    unsigned yes = hc::ballot(group.mask, predicate, hc_file, hc_line);
+    return {{predicate ? yes : group.mask & ~yes}};
+}
+template <class T> coalesced_group labeled_partition(const hc_lanes &group, T label, HC_HERE) {
+    return {{hc::match_any(group.mask, label, hc_file, hc_line)}};
 }
 
 template <unsigned N, class Parent = void> struct thread_block_tile : hc_lanes {
@@ -157,26 +175,11 @@ template <class T> struct bit_xor {
     T operator()(T a, T b) const { return a ^ b; }
 };
 
-/* The value of the lane of this rank. Values of any size that can be copied: word by word. */
-template <class Group, class T>
-T hc_value_of(const Group &group, T value, unsigned rank, const char *file, int line) {
-    T other = value;
-    for (size_t at = 0; at < sizeof(T); at += 4) {
-        unsigned word = 0;
-        size_t bytes = sizeof(T) - at < 4 ? sizeof(T) - at : 4;
-        memcpy(&word, (const char *)&value + at, bytes);
-        word = group.from(word, rank, file, line);
-        memcpy((char *)&other + at, &word, bytes);
-    }
-    return other;
-}
-
 /* All lanes get the value, combined in the order of their ranks. */
-template <class Group, class T, class F>
-T reduce(const Group &group, T value, F combine, HC_HERE) {
+template <class Group, class T, class F> T reduce(const Group &group, T value, F combine, HC_HERE) {
     T result = value;
     for (unsigned rank = 0; rank < group.size(); rank++) {
-        T other = hc_value_of(group, value, rank, hc_file, hc_line);
+        T other = group.from(value, rank, hc_file, hc_line);
         result = rank == 0 ? other : combine(result, other);
     }
     return result;
@@ -187,7 +190,7 @@ template <class Group, class T, class F = plus<T>>
 T inclusive_scan(const Group &group, T value, F combine = {}, HC_HERE) {
     T result = value;
     for (unsigned rank = 0; rank < group.size(); rank++) {
-        T other = hc_value_of(group, value, rank, hc_file, hc_line);
+        T other = group.from(value, rank, hc_file, hc_line);
         if (rank <= group.thread_rank()) result = rank == 0 ? other : combine(result, other);
     }
     return result;
@@ -196,7 +199,7 @@ template <class Group, class T, class F = plus<T>>
 T exclusive_scan(const Group &group, T value, F combine = {}, HC_HERE) {
     T result = {};
     for (unsigned rank = 0; rank < group.size(); rank++) {
-        T other = hc_value_of(group, value, rank, hc_file, hc_line);
+        T other = group.from(value, rank, hc_file, hc_line);
         if (rank < group.thread_rank()) result = rank == 0 ? other : combine(result, other);
     }
     return result;

@@ -4,6 +4,7 @@
 #define HOSTCUDA_API_H
 
 #include "hostcuda/abi.h"
+#include "hostcuda/texture.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -228,7 +229,23 @@ typedef struct cudaFuncAttributes {
     X(FuncSetAttributeOf,                                                                          \
       (const void *kernel, enum cudaFuncAttribute attribute, int value, HC_AT))                    \
     X(FuncGetAttributesOf, (cudaFuncAttributes * attributes, const void *kernel, HC_AT))           \
-    X(OccupancyOf, (int *blocks, const void *kernel, int threads, size_t shared, HC_AT))
+    X(OccupancyOf, (int *blocks, const void *kernel, int threads, size_t shared, HC_AT))           \
+    X(MallocArray, (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width,   \
+                    size_t height HC_NONE, unsigned flags HC_NONE, HC_AT))                         \
+    X(FreeArray, (cudaArray_t array, HC_AT))                                                       \
+    X(Memcpy2DToArray, (cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,        \
+                        size_t width, size_t height, enum cudaMemcpyKind kind, HC_AT))             \
+    X(Memcpy2DToArrayAsync,                                                                        \
+      (cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,           \
+       size_t height, enum cudaMemcpyKind kind, cudaStream_t stream HC_NONE, HC_AT))               \
+    X(Memcpy2DFromArray, (void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,      \
+                          size_t width, size_t height, enum cudaMemcpyKind kind, HC_AT))           \
+    X(MemcpyToArray, (cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes,          \
+                      enum cudaMemcpyKind kind, HC_AT))                                            \
+    X(CreateTextureObject,                                                                         \
+      (cudaTextureObject_t * object, const struct cudaResourceDesc *from,                          \
+       const struct cudaTextureDesc *how, const struct cudaResourceViewDesc *view, HC_AT))         \
+    X(DestroyTextureObject, (cudaTextureObject_t object, HC_AT))
 
 #ifdef __cplusplus
 #define HC_AT   const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()

@@ -61,6 +61,14 @@
 #define cudaDeviceGetStreamPriorityRange hc_DeviceGetStreamPriorityRange
 #define cudaDriverGetVersion             hc_DriverGetVersion
 #define cudaRuntimeGetVersion            hc_RuntimeGetVersion
+#define cudaMallocArray                  hc_MallocArray
+#define cudaFreeArray                    hc_FreeArray
+#define cudaMemcpy2DToArray              hc_Memcpy2DToArray
+#define cudaMemcpy2DToArrayAsync         hc_Memcpy2DToArrayAsync
+#define cudaMemcpy2DFromArray            hc_Memcpy2DFromArray
+#define cudaMemcpyToArray                hc_MemcpyToArray
+#define cudaCreateTextureObject          hc_CreateTextureObject
+#define cudaDestroyTextureObject         hc_DestroyTextureObject
 #define cudaGetErrorString               hc_GetErrorString
 #define cudaGetErrorName                 hc_GetErrorName
 #define cudaMallocPitch                  hc_cuda_MallocPitch
@@ -82,6 +90,7 @@
 #define cudaLaunchCooperativeKernel        hc_cuda_LaunchCooperativeKernel
 #define cudaMemPrefetchAsync               hc_cuda_MemPrefetchAsync
 #define cudaMemAdvise                      hc_cuda_MemAdvise
+#define cudaStreamAttachMemAsync           hc_cuda_StreamAttachMemAsync
 
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaCpuDeviceId  (-1)
@@ -226,9 +235,10 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **a
     __attribute__((unavailable("cudaLaunchKernel of an untyped pointer is not supported by "
                                "hostcuda: pass the kernel itself, without a cast")));
 cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
-                             size_t shared = 0, cudaStream_t stream = nullptr)
-    __attribute__((unavailable("cudaLaunchCooperativeKernel of an untyped pointer is not supported by "
-                               "hostcuda: pass the kernel itself, without a cast")));
+                                        size_t shared = 0, cudaStream_t stream = nullptr)
+    __attribute__((
+        unavailable("cudaLaunchCooperativeKernel of an untyped pointer is not supported by "
+                    "hostcuda: pass the kernel itself, without a cast")));
 
 /* Managed memory lies in one place here: advice changes nothing. CUDA 13 names the place by a
  * structure, earlier versions by a device's number. */
@@ -241,6 +251,12 @@ template <class Place>
 static inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryAdvise, Place,
                                         HC_HERE) {
     return hc_MemAdvised(p, bytes, hc_file, hc_line);
+}
+
+template <class T>
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, T *p, size_t bytes = 0,
+                                                   unsigned = cudaMemAttachSingle, HC_HERE) {
+    return hc_MemAdvised((const void *)p, bytes, hc_file, hc_line);
 }
 
 /* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors, which are often NULL:
