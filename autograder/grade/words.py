@@ -57,6 +57,8 @@ KINDS = {
     "bad_handle": ("bad handle", "A stream, event or BLAS handle that does not exist was used."),
     "divergent_barrier": ("barrier not reached by all", "Some threads of the block left, or took "
                           "another branch, before __syncthreads(): all must reach it."),
+    "exited_barrier": ("barrier not reached by all", "Some threads of the block returned, or took "
+                       "another branch, before __syncthreads(): all must reach it."),
     "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. "
                      "Copy to memory of the device, or pass the value itself."),
     "host_dereference": ("device memory touched by the host", "Code of the host read or wrote "

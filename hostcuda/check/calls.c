@@ -25,19 +25,27 @@ typedef struct way {
     size_t depth;
     call calls[];
 } way;
-static struct thread_way {
-    size_t depth;
-    call calls[DEPTH];
-} threads[THREADS_MAX];
+static way **of_stack; /* a thread's is that of the stack it runs on */
+static int stack_count;
 static __thread way *of_host;
 
-void hc_check_ways_begin(int count) {
-    for (int i = 0; i < count; i++) threads[i].depth = 0;
+static way *way_of(int stack) {
+    if (stack >= stack_count) {
+        int count = hc_self->stacks.count;
+        of_stack = realloc(of_stack, (size_t)count * sizeof *of_stack);
+        if (!of_stack) abort();
+        while (stack_count < count) of_stack[stack_count++] = NULL;
+    }
+    if (!of_stack[stack]) of_stack[stack] = calloc(1, sizeof(way) + DEPTH * sizeof(call));
+    if (!of_stack[stack]) abort();
+    return of_stack[stack];
 }
+
+void hc_check_way_begins(void) { way_of(hc_self->current_stack)->depth = 0; }
 
 static way *here(size_t *most) {
     *most = hc_self ? DEPTH : HOST_DEPTH;
-    if (hc_self) return (way *)&threads[hc_self->current];
+    if (hc_self) return way_of(hc_self->current_stack);
     if (!of_host) {
         of_host = mmap(NULL, sizeof *of_host + HOST_DEPTH * sizeof(call), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

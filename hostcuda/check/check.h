@@ -84,9 +84,13 @@ void hc_check_not_ready(const hc_access *a); /* returns if the bytes may be writ
 void hc_check_fail_unwritten(const hc_access *a);
 void hc_check_symbols(void); /* makes their region, once */
 void hc_check_misaligned(const hc_access *a);
-void hc_check_beyond(hc_site at); /* an index or a pointer leads out of a variable */
+/* An index or a pointer leads out of a variable; of an index the array's type, as 'float [64]'. */
+void hc_check_beyond(hc_site at, const char *type, long index);
 void hc_check_forget_accesses(void);
 void hc_check_shared_fresh(void); /* a block begins */
+/* Its ready bits: copied out (into NULL: only counted) and back; how many bytes that takes. */
+size_t hc_check_shared_save(unsigned char *to);
+size_t hc_check_shared_restore(const unsigned char *from);
 
 /* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. Its own
  * frames begin at `frames`: below are those of who asks, with what they return to. ---- */
@@ -96,7 +100,7 @@ void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc, uintptr_t
 void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc);
 void hc_check_leaves(void);
 uintptr_t hc_check_frame(void);      /* of the student's function that the host is in */
-void hc_check_ways_begin(int count); /* of the threads of a block that begins */
+void hc_check_way_begins(void); /* of a thread that starts */
 
 /* ---- order.c: does something order the access of this word before those of the running thread? */
 bool hc_check_ordered_in_warp(uint64_t old);
@@ -154,6 +158,8 @@ void hc_check_log_beyond(unsigned site, unsigned region, uint64_t at); /* its lo
 void hc_check_log_switch(hc_worker *w);
 void hc_check_log_arrives(hc_worker *w, bool ends);
 void hc_check_log_block(hc_worker *w);
+size_t hc_check_log_save(const hc_worker *w, unsigned char *to); /* of a block that parks */
+void hc_check_log_restore(hc_worker *w, const unsigned char *from);
 
 /* What lanes of a warp access at one instruction together. */
 typedef struct hc_request {

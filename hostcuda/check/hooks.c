@@ -333,14 +333,14 @@ INLINE void atomic_update(uintptr_t p, unsigned n, uintptr_t pc) {
     }                                                                                              \
     HOOK type __tsan_atomic##bits##_load(const volatile type *p, int order);                       \
     type __tsan_atomic##bits##_load(const volatile type *p, int order) {                           \
-        (void)order;                                                                               \
         atomic_load((uintptr_t)p, bits / 8, CALLER);                                               \
+        if (order == __ATOMIC_ACQUIRE && hc_self) hc_check_sync_access((uintptr_t)p, false);       \
         return *p;                                                                                 \
     }                                                                                              \
     HOOK void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                    \
     void __tsan_atomic##bits##_store(volatile type *p, type v, int order) {                        \
-        (void)order;                                                                               \
-        access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG, CALLER);                      \
+        access((uintptr_t)p, bits / 8, ACCESS_WRITE | ACCESS_STRONG | ACCESS_ATOMIC, CALLER);      \
+        if (order == __ATOMIC_RELEASE && hc_self) hc_check_sync_access((uintptr_t)p, true);        \
         *p = v;                                                                                    \
     }
 
@@ -364,23 +364,31 @@ struct place {
     const char *file;
     unsigned line, column;
 };
+struct bounds {
+    struct place place;
+    const struct {
+        unsigned short kind, about;
+        char name[]; /* 'float [64]' */
+    } * array;
+    const void *index;
+};
 struct mismatch {
     struct place place;
     const void *type;
     unsigned char log_alignment, what;
 };
 HOOK void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p);
-HOOK void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index);
+HOOK void __ubsan_handle_out_of_bounds(struct bounds *data, uintptr_t index);
 void __ubsan_handle_type_mismatch_v1(struct mismatch *data, uintptr_t p) {
     if (p % ((uintptr_t)1 << data->log_alignment) == 0)
-        hc_check_beyond((hc_site){data->place.file, (int)data->place.line});
+        hc_check_beyond((hc_site){data->place.file, (int)data->place.line}, NULL, 0);
     else if (hc_self)
         hc_check_misaligned(
             &(hc_access){.address = p, .pc = CALLER, .bytes = 1u << data->log_alignment});
 }
-void __ubsan_handle_out_of_bounds(struct place *place, uintptr_t index) {
-    (void)index;
-    hc_check_beyond((hc_site){place->file, (int)place->line});
+void __ubsan_handle_out_of_bounds(struct bounds *data, uintptr_t index) {
+    hc_check_beyond((hc_site){data->place.file, (int)data->place.line}, data->array->name,
+                    (long)index);
 }
 
 /* ---- where an object's virtual functions are: written where it begins and ends ---- */

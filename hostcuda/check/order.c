@@ -132,6 +132,12 @@ void hc_check_sync_access(uintptr_t address, bool may_release) {
     releases[release_count++] = (struct release){block, address};
 }
 
+void hc_check_meets(const void *at, bool may_release) {
+    if (hc_check.pending) hc_check_compare();
+    if (may_release) hc_check_fence();
+    hc_check_sync_access((uintptr_t)at, may_release);
+}
+
 static void places_after_barrier(void) {
     for (int i = 0; i < place_count; i++) {
         for (int k = 0; k < THREADS_MAX / 32; k++)
@@ -202,18 +208,23 @@ bool hc_check_ordered_in_warp(uint64_t old) {
 
 /* ---- what the runtime tells ---- */
 
-void hc_check_launch_begins(void) {
-    if (interval > INTERVAL_LAST / 2) start_over();
+/* What lies before is ordered with all that follows, as by the end of a launch. */
+static void begin_phase(void) {
     next_interval();
     hc_check.region[REGION_GLOBAL].first = hc_check.region[REGION_SYMBOL].first =
         hc_check.interval_first;
     block_count = release_count = 0;
+}
+
+void hc_check_launch_begins(void) {
+    if (interval > INTERVAL_LAST / 2) start_over();
+    begin_phase();
     hc_check.races = hc_options_get()->races;
     hc_check_forget_pending();
     hc_check_symbols();
 }
 
-void hc_check_block_begins(hc_worker *w) {
+static void begin_block(void) {
     next_interval();
     hc_check.block_first = hc_check.region[REGION_SHARED].first = hc_check.interval_first;
     if (block_count == block_room) {
@@ -225,10 +236,31 @@ void hc_check_block_begins(hc_worker *w) {
     place_count = 0;
     places_full = false;
     memset(fenced, 0, sizeof fenced);
+}
+
+void hc_check_block_begins(hc_worker *w) {
+    begin_block();
     hc_check_shared_fresh();
-    hc_check_ways_begin(w->count);
     hc_check_log_block(w);
 }
+
+/* What the block has written of its shared memory, and in which functions its threads are. */
+void *hc_check_block_parks(hc_worker *w) {
+    size_t bits = hc_check_shared_save(NULL), frames = hc_check_log_save(w, NULL);
+    unsigned char *kept = malloc(bits + frames);
+    if (!kept) abort();
+    hc_check_shared_save(kept);
+    hc_check_log_save(w, kept + bits);
+    return kept;
+}
+
+void hc_check_block_goes_on(hc_worker *w, void *kept) {
+    begin_block();
+    hc_check_shared_fresh();
+    hc_check_log_restore(w, (unsigned char *)kept + hc_check_shared_restore(kept));
+}
+
+void hc_check_grid_barrier(void) { begin_phase(); }
 
 void hc_check_thread_runs(hc_worker *w) {
     if (hc_check.pending) hc_check_compare();
@@ -241,6 +273,7 @@ void hc_check_thread_runs(hc_worker *w) {
  * GPU does, and no hook counts it. So it is made NaN (by no call: that would have a frame there).
  */
 __attribute__((noinline)) void hc_check_thread_starts(void) {
+    hc_check_way_begins();
     volatile uint64_t *end = __builtin_frame_address(0);
     uintptr_t from = hc_check.stack + hc_check.unused / sizeof *end * sizeof *end;
     for (volatile uint64_t *p = (volatile uint64_t *)from; p < end; p++) *p = UINT64_MAX;

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* A thread's log between two barriers; what lies beyond is counted alone. */
@@ -197,6 +198,20 @@ void hc_check_log_block(hc_worker *w) {
     }
     for (int i = 0; i < w->count; i++) frames[i] = (thread_frames){.depth = 0};
     kernel = hc_counts_of(w->launch);
+}
+
+size_t hc_check_log_save(const hc_worker *w, unsigned char *to) {
+    size_t bytes = hc_check.counting ? (size_t)w->count * sizeof *frames : 0;
+    if (to) memcpy(to, frames, bytes);
+    return bytes;
+}
+
+void hc_check_log_restore(hc_worker *w, const unsigned char *from) {
+    hc_check_log_block(w);
+    if (!hc_check.counting) return;
+    memcpy(frames, from, (size_t)w->count * sizeof *frames);
+    for (int i = 0; i * WARP < w->count; i++)
+        warps[i].open -= __builtin_popcount(w->warps[i].exited);
 }
 
 void hc_check_count(bool on) {

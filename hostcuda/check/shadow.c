@@ -149,6 +149,33 @@ void hc_check_shared_fresh(void) {
     memset(r->ready + dynamic_start / 8, 0, (SHARED_ARENA - dynamic_start) / 8);
 }
 
+typedef struct extent {
+    size_t static_end, dynamic_start;
+} extent;
+
+size_t hc_check_shared_save(unsigned char *to) {
+    const hc_region *r = &hc_check.region[REGION_SHARED];
+    extent e;
+    hc_shared_extent(&e.static_end, &e.dynamic_start);
+    size_t fixed = (e.static_end + 7) / 8, dynamic = (SHARED_ARENA - e.dynamic_start) / 8;
+    if (to) {
+        memcpy(to, &e, sizeof e);
+        memcpy(to + sizeof e, r->ready, fixed);
+        memcpy(to + sizeof e + fixed, r->ready + e.dynamic_start / 8, dynamic);
+    }
+    return sizeof e + fixed + dynamic;
+}
+
+size_t hc_check_shared_restore(const unsigned char *from) {
+    const hc_region *r = &hc_check.region[REGION_SHARED];
+    extent e;
+    memcpy(&e, from, sizeof e);
+    size_t fixed = (e.static_end + 7) / 8, dynamic = (SHARED_ARENA - e.dynamic_start) / 8;
+    memcpy(r->ready, from + sizeof e, fixed);
+    memcpy(r->ready + e.dynamic_start / 8, from + sizeof e + fixed, dynamic);
+    return sizeof e + fixed + dynamic;
+}
+
 /* ---- bytes whose ready bits are not all set ---- */
 
 static const char *verb(const hc_access *a) {
@@ -205,6 +232,11 @@ static void shared_not_ready(const hc_access *a) {
                    array.start - first, array.name);
         else
             hc_add(&t, "%s shared memory, but the block has none there", verb(a));
+        bool dynamic = array.name && strcmp(array.name, HC_DYNAMIC_NAME) == 0;
+        if (array.name)
+            hc_add_element(&t, array.name, dynamic ? 0 : (int)strlen(array.name),
+                           array.element ? array.element : a->bytes, array.row,
+                           (long)first - (long)array.start, array.end - array.start);
         hc_report_thread(&t);
         hc_report_likely(&t, array.name && strcmp(array.name, HC_DYNAMIC_NAME) == 0
                                  ? "the third launch argument is the array's size in bytes: "
@@ -229,11 +261,16 @@ void hc_check_misaligned(const hc_access *a) {
     hc_kernel_fail(cudaErrorMisalignedAddress);
 }
 
-void hc_check_beyond(hc_site at) {
+void hc_check_beyond(hc_site at, const char *type, long index) {
     if (!hc_self && !hc_check.guarded) return;
     hc_text t;
     hc_report_begin(&t, hc_self ? "out-of-bounds" : "host-access", at.file, at.line);
-    hc_add(&t, "an index or a pointer leads out of the variable that it began in");
+    const char *length = type ? strchr(type, '[') : NULL;
+    if (length)
+        hc_add(&t, "an index leads out of its array: [%ld] of %d, in one of type %s", index,
+               atoi(length + 1), type);
+    else
+        hc_add(&t, "an index or a pointer leads out of the variable that it began in");
     if (hc_self) hc_report_thread(&t);
     hc_report_likely(&t, "a loop that runs one too far; of an array with rows each row has its "
                          "own bounds");

@@ -14,6 +14,7 @@
 static hc_check_site *sites;
 static unsigned site_count = 1; /* site 0 means unknown */
 static uintptr_t module_base, constants, constants_end;
+static uintptr_t relocated, relocated_end; /* constants that hold addresses, such as vtables */
 static char module_path[4096];
 
 /* ---- this module: a program or a plug-in ---- */
@@ -34,6 +35,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused) {
     for (int i = 0; i < info->dlpi_phnum; i++) { /* the read-only data behind the code */
         const ElfW(Phdr) *h = &info->dlpi_phdr[i];
         uintptr_t from = info->dlpi_addr + h->p_vaddr;
+        if (h->p_type == PT_GNU_RELRO) relocated = from, relocated_end = from + h->p_memsz;
         if (h->p_type != PT_LOAD || h->p_flags != PF_R || from < hc_check.text) continue;
         constants = from;
         constants_end = from + h->p_memsz;
@@ -61,7 +63,7 @@ static void set_up(void) {
 
 bool hc_check_is_constant(uintptr_t p) {
     if (!sites) set_up();
-    return p >= constants && p < constants_end;
+    return (p >= constants && p < constants_end) || (p >= relocated && p < relocated_end);
 }
 
 /* More than 65,535 accesses in one program: the last ones share a site. */

@@ -2,6 +2,8 @@
 // increments, pointer modes, streams.
 #include "cases.h"
 #include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cmath>
 
@@ -305,4 +307,87 @@ WRONG(host_a) {
     cublasSgemm(h, op, op, 2, 2, 2, &one, host, 2, b, 2, &zero, b, 2); // wrong host_a: host-pointer
     cublasDestroy(h);
     cudaFree(b);
+}
+
+RIGHT(gemm_by_types) {
+    cublasHandle_t h;
+    float *x = device_count<float>(6), *y = device_count<float>(4), alpha = 1, beta = 0;
+    double *z = device_count<double>(4), one = 1, none = 0;
+    EXPECT(cublasCreate(&h) == good);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &alpha, x, CUDA_R_32F, 2, x,
+                        CUDA_R_32F, 3, &beta, y, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT) == good);
+    auto r = to_host(y, 4);
+    EXPECT(r[0] == 10 && r[1] == 13 && r[2] == 28 && r[3] == 40);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 2, &one, z + 1, CUDA_R_64F, 1, z + 1,
+                        CUDA_R_64F, 2, &none, z, CUDA_R_64F, 1, CUBLAS_COMPUTE_64F,
+                        CUBLAS_GEMM_DEFAULT) == good);
+    EXPECT(to_host(z, 1)[0] == 5);
+    EXPECT(cublasDestroy(h) == good);
+    cudaFree(x), cudaFree(y), cudaFree(z);
+}
+// C = 2 A' B + C of halves, C in float or in half; the same in bfloat16, which rounds.
+RIGHT(gemm_of_halves) {
+    std::vector<half> a, b;
+    std::vector<__nv_bfloat16> brain;
+    for (int i = 0; i < 12; i++) {
+        a.push_back(__float2half((float)(i - 3)));
+        b.push_back(__float2half(0.5f * (float)i));
+        brain.push_back(__float2bfloat16((float)(i + 12)));
+    }
+    half *da, *db, *dh;
+    __nv_bfloat16 *dx;
+    float alpha = 2, beta = 1, none = 0, *c = device_count<float>(4);
+    cudaMalloc(&da, 12 * sizeof *da), cudaMalloc(&db, 12 * sizeof *db);
+    cudaMalloc(&dh, 4 * sizeof *dh), cudaMalloc(&dx, 12 * sizeof *dx);
+    cudaMemcpy(da, a.data(), 12 * sizeof *da, cudaMemcpyHostToDevice);
+    cudaMemcpy(db, b.data(), 12 * sizeof *db, cudaMemcpyHostToDevice);
+    cudaMemcpy(dx, brain.data(), 12 * sizeof *dx, cudaMemcpyHostToDevice);
+    cublasHandle_t h;
+    EXPECT(cublasCreate(&h) == good);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 3, &alpha, da, CUDA_R_16F, 4, db,
+                        CUDA_R_16F, 4, &beta, c, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT_TENSOR_OP) == good);
+    auto r = to_host(c, 4); // columns of A: -3 -2 -1 and 1 2 3, of B: 0 .5 1 and 2 2.5 3
+    EXPECT(r[0] == -4 && r[1] == 9 && r[2] == -26 && r[3] == 35);
+    half one = __float2half(1.0f), zero = __float2half(0.0f), halves[4];
+    EXPECT(cublasHgemm(h, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 3, &one, da, 4, db, 4, &zero, dh, 2) ==
+           good);
+    cudaMemcpy(halves, dh, sizeof halves, cudaMemcpyDeviceToHost);
+    EXPECT((float)halves[0] == -2 && (float)halves[3] == 16);
+    EXPECT(cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 12, &alpha, dx, CUDA_R_16BF, 1, dx,
+                        CUDA_R_16BF, 12, &none, dx, CUDA_R_16BF, 1, CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT) == good);
+    cudaMemcpy(brain.data(), dx, sizeof *dx, cudaMemcpyDeviceToHost);
+    EXPECT((float)brain[0] == 7648); // of 7636: ulps of 32
+    EXPECT(cublasDestroy(h) == good);
+    cudaFree(da), cudaFree(db), cudaFree(dh), cudaFree(dx), cudaFree(c);
+}
+WRONG(gemm_of_short_halves) {
+    half *x;
+    float *c = device_count<float>(4), one = 1, zero = 0;
+    cudaMalloc(&x, 5 * sizeof *x);
+    cudaMemset(x, 0, 5 * sizeof *x);
+    cublasHandle_t h;
+    cublasCreate(&h);
+    auto product = [&] {
+        return cublasGemmEx( // wrong gemm_of_short_halves: copy-size
+            h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &one, x, CUDA_R_16F, 2, x, CUDA_R_16F, 3, &zero,
+            c, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    };
+    EXPECT(product() != good);
+    cublasDestroy(h), cudaFree(x), cudaFree(c);
+}
+WRONG(gemm_of_unlike_types) {
+    cublasHandle_t h;
+    float *x = device_count<float>(6), alpha = 1, beta = 0;
+    auto float_in_half_out = [&] {
+        return cublasGemmEx( // wrong gemm_of_unlike_types: blas-argument
+            h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &alpha, x, CUDA_R_32F, 1, x, CUDA_R_32F, 1, &beta,
+            x, CUDA_R_16F, 1, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    };
+    EXPECT(cublasCreate(&h) == good);
+    EXPECT(float_in_half_out() == CUBLAS_STATUS_NOT_SUPPORTED);
+    EXPECT(cublasDestroy(h) == good);
+    cudaFree(x);
 }

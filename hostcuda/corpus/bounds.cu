@@ -177,3 +177,4 @@ RIGHT(dynamic_exact) {
     EXPECT(to_host(x, 64)[0] == 63);
     cudaFree(x);
 }
+// likely past_end: device[

@@ -358,3 +358,25 @@ WRONG(odd_pair) {
     cudaDeviceSynchronize();
     cudaDeviceReset();
 }
+
+// A class with virtual functions, made in the kernel: its table of functions is a constant.
+struct shape {
+    float side;
+    __device__ virtual float area() const { return side; }
+};
+struct square : shape {
+    __device__ float area() const override { return side * side; }
+};
+__global__ void areas(float *out) {
+    square s;
+    s.side = threadIdx.x;
+    const shape *p = &s;
+    out[threadIdx.x] = p->area();
+}
+RIGHT(virtual_functions) {
+    float *out = device_count<float>(32);
+    areas<<<1, 32>>>(out);
+    EXPECT(to_host(out, 32)[5] == 25);
+    cudaFree(out);
+}
+// likely tile_read_past: ] of 32

@@ -33,22 +33,25 @@ accepted() {
 }
 
 refused 2 'a texture' '\ntexture<float, 1> t;\n'
-refused 3 'a texture' '__global__ void k(cudaStream_t s) {\n\nfloat x = tex2D<float>(t, 1, 2); }\n'
+refused 3 'a texture of three dimensions' \
+    '__global__ void k(cudaStream_t s) {\n\nfloat x = tex3D<float>(t, 1, 2, 3); }\n'
 refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
-refused 1 'cooperative groups' '#include <cooperative_groups.h>\n'
-refused 2 'cooperative grid sync' 'int n;\n__global__ void k() { auto g = this_grid(); }\n'
-refused 1 'a cooperative launch (grid sync)' 'int main() { cudaLaunchCooperativeKernel(0); }\n'
+refused 1 'an asynchronous copy to shared memory' '#include <cooperative_groups/memcpy_async.h>\n'
+refused 2 'a group of several devices' \
+    'int n;\n__global__ void k() { auto g = this_multi_grid(); }\n'
+refused 1 'a launch on several devices' \
+    'int main() { cudaLaunchCooperativeKernelMultiDevice(0, 0); }\n'
 refused 2 'dynamic parallelism (a launch within a kernel)' \
     '__global__ void child();\n__global__ void k() { child<<<1, 1>>>(); }\n'
-refused 1 'wmma (tensor cores)' '#include <mma.h>\n'
 refused 1 'inline PTX (asm)' '__device__ void f() { asm("nop;"); }\n'
-refused 3 'half precision' '\n\n#include <cuda_fp16.h>\n'
+refused 3 '8-bit floating point' '\n\n#include <cuda_fp8.h>\n'
 refused 1 'an initial value of a __shared__ variable' \
     '__global__ void k() { __shared__ int x = 1; }\n'
 refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
 refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
 refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
-refused 1 'a CUDA array (texture memory)' 'int main() { cudaMallocArray(0, 0, 1); }\n'
+refused 1 'an array of three dimensions or layers' 'int main() { cudaMalloc3DArray(0, 0, 1); }\n'
+refused 1 'a product by cuBLASLt' 'int main() { cublasLtMatmulDescCreate(0); }\n'
 refused 1 'cuRAND' '#include <curand_kernel.h>\n'
 refused 1 'Thrust' '#include <thrust/device_vector.h>\n'
 refused 1 'CUB' '#include <cub/cub.cuh>\n'
@@ -66,7 +69,7 @@ accepted 'malloc in host code' 'int main() { free(malloc(4)); int *p = new int; 
 accepted 'placement new' '__device__ void f(int *p) { new (p) int(3); }\n'
 accepted 'asm in host code' 'int main() { asm("nop"); }\n'
 accepted 'a name in a string' 'const char *s = "tex2D asm wmma"; // texture<int>\n'
-accepted 'a branch not taken' '#ifdef NEVER\n#include <mma.h>\n#endif\n'
+accepted 'a branch not taken' '#ifdef NEVER\n#include <cub/cub.cuh>\n#endif\n'
 accepted 'a variable called texture' 'int texture = 3;\n'
 
 echo "refusals: $passed of $((passed + failed)) sources refused or accepted as they should be"

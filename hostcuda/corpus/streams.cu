@@ -331,6 +331,18 @@ WRONG(static_shared_too_large) {
     EXPECT(cudaDeviceSynchronize() != cudaSuccess);
     cudaDeviceReset();
 }
+__global__ void half_and_half(double *x) {
+    __shared__ double a[4096];
+    extern __shared__ double b[];
+    a[threadIdx.x] = b[threadIdx.x] = 1;
+    x[threadIdx.x] = a[threadIdx.x];
+}
+WRONG(shared_together) {
+    double *x = device_count<double>(4);
+    half_and_half<<<1, 4, 32768>>>(x); // wrong shared_together: shared-too-large
+    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
+    cudaDeviceReset();
+}
 WRONG(shared_limit) {
     auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     auto e = cudaFuncSetAttribute(fill, limit, 300000); // wrong shared_limit: shared-too-large

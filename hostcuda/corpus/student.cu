@@ -45,7 +45,7 @@ __global__ void product_guard_returns(float *c, const float *a, int n) {
     int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
     if (row >= n || col >= n) return;
     as[threadIdx.y][threadIdx.x] = a[row * n + col];
-    __syncthreads(); // wrong tile_guard_returns: divergent-barrier
+    __syncthreads(); // wrong tile_guard_returns: exited-barrier
     c[row * n + col] = as[threadIdx.y][0];
 }
 WRONG(tile_guard_returns) {
@@ -133,7 +133,7 @@ __global__ void sum_barrier_in_if(int *out, const int *x) {
     for (unsigned half = blockDim.x / 2; half > 0; half >>= 1)
         if (threadIdx.x < half) {
             part[threadIdx.x] += part[threadIdx.x + half];
-            __syncthreads(); // wrong barrier_in_if: divergent-barrier
+            __syncthreads(); // wrong barrier_in_if: exited-barrier
         }
     if (threadIdx.x == 0) out[0] = part[0];
 }

@@ -98,3 +98,21 @@ RIGHT(shared_forms) {
     cudaFree(f);
     cudaFree(x);
 }
+
+// The type before the qualifier.
+__global__ void turned_round(int *x) {
+    extern int __shared__ whole[];
+    unsigned int __shared__ few[4];
+    int i = threadIdx.x;
+    whole[i] = x[i];
+    if (i < 4) few[i] = (unsigned)i;
+    __syncthreads();
+    x[i] = whole[31 - i] + (int)few[i % 4];
+}
+RIGHT(type_before_shared) {
+    int *x = device_count<int>(32);
+    turned_round<<<1, 32, 32 * sizeof(int)>>>(x);
+    auto h = to_host(x, 32);
+    for (int i = 0; i < 32; i++) EXPECT(h[i] == 31 - i + i % 4);
+    cudaFree(x);
+}

@@ -20,7 +20,7 @@ __global__ void early_return(int *x, int n) {
     __shared__ int tile[128];
     if ((int)threadIdx.x >= n) return;
     tile[threadIdx.x] = x[threadIdx.x];
-    __syncthreads(); // wrong return_before_barrier: divergent-barrier
+    __syncthreads(); // wrong return_before_barrier: exited-barrier
     x[threadIdx.x] = tile[n - 1 - threadIdx.x];
 }
 WRONG(return_before_barrier) {
@@ -28,6 +28,14 @@ WRONG(return_before_barrier) {
     early_return<<<1, 128>>>(x, 100);
     cudaDeviceSynchronize();
     cudaDeviceReset();
+}
+RIGHT(exited_threads_allowed) {
+    setenv("HOSTCUDA_EXITED", "1", 1);
+    int *x = device_count<int>(100);
+    early_return<<<1, 128>>>(x, 100);
+    auto h = to_host(x, 100);
+    EXPECT(h[0] == 99 && h[99] == 0);
+    cudaFree(x);
 }
 RIGHT(whole_blocks_return) {
     int *x = device_count<int>(128);

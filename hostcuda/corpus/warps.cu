@@ -267,7 +267,7 @@ RIGHT(order_is_shuffled) {
 }
 __global__ void different_rounds(int *x) {
     int rounds = threadIdx.x == 0 ? 3 : 2;
-    for (int i = 0; i < rounds; i++) __syncthreads(); // wrong unequal_rounds: divergent-barrier
+    for (int i = 0; i < rounds; i++) __syncthreads(); // wrong unequal_rounds: exited-barrier
     x[threadIdx.x] = 1;
 }
 WRONG(unequal_rounds) {

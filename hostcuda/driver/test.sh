@@ -127,8 +127,8 @@ cp bad.cu 'a place'
 says 1 'a place/bad.cu:3:' hostcuda 'a place/bad.cu' -I .
 echo '__device__ int inner() { return nothing; }' >inner.cuh
 says 1 'inner.cuh:1:' hostcuda bad.cu
-printf '\n#include <cooperative_groups.h>\nint main() {}\n' >refused.cu
-says 1 'refused.cu:2: error: cooperative groups is not supported' hostcuda refused.cu
+printf '\n#include <cub/cub.cuh>\nint main() {}\n' >refused.cu
+says 1 'refused.cu:2: error: CUB is not supported' hostcuda refused.cu
 echo 'void gone(); int main() { gone(); }' >gone.cu
 says 1 "undefined reference to \`gone()'" hostcuda gone.cu
 
@@ -219,6 +219,13 @@ says 0 '' make clean
 says 0 'twice.cu' find . -name '*.cu'
 says 1 '' test -e six -o -e six-check
 cd ..
+
+# ---- how much of a folder runs ----
+
+says 0 '2 programs: 2 compile, 2 of them run' "$own/corpus/try_folder.sh" project
+echo 'int main() { return 3; }' >project/third.cu
+says 1 'status 3' "$own/corpus/try_folder.sh" project
+says 1 '3 programs: 3 compile, 2 of them run' "$own/corpus/try_folder.sh" project
 
 says 1 '' test -n "$(ls tmp)"
 echo "driver: $passed of $((passed + failed)) commands do as they should"

@@ -1,7 +1,7 @@
 /* declarations.c: __shared__ arrays move into the worker's arena, device variables into a section.
  *
  *     __shared__ float tile[16][16];   (each declarator by itself)
- * ->  auto &tile = *({ static hc_shared_site hc_site; typedef float hc_type;
+ * ->  auto &tile = *({ typedef float hc_type; static hc_shared_site hc_site = {0, …};
  *         (hc_type (*)[16][16])hc_shared(&hc_site, sizeof(hc_type[16][16]), …, "tile"); });
  *
  *     extern __shared__ float s[];
@@ -94,15 +94,21 @@ static void add_declarator(const source *s, size_t from, size_t to, const char *
     while (token_is(s, name, "*")) name++;
     char *variable = token_text(s, name), *declared = NULL;
     char *stars = name > from ? plain_type(s, from, name, NULL) : strdup("");
-    char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup("");
-    int written = asprintf(&declared,
-                           "%s auto &%s = *({ static hc_shared_site hc_site; typedef %s hc_type; "
-                           "(hc_type %s(*)%s)hc_shared(&hc_site, sizeof(hc_type %s%s), %s, "
-                           "HC_NAME(%s)); });",
-                           *text, variable, type, stars, shape, stars, shape, align, variable);
+    char *shape = to > name + 1 ? plain_type(s, name + 1, to, NULL) : strdup(""), *row = NULL;
+    /* (of [16][17] a row has the size of what [0] names) */
+    if (asprintf(&row, *shape ? "sizeof((*(hc_type %s(*)%s)nullptr)[0])" : "0", stars, shape) < 0)
+        exit(2);
+    int written =
+        asprintf(&declared,
+                 "%s auto &%s = *({ typedef %s hc_type; static hc_shared_site hc_site = "
+                 "{0, sizeof(hc_type %s), %s}; "
+                 "(hc_type %s(*)%s)hc_shared(&hc_site, sizeof(hc_type %s%s), %s, "
+                 "HC_NAME(%s)); });",
+                 *text, variable, type, stars, row, stars, shape, stars, shape, align, variable);
     if (written < 0) exit(2);
     free(*text);
     *text = declared;
+    free(row);
     free(shape);
     free(stars);
     free(variable);
@@ -190,10 +196,22 @@ static bool in_function(const source *s, size_t i) {
     return false;
 }
 
+/* `extern float __shared__ s[];` has its type before the qualifier. */
+static size_t typed_start(const source *s, size_t i) {
+    while (i > 0 && !s->tokens[i].in_define) {
+        bool named = s->tokens[i - 1].kind == TOKEN_NAME && !token_is(s, i - 1, "else") &&
+                     !token_is(s, i - 1, "do");
+        if (!named && !token_is(s, i - 1, "::")) break;
+        i--;
+    }
+    return i;
+}
+
 void rewrite_shared(source *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (!token_is(s, i, "__shared__")) continue;
-        size_t first = declaration_start(s, i), declarator = first_declarator(s, i + 1), end = i;
+        size_t first = typed_start(s, declaration_start(s, i));
+        size_t declarator = first_declarator(s, i + 1), end = i;
         while (end < s->count && !token_is(s, end, ";") && s->tokens[end].kind != TOKEN_DEFINE_END)
             end = token_is(s, end, "{") || token_is(s, end, "(") ? match_forward(s, end) + 1
                                                                  : end + 1;

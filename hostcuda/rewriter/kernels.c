@@ -241,7 +241,9 @@ static void drop_cast(source *s, size_t open) {
 
 void rewrite_launches(source *s, const source *const *headers, size_t header_count) {
     for (size_t i = 0; i < s->count; i++) {
-        if (token_is(s, i, "cudaLaunchKernel") && token_is(s, i + 1, "(")) drop_cast(s, i + 1);
+        bool by_call =
+            token_is(s, i, "cudaLaunchKernel") || token_is(s, i, "cudaLaunchCooperativeKernel");
+        if (by_call && token_is(s, i + 1, "(")) drop_cast(s, i + 1);
         if (s->tokens[i].kind != TOKEN_LAUNCH) continue;
         if (i > 0 && token_is(s, i - 1, "operator")) continue; /* operator<<<T>(…) */
         rewrite_launch(s, headers, header_count, i);

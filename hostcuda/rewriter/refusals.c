@@ -19,28 +19,30 @@ static const char use_capture[] = "record the calls of a stream: cudaStreamBegin
 
 static const refusal names[] = {
     {"texture", "a texture", use_arrays},
-    {"tex1D*", "a texture", use_arrays},
-    {"tex2D*", "a texture", use_arrays},
-    {"tex3D*", "a texture", use_arrays},
-    {"cudaTextureObject_t", "a texture", use_arrays},
-    {"cudaCreateTextureObject", "a texture", use_arrays},
+    {"tex1DL*", "a layered texture or one of several levels", use_arrays},
+    {"tex1DG*", "a texture of several levels", use_arrays},
+    {"tex2DL*", "a layered texture or one of several levels", use_arrays},
+    {"tex2DG*", "a texture of several levels", use_arrays},
+    {"tex2Dgather*", "gathering from a texture", use_arrays},
+    {"tex3D*", "a texture of three dimensions", use_arrays},
+    {"texCubemap*", "a texture of a cube", use_arrays},
     {"cudaBindTexture*", "a texture", use_arrays},
     {"surf1D*", "a surface", use_arrays},
     {"surf2D*", "a surface", use_arrays},
     {"surf3D*", "a surface", use_arrays},
     {"cudaSurfaceObject_t", "a surface", use_arrays},
     {"cudaCreateSurfaceObject", "a surface", use_arrays},
-    {"cudaMallocArray", "a CUDA array (texture memory)", use_arrays},
-    {"cooperative_groups", "cooperative groups", use_two_launches},
-    {"this_grid", "cooperative grid sync", use_two_launches},
-    {"cudaLaunchCooperativeKernel*", "a cooperative launch (grid sync)", use_two_launches},
-    {"wmma", "wmma (tensor cores)", "use a kernel without tensor cores"},
-    {"nvcuda", "nvcuda (tensor cores)", "use a kernel without tensor cores"},
+    {"cudaMalloc3DArray", "an array of three dimensions or layers", use_arrays},
+    {"cudaMallocMipmappedArray", "a texture of several levels", use_arrays},
+    {"this_multi_grid", "a group of several devices", use_two_launches},
+    {"block_tile_memory", "a tile of more threads than a warp", "use tiles of 32"},
+    {"this_cluster", "a thread-block cluster", use_two_launches},
+    {"cudaLaunchCooperativeKernelMultiDevice", "a launch on several devices", use_two_launches},
     {"__cluster_dims__", "a thread-block cluster", use_two_launches},
-    {"__half", "half precision", use_float},
-    {"__half2", "half precision", use_float},
-    {"__nv_bfloat16", "bfloat16", use_float},
+    {"memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
     {"__pipeline_memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cublasLtMatmul*", "a product by cuBLASLt", "call cublasGemmEx"},
+    {"cublasLtMatrix*", "a product by cuBLASLt", "call cublasGemmEx"},
     {"cudaGraphCreate", "a graph built node by node", use_capture},
     {"cudaGraphAdd*", "a graph built node by node", use_capture},
     {"cudaGraphExecKernelNodeSetParams*", "changing a node of a graph", use_capture},
@@ -48,13 +50,14 @@ static const refusal names[] = {
     {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
 };
 
+/* The first that matches; one without words is not refused. */
 static const refusal headers[] = {
-    {"cooperative_groups*", "cooperative groups", use_two_launches},
-    {"mma.h", "wmma (tensor cores)", "use a kernel without tensor cores"},
-    {"cuda_fp16*", "half precision", use_float},
-    {"cuda_bf16*", "bfloat16", use_float},
+    {"cooperative_groups/memcpy_async.h", "an asynchronous copy to shared memory",
+     "copy with a loop"},
     {"cuda_fp8*", "8-bit floating point", use_float},
     {"cuda_pipeline*", "an asynchronous copy to shared memory", "copy with a loop"},
+    {"cuda/barrier", NULL, NULL},
+    {"cuda/atomic", NULL, NULL},
     {"cuda/*", "libcu++", "use the plain CUDA functions"},
     {"cub/*", "CUB", "write the reduction or scan yourself"},
     {"thrust/*", "Thrust", "write the kernel yourself"},
@@ -104,9 +107,11 @@ static void refuse_header(source *s, size_t i) {
     text += 7 + strspn(text + 7, " \t");
     if (*text != '<' && *text != '"') return;
     size_t length = strcspn(text + 1, ">\"");
-    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
-        if (matches(headers[k].name, text + 1, length))
-            refuse(s, i, headers[k].what, headers[k].instead);
+    for (size_t k = 0; k < sizeof headers / sizeof *headers; k++) {
+        if (!matches(headers[k].name, text + 1, length)) continue;
+        if (headers[k].what) refuse(s, i, headers[k].what, headers[k].instead);
+        return;
+    }
 }
 
 /* Names are refused once a line: a type and its constructor there make one message. */

@@ -125,16 +125,26 @@ static void start_thread(hc_worker *w, int thread) {
     hc_check_thread_runs(w);
 }
 
-static void divergent_exit(hc_worker *w) {
+/* All threads that are left wait at the barrier. From sm_70 on a GPU waits for no others. */
+static __attribute__((noinline, cold)) void others_exited(hc_worker *w) {
+    bool grid = w->barrier_kind == HC_GRID;
+    if (hc_options_get()->exited) {
+        if (grid)
+            w->at_grid = true;
+        else
+            hc_block_release(w);
+        return;
+    }
     hc_text t;
-    hc_report_begin(&t, "divergent-barrier", w->barrier.file, w->barrier.line);
+    hc_report_begin(&t, "exited-barrier", w->barrier.file, w->barrier.line);
     hc_add(&t,
-           "%d of the block's %d threads wait at this __syncthreads(), the others have returned",
-           w->waiting_count, w->count);
+           "%d of the block's %d threads wait at this %s, the others have returned",
+           w->waiting_count, w->count, grid ? "barrier of the grid" : "__syncthreads()");
     hc_report_thread(&t);
-    hc_report_likely(&t, "a `return` (or an if) that only some threads take stands before the "
-                         "barrier; keep all threads alive and guard the work instead: "
-                         "`if (i < n) { ... }  __syncthreads();`");
+    hc_report_likely(&t, "a `return` that only some threads take stands before the barrier; keep "
+                         "all threads alive and guard the work instead: `if (i < n) { ... }  "
+                         "__syncthreads();`. A GPU from sm_70 on lets the others go on, an older "
+                         "one may hang; HOSTCUDA_EXITED=1 lets them go on here");
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
@@ -147,7 +157,7 @@ static void end_thread(hc_worker *w) {
     w->progress++;
     w->touches = 0;
     if (warp->waiting) hc_warp_lane_exits(w, w->current);
-    if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) divergent_exit(w);
+    if (w->waiting_count > 0 && w->waiting_count + w->exited == w->count) others_exited(w);
 }
 
 static void runner(void) {
@@ -190,7 +200,7 @@ static __attribute__((noinline, cold)) void check_place(hc_worker *w, const char
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
 
-static void release(hc_worker *w) {
+void hc_block_release(hc_worker *w) {
     w->barrier_result = w->barrier_sum;
     w->barrier_sum = 0;
     /* All others wait here and none is ready: the queue of the waiting becomes that of the ready.
@@ -209,17 +219,19 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
     if (!w || !w->in_kernel)
         return 0; /* host code: nvcc refuses it, and so does the legality check */
     if (w->waiting_count == 0)
-        w->barrier = (hc_site){file, line};
+        w->barrier = (hc_site){file, line}, w->barrier_kind = kind;
     else if (w->barrier.line != line || w->barrier.file != file)
         check_place(w, file, line);
     hc_check_thread_arrives(w, false);
     w->barrier_sum += kind == HC_AND ? !predicate : predicate;
-    if (w->waiting_count + 1 == w->count) {
-        release(w);
+    if (w->waiting_count + 1 == w->count && kind != HC_GRID) {
+        hc_block_release(w);
         w->progress++;
     } else if (w->waiting_count + 1 + w->exited == w->count) {
         w->waiting[w->waiting_count++] = (uint16_t)w->current;
-        divergent_exit(w);
+        w->at_grid = w->exited == 0;
+        if (!w->at_grid) others_exited(w);
+        suspend(w);
     } else {
         w->waiting[w->waiting_count++] = (uint16_t)w->current;
         suspend(w);
@@ -237,11 +249,19 @@ void hc_kernel_fail(cudaError_t error) {
     siglongjmp(w->escape, 1);
 }
 
+void hc_block_place(const hc_launch *launch, uint64_t block) {
+    uint64_t rest = block / launch->grid.x;
+    blockIdx = (uint3){(unsigned)(block % launch->grid.x), (unsigned)(rest % launch->grid.y),
+                       (unsigned)(rest / launch->grid.y)};
+}
+
 static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
     uint64_t order = hc_mix(hc_options_get()->seed ^ hc_shared_launch ^ block);
     w->count = (int)(launch->block.x * launch->block.y * launch->block.z);
     w->started = w->exited = w->ready_first = w->ready_count = w->waiting_count = 0;
     w->barrier_sum = 0;
+    w->at_grid = false;
+    memset(w->at_counter, 0, sizeof w->at_counter);
     w->ready = w->queues[0], w->waiting = w->queues[1];
     w->x_inverse = (1u << 20) / launch->block.x + 1;
     w->y_inverse = (1u << 20) / launch->block.y + 1;
@@ -252,26 +272,31 @@ static void begin(hc_worker *w, hc_launch *launch, uint64_t block) {
         int lanes = w->count - i * WARP;
         w->warps[i] = (hc_warp_state){.exists = lanes >= WARP ? ~0u : (1u << lanes) - 1};
     }
-    uint64_t rest = block / launch->grid.x;
-    blockIdx = (uint3){(unsigned)(block % launch->grid.x), (unsigned)(rest % launch->grid.y),
-                       (unsigned)(rest / launch->grid.y)};
+    hc_block_place(launch, block);
 }
 
-/* Runs one block to its end; on failure the message is out and the error is returned. The caller
- * has set w->escape (grid.c), once for many blocks. */
-cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block) {
-    begin(w, launch, block);
-    hc_shared_fill(w);
-    hc_check_block_begins(w);
+/* Runs the block's threads until they have ended, or all wait for the other blocks. */
+void hc_block_go(hc_worker *w, uint64_t block) {
     int stack;
     void *to = next_context(w, &stack);
     w->in_kernel = 1;
     go(&w->main_context, to, stack, false);
-    if (w->exited < w->count) hc_report_stuck(w);
+    if (w->exited < w->count && !w->at_grid) hc_report_stuck(w);
     hc_check_block_ends();
     if (!hc_shared_check(w)) hc_kernel_fail(cudaErrorIllegalAddress);
     w->in_kernel = 0;
-    w->blocks_done++;
+    if (w->at_grid)
+        hc_whole_park(w, block);
+    else
+        w->blocks_done++;
     w->progress++;
-    return cudaSuccess;
+}
+
+/* Runs one block to its end, or to a barrier of the grid. A thread that fails leads to w->escape
+ * (grid.c), which the caller has set once for many blocks, when the message is out. */
+void hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block) {
+    begin(w, launch, block);
+    hc_shared_fill(w);
+    hc_check_block_begins(w);
+    hc_block_go(w, block);
 }

@@ -13,6 +13,9 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
     UNUSED_SITE;
     if (!p) return hc_fail(cudaErrorInvalidValue);
     if (device != 0) return hc_fail(cudaErrorInvalidDevice);
+    /* (a cooperative launch may fill them all: whole.c) */
+    int workers = hc_options_get()->workers, most = WHOLE_MAX / THREADS_MAX;
+    int multiprocessors = workers < most ? workers : most;
     *p = (cudaDeviceProp){.totalGlobalMem = hc_options_get()->memory,
                           .sharedMemPerBlock = SHARED_STATIC_MAX,
                           .sharedMemPerBlockOptin = SHARED_MAX,
@@ -33,7 +36,7 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
                           .l2CacheSize = 4 << 20,
                           .major = 7,
                           .minor = 5,
-                          .multiProcessorCount = hc_options_get()->workers,
+                          .multiProcessorCount = multiprocessors,
                           .maxThreadsPerMultiProcessor = THREADS_MAX,
                           .maxBlocksPerMultiProcessor = 16,
                           .concurrentKernels = 1,
@@ -42,10 +45,11 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
                           .managedMemory = 1,
                           .integrated = 1,
                           .canMapHostMemory = 1,
+                          .cooperativeLaunch = 1,
                           .deviceOverlap = 1,
                           .globalL1CacheSupported = 1,
                           .localL1CacheSupported = 1};
-    snprintf(p->name, sizeof p->name, "hostcuda (%d CPU workers)", hc_options_get()->workers);
+    snprintf(p->name, sizeof p->name, "hostcuda (%d CPU workers)", workers);
     return cudaSuccess;
 }
 
@@ -73,9 +77,11 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
         {cudaDevAttrMaxPitch, (int)p.memPitch},
         {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
         {cudaDevAttrClockRate, p.clockRate},
+        {cudaDevAttrGpuOverlap, p.deviceOverlap},
         {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
         {cudaDevAttrIntegrated, p.integrated},
         {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
+        {cudaDevAttrComputeMode, p.computeMode},
         {cudaDevAttrConcurrentKernels, p.concurrentKernels},
         {cudaDevAttrMemoryClockRate, p.memoryClockRate},
         {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
@@ -86,7 +92,7 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
         {cudaDevAttrComputeCapabilityMinor, p.minor},
         {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (int)p.sharedMemPerMultiprocessor},
         {cudaDevAttrManagedMemory, p.managedMemory},
-        {cudaDevAttrCooperativeLaunch, 0},
+        {cudaDevAttrCooperativeLaunch, p.cooperativeLaunch},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)p.sharedMemPerBlockOptin},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -89,6 +89,7 @@ void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc) {
     else
         hc_add(t, "%s %ld bytes %s of a buffer", verb, distance,
                past > 0 ? "past the end" : "before the start");
+    hc_add_buffer_element(t, b, (long)(p - b->start));
     hc_report_thread(t);
     add_buffer(t, b);
     hc_report_likely(t, past >= 0 ? "the last block has more threads than elements are left: guard "

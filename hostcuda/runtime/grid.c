@@ -69,11 +69,12 @@ static void work(hc_worker *w, bool wakes) {
     if (sigsetjmp(w->escape, 0)) { /* a thread failed; its message is out */
         w->in_kernel = 0;
         hc_stacks_reset(&w->stacks);
+        hc_whole_drop();
         __atomic_store_n(&failure, (int)w->failure, __ATOMIC_RELEASE);
         hc_self = NULL;
         return;
     }
-    bool may_wake = wakes;
+    bool may_wake = wakes && !launch->cooperative;
     uint64_t start = may_wake ? now_ns() : 0;
     while (!__atomic_load_n(&failure, __ATOMIC_ACQUIRE)) {
         uint64_t k = __atomic_fetch_add(&next_block, 1, __ATOMIC_RELAXED);
@@ -84,6 +85,7 @@ static void work(hc_worker *w, bool wakes) {
             may_wake = false;
         }
     }
+    if (launch->cooperative) hc_whole_run(w, launch);
     hc_self = NULL;
 }
 

@@ -32,6 +32,7 @@ typedef struct hc_options {
     bool eager;      /* run each operation when it is queued: for gdb */
     bool checks;     /* what costs time: closed memory, fresh bytes, canaries */
     bool races;      /* CHECK=1: races and reads of unwritten memory are named */
+    bool exited;     /* a barrier waits for no thread that has returned, as from sm_70 on */
     double timeout;  /* seconds that a thread may run without progress; 0: for ever */
     size_t memory;   /* bytes of device memory */
     const char *log; /* file that gets one line per report */
@@ -40,6 +41,7 @@ const hc_options *hc_options_get(void);
 uint64_t hc_mix(uint64_t x); /* a bijection that looks random */
 
 /* ---- report.c ---- */
+typedef struct hc_buffer hc_buffer;
 typedef enum hc_end { HC_GOES_ON, HC_ENDS_KERNEL } hc_end;
 typedef struct hc_text {
     char text[4000];
@@ -51,6 +53,11 @@ void hc_report_thread(hc_text *t); /* kernel, block and thread of the caller, if
 void hc_report_likely(hc_text *t, const char *mistake);
 void hc_report_end(hc_text *t);
 const char *hc_report_shorten(const char *file); /* a path below the working directory */
+/* ": x[1000] of 1000", for the byte at this offset of an array; nothing if `element` is 0. A `row`
+ * longer than an element makes it x[5][1000]. The name is the first `name_length` characters. */
+void hc_add_element(hc_text *t, const char *name, int name_length, size_t element, size_t row,
+                    long offset, size_t bytes);
+void hc_add_buffer_element(hc_text *t, const hc_buffer *b, long offset);
 /* A whole report outside of kernels. */
 void hc_complain(const char *kind, const char *file, int line, const char *likely,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -71,13 +78,15 @@ FILE *hc_addr2line(char **arguments, int questions, pid_t *child);
 
 /* ---- arena.c: device memory ---- */
 typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC_GUARD } hc_space;
-typedef struct hc_buffer {
+struct hc_buffer {
     char *start, *pages; /* the data; the pages that hold it */
     size_t bytes, page_bytes;
     bool freed;
     hc_space space;
+    const char *named; /* the arguments of its allocation as they were written, or NULL */
+    size_t element;    /* bytes; 0: unknown */
     hc_site allocated, released;
-} hc_buffer;
+};
 cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p);
 void hc_arena_release(hc_buffer *b, hc_site at);
 hc_buffer *hc_arena_find(const void *p);    /* the buffer or freed buffer at p, guards included */
@@ -150,8 +159,10 @@ typedef struct hc_worker {
     uint16_t *ready, *waiting; /* one of the two each; a released barrier swaps them */
     int ready_first, ready_count;
     int waiting_count; /* at the block's barrier */
+    uint32_t at_counter[THREADS_MAX / 32]; /* who waits at a counter: its thread's `value` */
     hc_site barrier;   /* the one that they wait at */
     hc_barrier_kind barrier_kind;
+    bool at_grid; /* all wait at a barrier of the whole grid: whole.c */
     int barrier_sum, barrier_result;
     const volatile void *touched; /* last atomic without effect, and how often in a row */
     uint64_t touches;
@@ -169,7 +180,10 @@ typedef struct hc_worker {
 
 extern __thread hc_worker *hc_self;
 
-cudaError_t hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block);
+void hc_block_run(hc_worker *w, hc_launch *launch, uint64_t block);
+void hc_block_release(hc_worker *w); /* those that wait at its barrier go on */
+void hc_block_go(hc_worker *w, uint64_t block);
+void hc_block_place(const hc_launch *launch, uint64_t block); /* sets blockIdx */
 void hc_thread_wait(hc_worker *w); /* suspends the current thread; somebody has noted it */
 void hc_make_ready(hc_worker *w, int thread);
 void hc_kernel_fail(cudaError_t error) __attribute__((noreturn));
@@ -178,9 +192,20 @@ bool hc_warp_resolve_active(hc_worker *w);
 void hc_warp_lane_exits(hc_worker *w, int thread);
 void hc_report_stuck(hc_worker *w);
 
+/* ---- counter.c ---- */
+void hc_counter_report_stuck(hc_worker *w); /* returns if nobody waits at one */
+
+/* ---- whole.c: blocks that wait for the grid ---- */
+enum { WHOLE_MAX = 16 * THREADS_MAX }; /* threads; the system allows so many guard pages */
+void hc_whole_park(hc_worker *w, uint64_t block);
+void hc_whole_run(hc_worker *w, hc_launch *launch); /* the parked blocks, until they have ended */
+void hc_whole_drop(void);
+
 /* ---- shared.c ---- */
 void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number);
 void hc_shared_fill(hc_worker *w);
+void *hc_shared_save(const hc_worker *w); /* a copy, which the caller frees, ... */
+void hc_shared_restore(hc_worker *w, const void *saved); /* ... goes back */
 bool hc_shared_check(hc_worker *w);
 bool hc_shared_guard_hit(const hc_worker *w, const void *address);
 cudaError_t hc_shared_limit(const hc_launch *launch);
@@ -188,6 +213,7 @@ cudaError_t hc_shared_limit(const hc_launch *launch);
 typedef struct hc_shared_array {
     size_t start, end; /* of the data, offsets in the arena */
     const char *name;  /* NULL: the block has no shared memory */
+    unsigned element, row;
 } hc_shared_array;
 /* The array at this offset; false, and the nearest array before it, if there is none. */
 bool hc_shared_array_at(size_t offset, hc_shared_array *array);
@@ -317,10 +343,14 @@ void hc_check_launch_begins(void);
 void hc_check_launch_ends(void);
 void hc_check_block_begins(hc_worker *w);
 void hc_check_block_ends(void);
+void *hc_check_block_parks(hc_worker *w); /* what is kept of it until it goes on */
+void hc_check_block_goes_on(hc_worker *w, void *kept);
+void hc_check_grid_barrier(void);
 void hc_check_thread_runs(hc_worker *w); /* w->current, on w->current_stack */
 void hc_check_thread_arrives(hc_worker *w, bool ends);
 void hc_check_barrier(hc_worker *w); /* all threads of the block have come */
 void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
+void hc_check_meets(const void *at, bool may_release); /* what is there orders memory */
 void hc_check_count(bool on);
 int hc_check_site_counts(hostcuda_site_counts *out, int room);
 /* work.c: who does the work */
@@ -348,10 +378,14 @@ void hc_check_thread_starts(void);
 #define hc_check_launch_ends()           ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
 #define hc_check_block_ends()            ((void)0)
+#define hc_check_block_parks(w)          NULL
+#define hc_check_block_goes_on(w, kept)  ((void)(kept))
+#define hc_check_grid_barrier()          ((void)0)
 #define hc_check_thread_runs(w)          ((void)0)
 #define hc_check_thread_arrives(w, ends) ((void)0)
 #define hc_check_barrier(w)              ((void)0)
 #define hc_check_syncwarp(w, warp, mask) ((void)0)
+#define hc_check_meets(at, may_release)  ((void)0)
 #define hc_check_work_library(p, bytes)  ((void)0)
 #define hc_check_host_call(...)          ((void)0)
 #define hc_check_guarded_stack(p)        false

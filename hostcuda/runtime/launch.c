@@ -34,6 +34,13 @@ static cudaError_t check_size(const hc_launch *l) {
         complain(l, "launch-configuration", what, likely);
         return cudaErrorInvalidConfiguration;
     }
+    if (l->cooperative && threads * l->grid.x * l->grid.y * l->grid.z > WHOLE_MAX) {
+        complain(l, "launch-configuration", "a cooperative launch has at most 16384 threads here",
+                 "all blocks are there at once: launch as many as "
+                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor and the device's "
+                 "multiProcessorCount say, and let each thread do more than one element");
+        return cudaErrorCooperativeLaunchTooLarge;
+    }
     if (hc_shared_limit(l) != cudaSuccess) {
         complain(l, "shared-too-large", "more than 48 KB of dynamic shared memory",
                  "ask for it with cudaFuncSetAttribute(kernel, "

@@ -21,6 +21,13 @@ cudaError_t hc_MallocBytes(void **p, size_t bytes, const char *file, int line) {
     return allocate(HC_DEVICE, p, bytes, file, line);
 }
 
+void hc_name_buffer(const void *p, size_t element, const char *arguments) {
+    hc_enter();
+    hc_buffer *b = p ? hc_arena_find(p) : NULL;
+    if (b) b->element = element, b->named = arguments;
+    hc_leave();
+}
+
 cudaError_t hc_MallocManagedBytes(void **p, size_t bytes, const char *file, int line) {
     return allocate(HC_MANAGED, p, bytes, file, line);
 }

@@ -59,6 +59,28 @@ void hc_report_likely(hc_text *t, const char *mistake) {
     if (*mistake) hc_add(t, "\n    likely   %s", mistake);
 }
 
+void hc_add_element(hc_text *t, const char *name, int name_length, size_t element, size_t row,
+                    long offset, size_t bytes) {
+    if (!element) return;
+    long unit = (long)element, at = offset >= 0 ? offset / unit : -((unit - 1 - offset) / unit);
+    long in_row = row > element && row < bytes ? (long)(row / element) : 0;
+    hc_add(t, ": %.*s", name_length, name);
+    if (in_row && at >= 0)
+        hc_add(t, "[%ld][%ld] of %zu times %ld", at / in_row, at % in_row, bytes / row, in_row);
+    else
+        hc_add(t, "[%ld] of %zu", at, bytes / element);
+}
+
+/* The name is what stands first in the call: cudaMalloc((void **)&x, n) has made x. */
+void hc_add_buffer_element(hc_text *t, const hc_buffer *b, long offset) {
+    const char *name = b->named ? b->named : "";
+    if (*name == '(' && strchr(name, ')')) name = strchr(name, ')') + 1;
+    name += strspn(name, " &");
+    int length = (int)strcspn(name, ",");
+    bool plain = length > 0 && length < 40 && !memchr(name, '(', (size_t)length);
+    hc_add_element(t, plain ? name : "buffer", plain ? length : 6, b->element, 0, offset, b->bytes);
+}
+
 static void put_line(int file, const char *text, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(file, text, bytes);

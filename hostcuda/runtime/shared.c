@@ -38,11 +38,15 @@ static size_t limit_of(const void *entry) {
 }
 
 /* Which kernel a deduced launch reaches, its caller does not know: what any was granted will do. */
-cudaError_t hc_shared_limit(const hc_launch *launch) {
-    size_t limit = limit_of(launch->entry);
+static size_t room_of(const hc_launch *launch) {
+    size_t room = limit_of(launch->entry);
     for (int i = 0; i < limit_count && launch->deduced; i++)
-        if (limits[i].limit > limit) limit = limits[i].limit;
-    return launch->dynamic_shared <= limit ? cudaSuccess : cudaErrorInvalidValue;
+        if (limits[i].limit > room) room = limits[i].limit;
+    return room;
+}
+
+cudaError_t hc_shared_limit(const hc_launch *launch) {
+    return launch->dynamic_shared <= room_of(launch) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t hc_FuncSetAttributeOf(const void *kernel, enum cudaFuncAttribute attribute, int value,
@@ -122,6 +126,22 @@ static void too_large(hc_shared_site *site, const char *name, size_t bytes) {
     hc_kernel_fail(cudaErrorInvalidValue);
 }
 
+/* Each alone would do. */
+static void too_large_together(const hc_launch *l, const char *name, size_t bytes) {
+    hc_text t;
+    hc_report_begin(&t, "shared-too-large", l->site.file, l->site.line);
+    hc_add(&t,
+           "%zu bytes of static shared memory (the last of it is %s) and %zu of dynamic: together "
+           "more than the kernel's %zu",
+           bytes, name, dynamic_used, room_of(l));
+    hc_report_thread(&t);
+    hc_report_likely(&t, "use smaller tiles, or ask for more with cudaFuncSetAttribute(kernel, "
+                         "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)");
+    hc_report_end(&t);
+    pthread_mutex_unlock(&lock);
+    hc_kernel_fail(cudaErrorInvalidValue);
+}
+
 void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const char *name) {
     hc_worker *w = hc_self;
     if (!w || !w->in_kernel)
@@ -132,8 +152,10 @@ void *hc_shared_place(hc_shared_site *site, size_t bytes, size_t align, const ch
         size_t unit = align > 16 ? align : 16, at = (static_used + unit - 1) / unit * unit;
         size_t data = at + bytes - SHARED_GAP * (size_t)array_count;
         if (data > SHARED_STATIC_MAX || array_count == ARRAYS_MAX) too_large(site, name, bytes);
+        if (data + dynamic_used > room_of(w->launch)) too_large_together(w->launch, name, data);
         static_used = at + bytes + SHARED_GAP;
-        arrays[array_count++] = (hc_shared_array){at, at + bytes, name};
+        arrays[array_count++] =
+            (hc_shared_array){at, at + bytes, name, site->element, site->row};
         place = hc_shared_launch | at;
         __atomic_store_n(&site->place, place, __ATOMIC_RELAXED);
     }
@@ -147,7 +169,8 @@ bool hc_shared_array_at(size_t offset, hc_shared_array *array) {
     size_t dynamic_start = ARENA - (dynamic_used + 15) / 16 * 16;
     *array = (hc_shared_array){0};
     if (dynamic_used)
-        *array = (hc_shared_array){dynamic_start, dynamic_start + dynamic_used, HC_DYNAMIC_NAME};
+        *array =
+            (hc_shared_array){dynamic_start, dynamic_start + dynamic_used, HC_DYNAMIC_NAME, 0, 0};
     if (offset < dynamic_start || !dynamic_used) {
         for (int i = 0; i < array_count; i++)
             if (offset >= arrays[i].start || i == 0) *array = arrays[i];
@@ -186,6 +209,29 @@ void hc_shared_fill(hc_worker *w) {
         if (arrays[i].end >= from) memset(w->shared + arrays[i].end, CANARY, SHARED_GAP);
     w->shared_used = static_used;
     pthread_mutex_unlock(&lock);
+}
+
+typedef struct saved {
+    size_t static_bytes, dynamic_start;
+    char bytes[];
+} saved;
+
+void *hc_shared_save(const hc_worker *w) {
+    size_t fixed = static_used, dynamic_start = ARENA - (dynamic_used + 15) / 16 * 16;
+    saved *s = malloc(sizeof *s + fixed + ARENA - dynamic_start);
+    if (!s) abort();
+    s->static_bytes = fixed, s->dynamic_start = dynamic_start;
+    memcpy(s->bytes, w->shared, fixed);
+    memcpy(s->bytes + fixed, w->shared + dynamic_start, ARENA - dynamic_start);
+    return s;
+}
+
+/* Arrays that other blocks have named meanwhile are fresh for this one. */
+void hc_shared_restore(hc_worker *w, const void *from) {
+    const saved *s = from;
+    hc_shared_fill(w);
+    memcpy(w->shared, s->bytes, s->static_bytes);
+    memcpy(w->shared + s->dynamic_start, s->bytes + s->static_bytes, ARENA - s->dynamic_start);
 }
 
 /* After a block: is every canary alive? */

@@ -7,7 +7,7 @@
 static const char *name_of(hc_warp_kind kind) {
     static const char *const names[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
                                         "__shfl_down_sync", "__shfl_xor_sync", "a warp vote",
-                                        "__match_any_sync", "__activemask"};
+                                        "__match_any_sync", "__activemask",    "a wmma function"};
     return names[kind];
 }
 
@@ -31,6 +31,26 @@ static int source_lane(const hc_thread *t, int lane) {
     }
 }
 
+/* All lanes are here, so the last one to come works for all. */
+static void multiply(hc_thread *lanes) {
+    hc_mma *all[WARP];
+    for (int i = 0; i < WARP; i++) all[i] = (hc_mma *)(uintptr_t)lanes[i].value;
+    const hc_mma *first = all[0];
+    for (int i = 0; i < WARP && first; i++)
+        if (!all[i]) first = NULL;
+    if (!first) return;
+    for (int e = 0; e < first->m * first->n; e++) {
+        int row = e / first->n, column = e % first->n;
+        double sum = all[e % WARP]->c[e / WARP];
+        for (int k = 0; k < first->k; k++) {
+            int in_a = first->columns_a ? k * first->m + row : row * first->k + k;
+            int in_b = first->columns_b ? column * first->k + k : k * first->n + column;
+            sum += all[in_a % WARP]->a[in_a / WARP] * all[in_b % WARP]->b[in_b / WARP];
+        }
+        all[e % WARP]->d[e / WARP] = sum;
+    }
+}
+
 static void complete(hc_thread *lanes, unsigned mask) {
     uint64_t values[WARP];
     unsigned ballot = 0;
@@ -42,6 +62,7 @@ static void complete(hc_thread *lanes, unsigned mask) {
     for (int i = 0; i < WARP; i++) {
         if (!(mask >> i & 1)) continue;
         hc_thread *t = &lanes[i];
+        if (t->kind == HC_MMA) continue;
         if (t->kind == HC_BALLOT) {
             t->value = ballot;
         } else if (t->kind == HC_MATCH_ANY) {
@@ -118,6 +139,11 @@ uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int
     unsigned wanted = mask & warp->exists; /* a full mask is usual in a last, partial warp */
     if (kind != HC_ACTIVEMASK && (warp->waiting & wanted) == wanted &&
         (companions(w, me) & wanted) == wanted) {
+        if (kind == HC_MMA && wanted != ~0u)
+            fail(w, t, "shuffle-missing-lane",
+                 "launch blocks of whole warps: a multiple of 32 threads",
+                 "lanes of the mask were never started", ~wanted);
+        if (kind == HC_MMA) multiply(&w->threads[first]);
         complete(&w->threads[first], wanted);
         if (kind == HC_SYNCWARP) hc_check_syncwarp(w, me / WARP, wanted);
         warp->waiting &= ~wanted;
@@ -167,6 +193,7 @@ void hc_report_stuck(hc_worker *w) {
                  "lanes of the mask wait somewhere else and never come", missing);
         }
     }
+    hc_counter_report_stuck(w);
     hc_text t;
     hc_report_begin(&t, "deadlock", w->launch->site.file, w->launch->site.line);
     hc_add(&t, "%d of %d threads of a block wait and none can go on", w->count - w->exited,
@@ -174,4 +201,22 @@ void hc_report_stuck(hc_worker *w) {
     hc_report_thread(&t);
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
+}
+
+/* A GPU loads and stores fragments by 16 bytes. */
+void hc_warp_aligned(const void *p, size_t row_bytes, const char *file, int line) {
+    if (((uintptr_t)p % 16 == 0 && row_bytes % 16 == 0) || !hc_self) return;
+    hc_text t;
+    hc_report_begin(&t, "misaligned-address", file, line);
+    if (row_bytes % 16)
+        hc_add(&t, "a wmma matrix whose rows lie %zu bytes apart, which is no multiple of 16",
+               row_bytes);
+    else
+        hc_add(&t, "a wmma matrix begins at an address that is no multiple of 16 bytes");
+    hc_report_thread(&t);
+    hc_report_likely(&t,
+                     "pad rows to a multiple of 8 halves or 4 floats, and let a matrix begin at "
+                     "one (__align__(16) of a __shared__ array)");
+    hc_report_end(&t);
+    hc_kernel_fail(cudaErrorMisalignedAddress);
 }

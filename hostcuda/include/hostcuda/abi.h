@@ -45,6 +45,7 @@ typedef struct hc_launch {
     hc_site site;
     const void *entry; /* address of the kernel, NULL for a null function pointer */
     bool deduced;      /* its template arguments are: entry is only an address of its own */
+    bool cooperative;  /* its blocks may wait for each other */
     uint3 grid, block;
     size_t dynamic_shared;
     hc_stream stream;
@@ -58,11 +59,16 @@ typedef struct hc_launch {
 
 cudaError_t hc_launch_kernel(const hc_launch *launch);
 
+/* The buffer that was just allocated at p holds elements of so many bytes (0: nobody knows), and
+ * this is the text of the call's arguments: messages speak of x[7]. Both outlive it. */
+void hc_name_buffer(const void *p, size_t element, const char *arguments);
+
 /* ---- within a kernel ---- */
 
 /* A __shared__ variable: its place in the block's arena, given anew in each launch. */
 typedef struct hc_shared_site {
-    uint64_t place; /* launch number << 24 | offset */
+    uint64_t place;        /* launch number << 24 | offset */
+    unsigned element, row; /* bytes of an element, and of what [0] names: for messages */
 } hc_shared_site;
 
 extern __thread char *hc_shared_base;      /* this worker's arena */
@@ -83,8 +89,10 @@ static inline void *hc_shared(hc_shared_site *site, size_t bytes, size_t align, 
     return hc_shared_place(site, bytes, align, name);
 }
 
-typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR } hc_barrier_kind;
+typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR, HC_GRID } hc_barrier_kind;
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line);
+void hc_grid_barrier(const char *file, int line); /* of all blocks of a cooperative launch */
+bool hc_grid_cooperative(void);
 
 typedef enum hc_warp_kind {
     HC_SYNCWARP,
@@ -94,12 +102,33 @@ typedef enum hc_warp_kind {
     HC_SHFL_XOR,
     HC_BALLOT,
     HC_MATCH_ANY,
-    HC_ACTIVEMASK
+    HC_ACTIVEMASK,
+    HC_MMA /* value: the lane's hc_mma, or NULL: the lanes meet, and no memory is ordered */
 } hc_warp_kind;
 
 /* Exchanges `value` among the lanes of `mask`; `lane` and `width` as in the shuffles. */
 uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int width,
                  const char *file, int line);
+
+/* D = A B + C of a warp, m x k, k x n and m x n. Each lane holds what its fragments hold: of the
+ * elements in order those whose number leaves its lane's as remainder by 32. */
+typedef struct hc_mma {
+    int m, n, k;
+    bool columns_a, columns_b; /* in order of columns */
+    const double *a, *b, *c;
+    double *d;
+} hc_mma;
+void hc_warp_aligned(const void *p, size_t row_bytes, const char *file, int line);
+
+/* A barrier in shared memory that counts arrivals (cuda::barrier). `made` is written by its init. */
+enum { HC_MADE = 0x62617272 };
+typedef struct hc_counter {
+    unsigned made, expected, missing, phase;
+} hc_counter;
+/* Counts n arrivals of one thread, which leaves for good if it `drops`; returns the phase. */
+unsigned hc_counter_arrive(hc_counter *c, unsigned n, bool drops, const char *file, int line);
+void hc_counter_wait(hc_counter *c, unsigned phase, const char *file, int line); /* for its end */
+void hc_counter_unmade(const char *file, int line) __attribute__((noreturn));
 
 /* Every atomic passes here: a thread that repeats one without effect is waiting for another. */
 void hc_atomic_touch(const volatile void *address, bool changed);

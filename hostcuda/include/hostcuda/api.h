@@ -4,6 +4,7 @@
 #define HOSTCUDA_API_H
 
 #include "hostcuda/abi.h"
+#include "hostcuda/texture.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,22 @@ enum {
     cudaHostAllocMapped = 2,
     cudaHostAllocWriteCombined = 4
 };
-enum { cudaHostRegisterDefault = 0, cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
+enum {
+    cudaHostRegisterDefault = 0,
+    cudaHostRegisterPortable = 1,
+    cudaHostRegisterMapped = 2,
+    cudaMemAttachGlobal = 1,
+    cudaMemAttachHost = 2,
+    cudaMemAttachSingle = 4
+};
+enum {
+    cudaDeviceScheduleAuto = 0,
+    cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleYield = 2,
+    cudaDeviceScheduleBlockingSync = 4,
+    cudaDeviceBlockingSync = 4,
+    cudaDeviceMapHost = 8
+};
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,
     cudaStreamCaptureModeThreadLocal,
@@ -67,9 +83,11 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxPitch = 11,
     cudaDevAttrMaxRegistersPerBlock = 12,
     cudaDevAttrClockRate = 13,
+    cudaDevAttrGpuOverlap = 15,
     cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrIntegrated = 18,
     cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
     cudaDevAttrConcurrentKernels = 31,
     cudaDevAttrMemoryClockRate = 36,
     cudaDevAttrGlobalMemoryBusWidth = 37,
@@ -82,6 +100,12 @@ enum cudaDeviceAttr {
     cudaDevAttrManagedMemory = 83,
     cudaDevAttrCooperativeLaunch = 95,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+enum cudaComputeMode {
+    cudaComputeModeDefault,
+    cudaComputeModeExclusive,
+    cudaComputeModeProhibited,
+    cudaComputeModeExclusiveProcess
 };
 enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
 enum cudaMemoryAdvise {
@@ -205,7 +229,23 @@ typedef struct cudaFuncAttributes {
     X(FuncSetAttributeOf,                                                                          \
       (const void *kernel, enum cudaFuncAttribute attribute, int value, HC_AT))                    \
     X(FuncGetAttributesOf, (cudaFuncAttributes * attributes, const void *kernel, HC_AT))           \
-    X(OccupancyOf, (int *blocks, const void *kernel, int threads, size_t shared, HC_AT))
+    X(OccupancyOf, (int *blocks, const void *kernel, int threads, size_t shared, HC_AT))           \
+    X(MallocArray, (cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width,   \
+                    size_t height HC_NONE, unsigned flags HC_NONE, HC_AT))                         \
+    X(FreeArray, (cudaArray_t array, HC_AT))                                                       \
+    X(Memcpy2DToArray, (cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,        \
+                        size_t width, size_t height, enum cudaMemcpyKind kind, HC_AT))             \
+    X(Memcpy2DToArrayAsync,                                                                        \
+      (cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,           \
+       size_t height, enum cudaMemcpyKind kind, cudaStream_t stream HC_NONE, HC_AT))               \
+    X(Memcpy2DFromArray, (void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,      \
+                          size_t width, size_t height, enum cudaMemcpyKind kind, HC_AT))           \
+    X(MemcpyToArray, (cudaArray_t to, size_t x, size_t y, const void *from, size_t bytes,          \
+                      enum cudaMemcpyKind kind, HC_AT))                                            \
+    X(CreateTextureObject,                                                                         \
+      (cudaTextureObject_t * object, const struct cudaResourceDesc *from,                          \
+       const struct cudaTextureDesc *how, const struct cudaResourceViewDesc *view, HC_AT))         \
+    X(DestroyTextureObject, (cudaTextureObject_t object, HC_AT))
 
 #ifdef __cplusplus
 #define HC_AT   const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()

@@ -65,4 +65,13 @@ static __forceinline__ T atomicCAS(T *p, hc::same_t<T> expected, hc::same_t<T> w
     return expected;
 }
 
+template <class T>
+static __forceinline__ T atomicCAS_block(T *p, hc::same_t<T> expected, hc::same_t<T> wanted) {
+    return atomicCAS(p, expected, wanted);
+}
+template <class T>
+static __forceinline__ T atomicCAS_system(T *p, hc::same_t<T> expected, hc::same_t<T> wanted) {
+    return atomicCAS(p, expected, wanted);
+}
+
 #endif

@@ -39,6 +39,33 @@ typedef enum cublasMath {
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 } cublasMath_t;
 
+typedef enum cudaDataType_t {
+    CUDA_R_32F = 0,
+    CUDA_R_64F = 1,
+    CUDA_R_16F = 2,
+    CUDA_R_8I = 3,
+    CUDA_R_32I = 10,
+    CUDA_R_16BF = 14
+} cudaDataType_t, cudaDataType, cublasDataType_t;
+typedef enum cublasComputeType {
+    CUBLAS_COMPUTE_16F = 64,
+    CUBLAS_COMPUTE_16F_PEDANTIC = 65,
+    CUBLAS_COMPUTE_32F = 68,
+    CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+    CUBLAS_COMPUTE_64F = 70,
+    CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+    CUBLAS_COMPUTE_32I = 72,
+    CUBLAS_COMPUTE_32F_FAST_16F = 74,
+    CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+    CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+} cublasComputeType_t;
+typedef enum cublasGemmAlgo {
+    CUBLAS_GEMM_DFALT = -1,
+    CUBLAS_GEMM_DEFAULT = -1,
+    CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
+    CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99
+} cublasGemmAlgo_t;
+
 #ifdef __cplusplus
 #define HC_AT const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
 #else
@@ -81,6 +108,25 @@ const char *hc_blas_GetStatusString(cublasStatus_t status);
 HC_BLAS_DECLARE(S, float)
 HC_BLAS_DECLARE(D, double)
 #undef HC_BLAS_DECLARE
+
+/* In float or in double, whatever the compute type: full precision; halves and bfloat16 are widened,
+ * summed in float and rounded once. Other types are refused when they are asked for. */
+cublasStatus_t hc_blas_GemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, int m, int n, int k, const void *alpha,
+                              const void *a, cudaDataType_t type_a, int lda, const void *b,
+                              cudaDataType_t type_b, int ldb, const void *beta, void *c,
+                              cudaDataType_t type_c, int ldc, cublasComputeType_t compute,
+                              cublasGemmAlgo_t algorithm, HC_AT);
+cublasStatus_t hc_blas_GemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
+    const void *alpha, const void *a, cudaDataType_t type_a, int lda, long long stride_a,
+    const void *b, cudaDataType_t type_b, int ldb, long long stride_b, const void *beta, void *c,
+    cudaDataType_t type_c, int ldc, long long stride_c, int batch, cublasComputeType_t compute,
+    cublasGemmAlgo_t algorithm, HC_AT);
+cublasStatus_t hc_blas_Hgemm(cublasHandle_t handle, cublasOperation_t transa,
+                             cublasOperation_t transb, int m, int n, int k, const void *alpha,
+                             const void *a, int lda, const void *b, int ldb, const void *beta,
+                             void *c, int ldc, HC_AT);
 #undef HC_AT
 
 #define cublasCreate              hc_blas_Create
@@ -113,6 +159,9 @@ HC_BLAS_DECLARE(D, double)
 #define cublasDaxpy               hc_blas_Daxpy
 #define cublasDdot                hc_blas_Ddot
 #define cublasDscal               hc_blas_Dscal
+#define cublasGemmEx              hc_blas_GemmEx
+#define cublasHgemm               hc_blas_Hgemm
+#define cublasGemmStridedBatchedEx hc_blas_GemmStridedBatchedEx
 
 #ifdef __cplusplus
 }

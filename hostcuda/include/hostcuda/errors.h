@@ -36,6 +36,7 @@
     X(cudaErrorInvalidAddressSpace, 717, "operation not supported on global/shared address space") \
     X(cudaErrorInvalidPc, 718, "invalid program counter")                                          \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
+    X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")            \
     X(cudaErrorNotPermitted, 800, "operation not permitted")                                       \
     X(cudaErrorNotSupported, 801, "operation not supported")                                       \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")  \

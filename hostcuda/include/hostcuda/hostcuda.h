@@ -26,5 +26,8 @@
 #ifndef __CUDACC__
 #define __CUDACC__ 1
 #endif
+/* By these of CUDA's guards NVIDIA's helper_cuda.h knows what it may offer. */
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
 
 #endif

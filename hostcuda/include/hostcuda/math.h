@@ -80,6 +80,10 @@ HC_MIN_MAX(unsigned long)
 HC_MIN_MAX(long long)
 HC_MIN_MAX(unsigned long long)
 #undef HC_MIN_MAX
+static inline unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+static inline unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+static inline long long llmin(long long a, long long b) { return min(a, b); }
+static inline long long llmax(long long a, long long b) { return max(a, b); }
 /* As CUDA's: a NaN loses against a number. */
 static inline float min(float a, float b) { return fminf(a, b); }
 static inline float max(float a, float b) { return fmaxf(a, b); }

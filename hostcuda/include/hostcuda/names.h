@@ -61,14 +61,17 @@
 #define cudaDeviceGetStreamPriorityRange hc_DeviceGetStreamPriorityRange
 #define cudaDriverGetVersion             hc_DriverGetVersion
 #define cudaRuntimeGetVersion            hc_RuntimeGetVersion
+#define cudaMallocArray                  hc_MallocArray
+#define cudaFreeArray                    hc_FreeArray
+#define cudaMemcpy2DToArray              hc_Memcpy2DToArray
+#define cudaMemcpy2DToArrayAsync         hc_Memcpy2DToArrayAsync
+#define cudaMemcpy2DFromArray            hc_Memcpy2DFromArray
+#define cudaMemcpyToArray                hc_MemcpyToArray
+#define cudaCreateTextureObject          hc_CreateTextureObject
+#define cudaDestroyTextureObject         hc_DestroyTextureObject
 #define cudaGetErrorString               hc_GetErrorString
 #define cudaGetErrorName                 hc_GetErrorName
-#define cudaMalloc                       hc_cuda_Malloc
-#define cudaMallocHost                   hc_cuda_MallocHost
-#define cudaHostAlloc                    hc_cuda_HostAlloc
-#define cudaMallocManaged                hc_cuda_MallocManaged
 #define cudaMallocPitch                  hc_cuda_MallocPitch
-#define cudaMallocAsync                  hc_cuda_MallocAsync
 #define cudaMemcpyToSymbol               hc_cuda_MemcpyToSymbol
 #define cudaMemcpyFromSymbol             hc_cuda_MemcpyFromSymbol
 #define cudaMemcpyToSymbolAsync          hc_cuda_MemcpyToSymbolAsync
@@ -84,30 +87,51 @@
 #define cudaOccupancyMaxPotentialBlockSize hc_cuda_OccupancyMaxPotentialBlockSize
 #define cudaGraphInstantiate               hc_cuda_GraphInstantiate
 #define cudaLaunchKernel                   hc_cuda_LaunchKernel
+#define cudaLaunchCooperativeKernel        hc_cuda_LaunchCooperativeKernel
 #define cudaMemPrefetchAsync               hc_cuda_MemPrefetchAsync
 #define cudaMemAdvise                      hc_cuda_MemAdvise
+#define cudaStreamAttachMemAsync           hc_cuda_StreamAttachMemAsync
 
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaCpuDeviceId  (-1)
 #define CUDART_CB
 #define CUDART_VERSION 12000
 
-template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes, HC_HERE) {
-    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
+/* By macro, for the text of the call: so a message knows what the buffer is called. */
+namespace hc {
+template <class T> cudaError_t named(T **p, cudaError_t error, const char *arguments) {
+    if constexpr (std::is_void_v<T> || std::is_function_v<T>)
+        (void)p, (void)arguments;
+    else if (!error)
+        hc_name_buffer((const void *)*p, sizeof(T), arguments);
+    return error;
+}
+} // namespace hc
+
+#define cudaMalloc(...)        hc_cuda_Malloc(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocAsync(...)   hc_cuda_MallocAsync(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocHost(...)    hc_cuda_MallocHost(#__VA_ARGS__, __VA_ARGS__)
+#define cudaHostAlloc(...)     hc_cuda_MallocHost(#__VA_ARGS__, __VA_ARGS__)
+#define cudaMallocManaged(...) hc_cuda_MallocManaged(#__VA_ARGS__, __VA_ARGS__)
+
+template <class T>
+static inline cudaError_t hc_cuda_Malloc(const char *text, T **p, size_t bytes, HC_HERE) {
+    return hc::named(p, hc_MallocBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
-static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t, HC_HERE) {
-    return hc_MallocBytes((void **)p, bytes, hc_file, hc_line);
-}
-template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes, HC_HERE) {
-    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
-}
-template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned, HC_HERE) {
-    return hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line);
+static inline cudaError_t hc_cuda_MallocAsync(const char *text, T **p, size_t bytes, cudaStream_t,
+                                              HC_HERE) {
+    return hc::named(p, hc_MallocBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
-static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = 1, HC_HERE) {
-    return hc_MallocManagedBytes((void **)p, bytes, hc_file, hc_line);
+static inline cudaError_t hc_cuda_MallocHost(const char *text, T **p, size_t bytes, unsigned = 0,
+                                             HC_HERE) {
+    return hc::named(p, hc_MallocHostBytes((void **)p, bytes, hc_file, hc_line), text);
+}
+template <class T>
+static inline cudaError_t hc_cuda_MallocManaged(const char *text, T **p, size_t bytes, unsigned = 1,
+                                                HC_HERE) {
+    return hc::named(p, hc_MallocManagedBytes((void **)p, bytes, hc_file, hc_line), text);
 }
 template <class T>
 static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height,
@@ -195,10 +219,26 @@ static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3
     hc_PeekAtLastError(hc_file, hc_line); /* this form says what failed: nothing is unasked */
     return error;
 }
+template <class... P>
+static inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+                                                      void **arguments, size_t shared = 0,
+                                                      cudaStream_t stream = nullptr, HC_HERE) {
+    auto l = hc::hc_kernel({"cudaLaunchCooperativeKernel", {hc_file, hc_line}}, kernel, grid, block,
+                           shared, stream);
+    l.launch.cooperative = true;
+    cudaError_t error = hc::launch_array(l, arguments, std::index_sequence_for<P...>());
+    hc_PeekAtLastError(hc_file, hc_line);
+    return error;
+}
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
                              size_t shared = 0, cudaStream_t stream = nullptr)
     __attribute__((unavailable("cudaLaunchKernel of an untyped pointer is not supported by "
                                "hostcuda: pass the kernel itself, without a cast")));
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                        size_t shared = 0, cudaStream_t stream = nullptr)
+    __attribute__((
+        unavailable("cudaLaunchCooperativeKernel of an untyped pointer is not supported by "
+                    "hostcuda: pass the kernel itself, without a cast")));
 
 /* Managed memory lies in one place here: advice changes nothing. CUDA 13 names the place by a
  * structure, earlier versions by a device's number. */
@@ -211,6 +251,12 @@ template <class Place>
 static inline cudaError_t cudaMemAdvise(const void *p, size_t bytes, cudaMemoryAdvise, Place,
                                         HC_HERE) {
     return hc_MemAdvised(p, bytes, hc_file, hc_line);
+}
+
+template <class T>
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, T *p, size_t bytes = 0,
+                                                   unsigned = cudaMemAttachSingle, HC_HERE) {
+    return hc_MemAdvised((const void *)p, bytes, hc_file, hc_line);
 }
 
 /* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors, which are often NULL:
