@@ -54,6 +54,41 @@ def test_the_ladders_page_has_what_is_counted():
                     for rung, c in ladder.counted().items() if "gemm:" in rung}  # fmt: skip
 
 
+def test_the_pages_of_reductions_have_what_is_counted_and_no_figure_of_nowhere():
+    """Counts in, speeds replaced: a page is what the script makes of it."""
+    counts = ladder.run_sectors("reductions")
+    measured = re.compile(r" [\d,]+ \|(?: [\d,]+ \|)?$")
+    for page, text in ((ladder.REDUCE, ladder.reduce_table(counts, [])),
+                       (ladder.SOFTMAX, ladder.softmax_table([]))):  # fmt: skip
+        said = page.read_text().partition(ladder.BEGIN)[2].partition(ladder.END)[0].strip()
+        missing = ladder.NOT_MEASURED
+        for line, made in zip(said.splitlines(), text.strip().splitlines(), strict=True):
+            speeds = made.count(missing)
+            assert line.rsplit("|", speeds + 1)[0] == made.rsplit("|", speeds + 1)[0]
+            assert not speeds or missing in line or measured.search(line)
+
+
+def test_from_rung_4_on_reduce_loads_each_sector_once():
+    counts = ladder.run_sectors("reductions")
+    for what, numbers in (("sum", 1 << 18), ("columns", 64 * 1024)):
+        least = numbers * 4 // 32
+        loads = {n: counts[f"reduce:{n} {what}"]["load_sectors"] for n in range(1, 7)}
+        left = counts[f"reduce:6 {what}"]["store_sectors"]  # by its first launch, for the second
+        assert (loads[4], loads[5]) == (least, least) and least < loads[6] <= least + left
+        assert loads[1 if what == "sum" else 2] == 8 * least
+    assert all(c["bank_conflicts"] == 0 for c in counts.values())
+
+
+def test_speeds_of_a_reduction_are_bytes_a_second():
+    line = {"kind": "ladder", "op": "sum", "cache": "warm", "rung": "reduce:6", "flops": 1e6}
+    lines = [line | {"bytes": 4e9, "median": 1e-3}]
+    counts = {f"reduce:{n} {what}": dict.fromkeys(("load_sectors", "store_sectors",
+                                                   "bank_conflicts"), 0)
+              for n in range(1, 7) for what in ("sum", "columns")}  # fmt: skip
+    last = ladder.reduce_table(counts, lines).splitlines()[-1]
+    assert last.endswith("| 4,000 | not measured |")
+
+
 def test_lab_1s_limit_is_that_of_plain_tiles_and_right_for_more_designs_than_one():
     text = (ROOT / "tl/include/tl/matmul.h").read_text()
     size = int(re.search(r"tl_matmul_counted = \{(\d+), \1, \1, 0, 0, 0\}", text)[1])

@@ -38,7 +38,7 @@ static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
             return TL_OK;
         }
     }
-    char known[512];
+    char known[1024];
     list_rungs(known, sizeof known, ops->name);
     return TL_FAIL(TL_EINVAL,
                    "RUNGS=%.*s: no such rung for device %s; use all, none, or some of: %s",

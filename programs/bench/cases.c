@@ -3,6 +3,9 @@
 #include "question.h"
 
 const bench_case bench_cases[] = {
+    {"sum", "array", true, define_sum},
+    {"sum_rows", "matrix", true, define_sum_rows},
+    {"sum_cols", "matrix", true, define_sum_cols},
     {"gemm", "gemm", true, define_gemm},
     {"conv2d_fwd", "conv2d", true, define_conv2d_fwd},
     {"conv2d_bwd_input", "conv2d", true, define_conv2d_bwd_input},

@@ -44,7 +44,7 @@ bool ladder_wants(const char *list, const char *name) { return listed(list, name
 
 /* Each word of RUNG= must be one of the device's. */
 static tl_status check_wanted(const char *wanted, bool cpu) {
-    char names[512] = "0, mine";
+    char names[1024] = "0, mine";
     for (int i = 0; i < KNOWN; i++) {
         size_t used = strlen(names);
         if (known[i].cpu == cpu) snprintf(names + used, sizeof names - used, ", %s", known[i].name);

@@ -6,7 +6,7 @@
 #include "programs/ceilings.h"
 #include "question.h"
 
-enum { RUNGS_MOST = 24, RUNG_NAME = 32, SAMPLES_MOST = 1000 };
+enum { RUNGS_MOST = 48, RUNG_NAME = 32, SAMPLES_MOST = 1000 };
 
 typedef struct bench_shape {
     const char *family, *name;

@@ -71,6 +71,9 @@ double question_unit(void); /* the roundoff of a result, and the oracle's */
 extern const bench_case bench_cases[]; /* cases.c; a row of NULL ends them */
 
 #define BENCH_DEFINE(name) void name(question *q);
+BENCH_DEFINE(define_sum)
+BENCH_DEFINE(define_sum_rows)
+BENCH_DEFINE(define_sum_cols)
 BENCH_DEFINE(define_gemm)
 BENCH_DEFINE(define_linear_fwd)
 BENCH_DEFINE(define_linear_bwd_input)

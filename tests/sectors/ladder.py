@@ -1,8 +1,9 @@
-"""ladder.py [LADDER.jsonl]: the table of kernels/gemm/README.md, between its markers.
+"""ladder.py [LADDER.jsonl]: the tables of the pages of kernels/ that teach by steps, between markers.
 
-Sectors and bank conflicts are hostcuda's counts of a product of 256^3 (`sectors products 256`). The
-last column is filled from lines of `make bench OUT=file` on a GPU: kind ladder, op gemm, warm, the
-shape with the most arithmetic; without them it says so.
+Sectors and bank conflicts are hostcuda's counts: of a product of 256^3 for gemm (`sectors products
+256`), of a sum of 2^18 numbers and of 64 columns of 1,024 for reduce (`sectors reductions`). Speeds
+are those of lines of `make bench OUT=file` on a GPU: kind ladder, warm, the shape with the most
+arithmetic. Without such lines a speed is "not measured".
 """
 
 import json
@@ -14,43 +15,76 @@ from pathlib import Path
 import sectors
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "kernels/gemm/README.md"
+PAGE, REDUCE, SOFTMAX = (ROOT / f"kernels/{op}/README.md" for op in ("gemm", "reduce",
+                                                                      "softmax_xent"))  # fmt: skip
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
-HEAD = re.compile(r"/\* [^:]*: rung (\d+) of gemm: (.*?)\.\n", re.S)
+HEAD = re.compile(r"/\* [^:]*: rung (\d+) of \w+: (.*?)\.\n", re.S)
+NOT_MEASURED = "not measured"
 
 
-def ideas() -> dict[str, str]:
+def ideas(op: str = "gemm") -> dict[str, str]:
     """By rung, what the first sentence of its file says."""
     found = {}
-    for path in sorted((ROOT / "kernels/gemm").glob("*.cu")):
+    for path in sorted((ROOT / "kernels" / op).glob("*.cu")):
         number, idea = HEAD.match(path.read_text()).groups()
-        found[f"gemm:{number}"] = re.sub(r"\s*\n \*\s*", " ", idea)
+        found[f"{op}:{number}"] = re.sub(r"\s*\n \*\s*", " ", idea)
     return found
 
 
 def counted(size: int = 256) -> dict[str, dict]:
     """Of square products, by the rungs of gemm and by other kernels (products.cuh)."""
-    said = subprocess.run([ROOT / sectors.PROGRAM, "products", str(size)], check=True,
+    return run_sectors("products", str(size))
+
+
+def run_sectors(*words: str) -> dict[str, dict]:
+    said = subprocess.run([ROOT / sectors.PROGRAM, *words], check=True,
                           capture_output=True, text=True, timeout=300).stdout  # fmt: skip
     return sectors.read_lines(said)
 
 
-def speeds(lines: list[dict]) -> dict[str, str]:
-    mine = [line for line in lines if line["kind"] == "ladder" and line["op"] == "gemm"
+def speeds(lines: list[dict], op: str = "gemm", what: str = "flops") -> dict[str, str]:
+    """Of each rung, in units of 1e9 a second."""
+    mine = [line for line in lines if line["kind"] == "ladder" and line["op"] == op
             and line["cache"] == "warm"]  # fmt: skip
     most = max((line["flops"] for line in mine), default=0)
-    return {line["rung"]: f"{line['flops'] / line['median'] / 1e9:,.0f}"
+    return {line["rung"]: f"{line[what] / line['median'] / 1e9:,.0f}"
             for line in mine if line["flops"] == most}  # fmt: skip
 
 
 def table(counts: dict[str, dict], speed: dict[str, str]) -> str:
     rows = ["| rung | idea | sectors loaded | stored | bank conflicts | GFLOP/s |",
             "|---|---|---|---|---|---|",
-            f"| 0 | cuBLAS | – | – | – | {speed.get('0', 'not measured')} |"]  # fmt: skip
+            f"| 0 | cuBLAS | – | – | – | {speed.get('0', NOT_MEASURED)} |"]  # fmt: skip
     for rung, idea in ideas().items():
         c = counts[rung]
         rows.append(f"| {rung[5:]} | {idea} | {c['load_sectors']:,} | {c['store_sectors']:,} | "
-                    f"{c['bank_conflicts']:,} | {speed.get(rung, 'not measured')} |")  # fmt: skip
+                    f"{c['bank_conflicts']:,} | {speed.get(rung, NOT_MEASURED)} |")  # fmt: skip
+    return "\n".join(rows) + "\n"
+
+
+def reduce_table(counts: dict[str, dict], lines: list[dict]) -> str:
+    """Sectors of a sum and of columns: loads and stores together."""
+    sums, columns = (speeds(lines, op, "bytes") for op in ("sum", "sum_rows"))
+    rows = ["| rung | idea | sectors, sum | columns | bank conflicts | GB/s, sum | columns |",
+            "|---|---|---|---|---|---|---|",
+            f"| 0 | plain path (lab 1) | – | – | – | {sums.get('0', NOT_MEASURED)} | "
+            f"{columns.get('0', NOT_MEASURED)} |"]  # fmt: skip
+    for rung, idea in ideas("reduce").items():
+        one, many = counts[f"{rung} sum"], counts[f"{rung} columns"]
+        total = [c["load_sectors"] + c["store_sectors"] for c in (one, many)]
+        rows.append(f"| {rung.partition(':')[2]} | {idea} | {total[0]:,} | {total[1]:,} | "
+                    f"{one['bank_conflicts'] + many['bank_conflicts']:,} | "
+                    f"{sums.get(rung, NOT_MEASURED)} | "
+                    f"{columns.get(rung, NOT_MEASURED)} |")  # fmt: skip
+    return "\n".join(rows) + "\n"
+
+
+def softmax_table(lines: list[dict]) -> str:
+    speed = speeds(lines, "softmax_xent_fwd", "bytes")
+    rows = ["| rung | idea | GB/s |", "|---|---|---|",
+            f"| 0 | plain path (lab 3) | {speed.get('0', NOT_MEASURED)} |"]
+    rows += [f"| {rung.partition(':')[2]} | {idea} | {speed.get(rung, NOT_MEASURED)} |"
+             for rung, idea in ideas("softmax_xent").items()]
     return "\n".join(rows) + "\n"
 
 
@@ -59,7 +93,14 @@ def put_into(page: str, text: str) -> str:
     return f"{before}{BEGIN}\n{text}{END}{rest.partition(END)[2]}"
 
 
+def tables(lines: list[dict]) -> dict[Path, str]:
+    return {PAGE: table(counted(), speeds(lines)),
+            REDUCE: reduce_table(run_sectors("reductions"), lines),
+            SOFTMAX: softmax_table(lines)}  # fmt: skip
+
+
 if __name__ == "__main__":
     lines = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()] \
         if len(sys.argv) > 1 else []
-    PAGE.write_text(put_into(PAGE.read_text(), table(counted(), speeds(lines))))
+    for page, text in tables(lines).items():
+        page.write_text(put_into(page.read_text(), text))

@@ -2,7 +2,8 @@
 // what hostcuda counts of them is held against what Nsight Compute counts on a GPU
 // (tests/sectors/sectors.py).
 //
-// Called with `products SIZE`: square matrix products of that size instead (products.cuh).
+// Called with `products SIZE`: square matrix products of that size instead (products.cuh); with
+// `reductions`: sums (reductions.cuh).
 //
 // Prints a line of JSON for each case: its name and how many kernels it launches, so that a
 // profiler's list of launches can be cut into cases; in hostcuda's CHECK=1 build also what was
@@ -17,6 +18,7 @@
 #include "hostcuda/corpus/lockstep.cuh"
 #include "kernels/device.h"
 #include "kernels/gemm/operands.h"
+#include "kernels/reduce/05_vectors.h"
 #include "tl/conv2d.h"
 #include "tl/conv3x3.h"
 #include "tl/cuda.h"
@@ -89,6 +91,24 @@ namespace gemm5 {
 namespace gemm6 {
 #include "kernels/gemm/06_warp_tile.cu"
 }
+namespace reduce1 {
+#include "kernels/reduce/01_naive.cu"
+}
+namespace reduce2 {
+#include "kernels/reduce/02_tree.cu"
+}
+namespace reduce3 {
+#include "kernels/reduce/03_shuffle.cu"
+}
+namespace reduce4 {
+#include "kernels/reduce/04_columns.cu"
+}
+namespace reduce5 {
+#include "kernels/reduce/05_vectors.cu"
+}
+namespace reduce6 {
+#include "kernels/reduce/06_blocks.cu"
+}
 
 // ---- what the course's files want of the library ----
 
@@ -107,6 +127,7 @@ tl_status tl_fail(tl_status, const char *file, int line, const char *format, ...
 }
 /* The shapes here are right, and no check of one is counted. */
 tl_status tl_pool2d_checked(const tl_pool2d_geom *) { return TL_OK; }
+tl_status tl_linear_check(const tl_linear_geom *) { return TL_OK; }
 
 tl_status tl_cuda_failed(cudaError_t error, const char *file, int line, const char *) {
     fail(file, line, cudaGetErrorString(error));
@@ -337,6 +358,7 @@ static const sectors_case cases[] = {
 };
 
 #include "tests/sectors/products.cuh"
+#include "tests/sectors/reductions.cuh"
 #include "tests/sectors/convolutions.cuh"
 
 // ---- counting ----
@@ -388,6 +410,10 @@ int main(int count, char **arguments) {
     if (count > 2 && strcmp(arguments[1], "products") == 0) {
         size_of_product = atoi(arguments[2]);
         for (const sectors_case &c : products) run_case(c);
+        return 0;
+    }
+    if (count == 2 && strcmp(arguments[1], "reductions") == 0) {
+        for (const sectors_case &c : reductions) run_case(c);
         return 0;
     }
     if (count == 2 && strcmp(arguments[1], "convolutions") == 0) {

@@ -12,10 +12,8 @@
 #endif
 
 enum {
-    COLUMN_BYTES = 256 << 20,  /* scratch for im2col columns: net c's largest layer in 5 chunks */
-    WORKSPACE_BYTES = 8 << 20, /* cuBLAS's own scratch; these products are small and want no more */
-    STEP_BYTES = 256,          /* tl_step, and the alignment of what follows */
-    OLDEST_GPU = 75,           /* compute capability 7.5: the oldest that CUDA 13 builds for */
+    COLUMN_BYTES = 256 << 20, /* scratch for im2col columns: net c's largest layer in 5 chunks */
+    OLDEST_GPU = 75,          /* compute capability 7.5: the oldest that CUDA 13 builds for */
 };
 
 /* ---- memory, copies and the numbers of a step ---- */
@@ -217,7 +215,7 @@ static tl_status open_blas(tl_ctx *ctx, void *workspace) {
     TL_CUBLAS(cublasCreate((cublasHandle_t *)&ctx->blas));
     cublasHandle_t blas = (cublasHandle_t)ctx->blas;
     TL_CUBLAS(cublasSetStream(blas, tl_stream(ctx)));
-    TL_CUBLAS(cublasSetWorkspace(blas, workspace, WORKSPACE_BYTES));
+    TL_CUBLAS(cublasSetWorkspace(blas, workspace, TL_WORKSPACE_BYTES));
     TL_CUBLAS(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH)); /* no TF32 */
     TL_CUBLAS(cublasSetAtomicsMode(blas, CUBLAS_ATOMICS_NOT_ALLOWED));
     return TL_OK;
@@ -235,11 +233,12 @@ static tl_status open_parts(tl_ctx *ctx, const tl_alloc_source *memory,
         ctx->stream = options->stream;
     else
         TL_CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&ctx->stream, cudaStreamNonBlocking));
-    /* One block for all that the context itself needs: first the step, then the workspace. */
-    ctx->step = (tl_step *)memory->raw_get(memory->user, STEP_BYTES + WORKSPACE_BYTES);
+    /* One block for all that the context itself needs: first the step, then the workspace
+     * (tl_workspace); these products are small and want no larger one. */
+    ctx->step = (tl_step *)memory->raw_get(memory->user, TL_STEP_BYTES + TL_WORKSPACE_BYTES);
     TL_NEED(ctx->step, TL_ENOMEM, "DEVICE=" TL_CUDA_DEVICE ": no memory for a context (%d bytes)",
-            STEP_BYTES + WORKSPACE_BYTES);
-    TL_TRY(open_blas(ctx, (char *)ctx->step + STEP_BYTES));
+            TL_STEP_BYTES + TL_WORKSPACE_BYTES);
+    TL_TRY(open_blas(ctx, tl_workspace(ctx)));
     tl_step first = {};
     return step_set(ctx, &first);
 }
@@ -249,7 +248,7 @@ static void close_device(tl_ctx *ctx, const tl_alloc_source *memory,
     if (ctx->stream || options->borrow_stream) cudaStreamSynchronize(tl_stream(ctx));
     if (ctx->blas) cublasDestroy((cublasHandle_t)ctx->blas);
     if (ctx->stream && !options->borrow_stream) cudaStreamDestroy(tl_stream(ctx));
-    if (ctx->step) memory->raw_put(memory->user, ctx->step, STEP_BYTES + WORKSPACE_BYTES);
+    if (ctx->step) memory->raw_put(memory->user, ctx->step, TL_STEP_BYTES + TL_WORKSPACE_BYTES);
     ctx->stream = NULL;
     ctx->blas = NULL;
     ctx->step = NULL;
@@ -276,7 +275,7 @@ static size_t cache_bytes(void) {
 
 static tl_status open_device(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
                              const tl_device_options *options) {
-    static_assert(sizeof(tl_step) <= STEP_BYTES, "the workspace starts behind the step");
+    static_assert(sizeof(tl_step) <= TL_STEP_BYTES, "the workspace starts behind the step");
     if (!memory->raw_get) *memory = tl_alloc_source{raw_get, raw_put, NULL};
     tl_status status = open_parts(ctx, memory, options);
     if (status != TL_OK) {
