@@ -121,7 +121,8 @@ class Run:
 
 def without(recipe, name):
     """The same recipe with one of OFF off; None where it is off already."""
-    fields = dict(zip(("net", "dataset", "device", "real", *RECIPE), recipe))
+    names = ("net", "dataset", "device", "real", "precision", *RECIPE)
+    fields = dict(zip(names, recipe))
     if fields[name] in (None, OFF[name]):
         return None
     fields[name] = OFF[name]
