@@ -52,10 +52,8 @@ static tl_status build(run *r) {
     tl_trainer *tr = &r->trainer;
     const options *o = &r->o;
     /* the device first: what it lacks is said before a data set is drawn or read */
-    TL_TRY(tl_device_open_with(&r->ctx, o->device,
-                               &(tl_device_options){.rungs = o->rungs,
-                                                    .threads = (int)o->threads,
-                                                    .precision = o->products}));
+    const tl_device_options wanted = {.rungs = o->rungs, .threads = (int)o->threads};
+    TL_TRY(tl_device_open_in(&r->ctx, o->device, &wanted, o->products));
     TL_TRY(load_data(r));
     char gpu[64];
     tl_device_describe(r->ctx, gpu, sizeof gpu);

@@ -125,9 +125,8 @@ static void expect_point(claim *c, const call_target *t, tl_ctx *plain, tl_ctx *
 }
 
 static tl_status open_in(tl_ctx **ctx, const call_target *t, tl_precision precision) {
-    return tl_device_open_with(
-        ctx, t->device,
-        &(tl_device_options){.rungs = t->rungs, .threads = t->threads, .precision = precision});
+    const tl_device_options options = {.rungs = t->rungs, .threads = t->threads};
+    return tl_device_open_in(ctx, t->device, &options, precision);
 }
 
 /* (cuBLAS may choose its kernel by alignment: blocks are all aligned alike) */
@@ -150,7 +149,7 @@ CLAIM(precision, products_round_where_they_should) {
 #else
 CLAIM(precision, double_has_no_other) {
     tl_ctx *ctx = NULL;
-    tl_status status = tl_device_open_with(&ctx, "cpu", &(tl_device_options){.precision = TL_BF16});
+    tl_status status = tl_device_open_in(&ctx, "cpu", &(tl_device_options){0}, TL_BF16);
     expect_true(c, status == TL_EINVAL && !ctx && strstr(tl_error(), "PRECISION=bf16"), "%s",
                 tl_error());
 }

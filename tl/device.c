@@ -28,7 +28,7 @@ enum { MAX_THREADS = 1024 };
 
 static bool is(const char *name, const char *wanted) { return strcmp(name, wanted) == 0; }
 
-static tl_status open_cpu(device *d) {
+static tl_status open_cpu(device *d, tl_precision precision) {
     TL_NEED(d->options.index == 0 && !d->options.borrow_stream, TL_EINVAL,
             "DEVICE=cpu: there is no GPU %d and no stream on it", d->options.index);
     /* Parallelism is ours, over images and tiles: BLAS threads inside would compete with it and
@@ -39,7 +39,7 @@ static tl_status open_cpu(device *d) {
     if (cache <= 0) cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     d->ops.cache_bytes = cache > 0 ? (size_t)cache : 0;
     TL_TRY(rungs_apply(&d->ops, d->options.rungs));
-    TL_TRY(precision_apply(&d->ops, &d->exact, d->options.precision));
+    TL_TRY(precision_apply(&d->ops, &d->exact, precision));
     d->ctx.step = &d->step;
     if (!d->memory.raw_get) d->memory = cpu_memory;
     TL_TRY(tl_alloc_new(&d->ctx.alloc, &d->memory));
@@ -47,10 +47,10 @@ static tl_status open_cpu(device *d) {
 }
 
 /* d->plugin is known to be available. */
-static tl_status open_plugin(device *d) {
+static tl_status open_plugin(device *d, tl_precision precision) {
     TL_TRY(d->plugin->open(&d->ctx, &d->ops, &d->memory, &d->options));
     tl_status status = d->plugin->apply_rungs(&d->ops, d->options.rungs);
-    if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, d->options.precision);
+    if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, precision);
     if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &d->memory);
     if (status != TL_OK) d->plugin->close(&d->ctx, &d->memory, &d->options);
     d->ctx.threads = 1; /* of the host; the device has its own */
@@ -128,6 +128,11 @@ tl_status tl_device_open(tl_ctx **ctx, const char *name, const char *rungs, int 
 }
 
 tl_status tl_device_open_with(tl_ctx **ctx, const char *name, const tl_device_options *options) {
+    return tl_device_open_in(ctx, name, options, TL_FP32);
+}
+
+tl_status tl_device_open_in(tl_ctx **ctx, const char *name, const tl_device_options *options,
+                            tl_precision precision) {
     TL_NEED(ctx, TL_EINVAL, "tl_device_open: the place for the context is NULL");
     *ctx = NULL;
     TL_NEED(name && options, TL_EINVAL,
@@ -142,7 +147,7 @@ tl_status tl_device_open_with(tl_ctx **ctx, const char *name, const tl_device_op
     d->options = *options;
     if (!d->options.rungs) d->options.rungs = "all";
     if (options->memory) d->memory = *options->memory;
-    tl_status status = plugin ? open_plugin(d) : open_cpu(d);
+    tl_status status = plugin ? open_plugin(d, precision) : open_cpu(d, precision);
     if (status != TL_OK) {
         free(d);
         return status;

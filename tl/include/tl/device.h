@@ -33,14 +33,17 @@ typedef struct tl_device_options {
     /* Where all device memory comes from, that of the context itself included (blocks aligned to
      * 256 bytes); NULL: the device's own. What its `user` points to must outlive the context. */
     const tl_alloc_source *memory;
-    tl_precision precision; /* of products (tl/precision.h) */
 } tl_device_options;
 
 /* tl_device_open with what the caller brings. A GPU of another index than 0 becomes the calling
  * thread's current device, and must be that whenever the context is used. A stream or an index on
- * a device that has none is TL_EINVAL, as is a precision in the double build, or one that the GPU's
- * tensor cores lack. */
+ * a device that has none is TL_EINVAL. */
 tl_status tl_device_open_with(tl_ctx **ctx, const char *device, const tl_device_options *options);
+
+/* The same, and products are computed in `precision` (tl/precision.h), which is TL_FP32 above.
+ * TL_EINVAL for another one in the double build, or if the GPU's tensor cores lack it. */
+tl_status tl_device_open_in(tl_ctx **ctx, const char *device, const tl_device_options *options,
+                            tl_precision precision);
 
 /* From the next operation on, cpu threads to use: 1 to 1024, or 0 for one per core. The bits do not
  * depend on it. TL_EINVAL for other numbers; nothing to do on a GPU. */
