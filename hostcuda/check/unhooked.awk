@@ -22,8 +22,8 @@ function said(where, why) {
     told[where, why] = bad = 1
 }
 
-# no variable: a value, such as a pointer's
-function is_ssa(name) { return name ~ /^(<retval>)?[A-Za-z0-9_.$]*_[0-9]+(\(D\))?$/ }
+# no variable: a value, such as a pointer's (# numbers the arguments of a pack)
+function is_ssa(name) { return name ~ /^(<retval>)?[A-Za-z0-9_.$#]*_[0-9]+(\(D\))?$/ }
 
 # How much of the text its first parenthesis takes; 0 where it has no end.
 function closed(text,    at, depth, c) {
@@ -40,7 +40,7 @@ function access(where, text,    end, type, base, offset) {
     end = closed(text)
     type = substr(text, 1, end)
     text = substr(text, end + 1)
-    if (end && match(text, /^(<retval>)?[A-Za-z0-9_.$]+(\(D\))?/)) {
+    if (end && match(text, /^(<retval>)?[A-Za-z0-9_.$#]+(\(D\))?/)) {
         base = substr(text, 1, RLENGTH)
         if ((is_ssa(base) || base ~ /^[0-9]+B$/) && substr(text, RLENGTH + 1) ~ /^[] ]/) return
     }

@@ -53,6 +53,9 @@ PASSES = [
     "F float f(int i) { tile t = {}; t.at[i] = 1; return t.get(i) + ((float *)&t)[i]; }",
     "static float rows(float (*m)[4], int i) { return m[1][i]; }\n"
     "F float f(int i) { float m[4][4] = {}; m[i][i] = 1; return rows(m, i); }",
+    "struct odd { float a; odd(const odd &o) : a(o.a) {} }; odd r(odd &o) { return o; }",
+    "template <class... A> __attribute__((noinline)) float all(A &&...a) {\n"
+    "return (((const result &)a).u + ...); } F float f(result *p) { return all(*p, p[1]); }",
     "F float f(float (*p)(float), float x) { return p(x) + (x > 0 ? own_5 : p)(x); }",
 ]
 
