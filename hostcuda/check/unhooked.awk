@@ -77,7 +77,9 @@ function names(line, f,    n, before) {
     while (n = index(line, f)) {
         before = substr(line, n - 1, n > 1)
         line = substr(line, n + length(f))
-        if (before !~ /[A-Za-z0-9_$]/ && line !~ /^([A-Za-z0-9_$]| *\()/)
+        # (operator+= is another one)
+        if (before !~ /[A-Za-z0-9_$]/ && line !~ /^([A-Za-z0-9_$]| *\()/ &&
+            !((f substr(line, 1, 1)) ~ /^operator([-+*\/]=|\+\+|--|->)$/))
             said(where ":" at, f " returns a struct, and is not only called")
     }
 }
@@ -122,7 +124,7 @@ line ~ /^ *\.UBSAN_BOUNDS .* 18446744073709551615\);$/ {
 }
 line ~ /^ *(# DEBUG|\.UBSAN_)/ || line !~ /^  / { next }
 line ~ /^ *return (<retval>|D\.[0-9]+);/ {
-    if (name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) of_struct[name] = 1
+    if (name ~ /^([A-Za-z_][A-Za-z0-9_]*|operator[-+*\/])$/) of_struct[name] = 1
     else if (begins !~ OURS)
         said(begins, name " returns a struct (make it inline, or a function of its own)")
 }

@@ -40,6 +40,7 @@ REFUSED = {
         "struct none { int n; float x[0]; }; static const none c = {1, {}};\n"
         "F float f(long i) { return c.x[i]; }"],
     "returns a struct": [
+        "result operator+(result a, long) { return a; } auto *p = (result(*)(result, long))operator+;",
         "F result r(long a) { return {a, a, a}; } F void f(result *p) { ((plain)r)(p, 1); }",
         "F result r(long a) { return {a, a, a}; } union { result (*a)(long); plain b; } u = {r};",
         "struct s { virtual result get(long a) { return {a, a, a}; } }; F void f(s *p) { new (p) s; }",
@@ -53,6 +54,8 @@ PASSES = [
     "F float f(int i) { tile t = {}; t.at[i] = 1; return t.get(i) + ((float *)&t)[i]; }",
     "static float rows(float (*m)[4], int i) { return m[1][i]; }\n"
     "F float f(int i) { float m[4][4] = {}; m[i][i] = 1; return rows(m, i); }",
+    "result operator+(result a, result b) { return {a.u + b.u, 0, 0}; }\n"
+    "void operator+=(result &a, result b) { a = a + b; }",
     "struct odd { float a; odd(const odd &o) : a(o.a) {} }; odd r(odd &o) { return o; }",
     "template <class... A> __attribute__((noinline)) float all(A &&...a) {\n"
     "return (((const result &)a).u + ...); } F float f(result *p) { return all(*p, p[1]); }",
