@@ -82,7 +82,8 @@ HOSTCUDA_WATCHED_JUMPS := -fcf-protection=branch -mindirect-branch=thunk-extern 
 # (An array whose address goes nowhere has no hooks, however far its index leads: so the index and
 # the object's size are asked. Nor has a struct that a call takes by value, but where it is copied
 # first; and 16 bytes have one hook, whether a float4 or two doubles: alignment knows the type.)
-HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-tree-vectorize \
+# (A function without effects has none; -fno-ipa-pure-const: no function is known for one.)
+HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-ipa-pure-const -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns -Wno-tsan \
 	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc \
 	-fsanitize=object-size,bounds-strict,alignment -fno-elide-constructors \
@@ -130,7 +131,13 @@ hostcuda_preprocess = $(call hostcuda_rewritten,$3) && \
 	$(hostcuda_flagged) $3 -iquote $(dir $<) -MMD -MP -MT $@ -MF $(@:.o=.d) -E \
 	$(if $(findstring clang,$1),,-fpch-preprocess) -o $@.ii $(@:.o=.hc.cpp)
 hostcuda_preprocessed = $(hostcuda_flagged) -Wno-implicit-fallthrough $(if $(findstring \
-	clang,$1),-Wno-unused-command-line-argument) -c -o $@ $@.ii$(call hostcuda_finished,$2)
+	clang,$1),-Wno-unused-command-line-argument) $(call hostcuda_seen,$1,$2,-c -o $@ $@.ii)$(call \
+	hostcuda_finished,$2)
+# (Who compiles so does not trust the file: what g++ places no hook at has to stay where it begins.)
+hostcuda_seen = $(if $(and $(findstring $(HOSTCUDA_CHECK),$2),$(if $(findstring \
+	clang,$1),,g++)),-fdump-tree-tsan-lineno=$@.seen $3 && { awk -f $(HOSTCUDA_UNHOOKED) $@.seen \
+	$@.ii >&2 && rm $@.seen; },$3)
+HOSTCUDA_UNHOOKED := $(HOSTCUDA)/check/unhooked.awk
 # What an object depends on beside its source.
 HOSTCUDA_NEEDS := $(HOSTCUDA_REWRITE) $(HOSTCUDA_HEADERS)
 

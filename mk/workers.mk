@@ -133,7 +133,7 @@ $(LAB_C_OBJECTS):
 $(LAB_HOSTCUDA_OBJECTS):
 	$(call say,CUCC,$@)
 	$(call lab_compile,{ $(call lab_hostcuda,preprocess,-Itl/include); },$(lab_largest),$@.ii,{ \
-	    $(call lab_hostcuda,preprocessed); },$@.ii $< build/$(mode)/precompiled)
+	    $(call lab_hostcuda,preprocessed); },$@.ii $< build/$(mode)/precompiled $(HOSTCUDA_UNHOOKED))
 
 $(LAB_CUDA_OBJECTS):
 	$(call say,NVCC,$@)

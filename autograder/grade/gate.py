@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import gate_calls as calls
+import gate_fields
 import gate_names as names
 import cuda_legality
 import elf
@@ -145,6 +146,8 @@ def identifier_finding(name: str, before: str, after: list, rules: Rules) -> str
         return why
     if name in rules.keywords:
         return f"{name}: memory of the device comes from the contract's arguments or cudaMalloc"
+    if name == "hc" and (before == "namespace" or after[0] == "::"):
+        return f"hc:: {names.DETECTS}"
     if name == "name" and before in ("->", "."):
         return f"{before}name {names.DETECTS}"
     if "*" in rules.members:
@@ -185,7 +188,11 @@ def token_findings(found: list, rules: Rules) -> list:
 
 def plain_findings(found: list, rules: Rules) -> list:
     """Of what is no directive."""
-    return token_findings(found, rules) + (calls.unseen(found) if rules.cuda else [])
+    out = token_findings(found, rules)
+    if rules.cuda:
+        out += calls.unseen(found) + gate_fields.findings(found)
+        out += calls.declared_anew(found, rules.calls) + calls.given_away(found, contracts())
+    return out
 
 
 def objects_of(lab: int, folder: str, source: Path) -> list:

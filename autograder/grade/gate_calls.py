@@ -7,6 +7,8 @@ call as it is, without %n, and a stream is stdout or stderr. Then what is writte
 where text goes.
 """
 
+import fnmatch
+import itertools
 import re
 
 from tokens import IDENTIFIER, STRING
@@ -120,6 +122,48 @@ def unseen(found: list) -> list:
             out.append((token.line, "[]: write the bound between the brackets, so that an index "
                                     "can be checked"))
     return out
+
+
+def declared_anew(found: list, given: list) -> list:
+    """[(line, finding)] of an `extern` that says what a function or variable is: as a constant it
+    has no hook, as a function of another type it writes where it is told. In two namespaces the
+    same name may be declared as two things."""
+    out, depth = [], 0
+    for at, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if token.text != "extern":
+            continue
+        names = outside_of_braces(itertools.islice(found, at + 1, None))
+        texts = [t.text for t in names]
+        if "__shared__" in texts:
+            continue
+        if depth or texts[1:2] == ["{"] or "namespace" in texts:
+            out.append((token.line, "extern: in front of one declaration, outside of all braces"))
+        out += [(name.line, f"{name.text}: it is declared in a header of ours or of the C library: "
+                            "include that, and declare it nowhere else")
+                for name in names if name.kind == IDENTIFIER
+                and any(fnmatch.fnmatchcase(name.text, g) for g in given)]
+    return out
+
+
+def outside_of_braces(found) -> list:
+    """The tokens up to a semicolon, with the braces that begin on the way and not what is in them."""
+    depth, out = 0, []
+    for token in found:
+        if depth == 0 and token.text == ";":
+            break
+        if depth == 0:
+            out.append(token)
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+    return out
+
+
+def given_away(found: list, contracts: set) -> list:
+    """[(line, finding)] of a given function that is not called: by an address it could be called as
+    if it were of another type, and one that returns a struct writes it where its caller says."""
+    return [(a.line, f"{a.text}: call it by its name, with its arguments right behind it")
+            for a, b in itertools.zip_longest(found, found[1:])
+            if a.text in contracts and (not b or b.text != "(")]
 
 
 def of_pack(found: list, at: int, packs: set) -> bool:

@@ -125,7 +125,7 @@ def add_objects(text: Text, order: Order, own: list, modes: list, hosts: list) -
                 text.lists["LAB_IN_ORDER"].append(made)
             continue
         for mode in modes:
-            needs = {"hostcuda": ["$(HOSTCUDA_REWRITE)",
+            needs = {"hostcuda": ["$(HOSTCUDA_REWRITE)", "$(HOSTCUDA_UNHOOKED)",
                                   f"build/{mode}/precompiled/hostcuda/hostcuda.h.gch"],
                      "cuda": [f"build/{mode}/cuda-flags"]}
             for device in devices_of(order, mode):

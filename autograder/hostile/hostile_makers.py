@@ -126,7 +126,7 @@ def find_the_counter(folder: Path, _world) -> None:
     """How far what is counted, and code that can be strung together, is from hostile_anchor, in the
     plug-in that this submission becomes. Where nothing is built that tells it, some number."""
     names = {"LAUNCHES": "total", "TO_HOST": "to_host", "COUNTS": "hc_check_work_to_host",
-             "LEAVES": "__tsan_func_exit"}
+             "LEAVES": "__tsan_func_exit", "STATE": "hc_check"}
     codes = {"POP": b"\x5f\xc3", "RETURN": b"\xc3"}  # pop %rdi; ret, and ret, of x86-64
     numbers = dict.fromkeys([f"{name}_AWAY" for name in (*names, *codes)], 64)
     for built in build_once(folder, numbers):

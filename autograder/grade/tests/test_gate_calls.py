@@ -110,6 +110,31 @@ def test_packs_shared_arrays_and_parameters_pass(text):
     assert not unseen(text)
 
 
+ANEW = ["extern const everything tl_shape_text;", 'extern "C" void tl_conv2d_first(void *, int);',
+        "extern const struct alignas(8) { int x; } abs;", 'extern "C" { void f(); }',
+        'namespace a { extern "C" const char own[64] = ""; }', "void f() { extern const all\nown; }",
+        'extern "C" namespace b { const everything own; }']
+OWN = ['extern "C" tl_status tl_vector_add(tl_ctx *ctx) { return tl_fail(TL_EINVAL, "x", 1, ""); }',
+       "void k() { extern __shared__ float tile[]; g = expf(1); }",
+       "extern const int mine; int x = abs(y);"]
+
+
+@pytest.mark.parametrize("text, many", [*((t, 1) for t in ANEW), *((t, 0) for t in OWN)])
+def test_what_is_given_is_declared_by_headers_alone(text, many):
+    found = tokens.directives(tokens.tokens(text, "c++"))[0]
+    given = ["tl_shape_text", "tl_conv2d_*", "tl_fail", "expf", "logf", "abs"]
+    assert len(set(gate_calls.declared_anew(found, given))) == many
+
+
+@pytest.mark.parametrize("text, many", [
+    ("((void (*)(void *, int))tl_conv2d_first)(p, 1);", 1), ("auto f = tl_conv2d_first;", 1),
+    ("auto f = tl_conv2d_first", 1), ("part = tl_conv2d_first(g, 1); tl_conv2d_part p;", 0)])
+def test_a_given_function_is_there_to_be_called(text, many):
+    found = tokens.directives(tokens.tokens(text, "c++"))[0]
+    assert "tl_conv2d_first" in gate.contracts()
+    assert len(gate_calls.given_away(found, gate.contracts())) == many
+
+
 @pytest.mark.parametrize("variable, taken", [("const float here[4] = {1}", True),
                                              ("kept<const int> here", False)])
 def test_a_const_variable_of_the_device_cannot_be_written(tmp_path, variable, taken):
