@@ -149,22 +149,6 @@ WRONG(half_past_end) {
     cudaDeviceReset();
 }
 
-__global__ void pairs_at_odd_places(float *out, const half *x) {
-    const half *at = x + 2 * threadIdx.x + 1;
-    half2 pair = *(const half2 *)at;      // check odd_pair_of_halves: misaligned-address
-    out[threadIdx.x] = __low2float(pair); // not by clang: odd_pair_of_halves
-}
-RIGHT(odd_pair_of_halves) {
-    half *x;
-    float *out = device_count<float>(32);
-    cudaMalloc(&x, 256 * sizeof(half));
-    cudaMemset(x, 0, 256 * sizeof(half));
-    pairs_at_odd_places<<<1, 32>>>(out, x);
-    cudaDeviceSynchronize();
-    cudaFree(x), cudaFree(out);
-    cudaDeviceReset();
-}
-
 __global__ void histogram_of_halves(half *bins) {
     bins[threadIdx.x % 4] += __float2half(1.0f); // check half_race: race
 }

@@ -186,6 +186,25 @@ CU
 says 0 'dot 25' hostcuda run blas.cu -lcublas
 says 0 'dot 25' hostcuda run --check blas.cu -lcublas -lcublasLt
 says 1 'this program calls cuBLAS: add -lcublas' hostcuda blas.cu
+
+# ---- what NVIDIA's helper_cuda.h asks before it offers its functions ----
+
+cat >helper.cu <<'CU'
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cstdio>
+#if !defined(__DRIVER_TYPES_H__) || !defined(__CUDA_RUNTIME_H__) || !defined(CUBLAS_API_H_)
+#error "a guard is missing"
+#endif
+int main() {
+    int mode, major, processors;
+    cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    printf("helped: %d %d\n", mode == cudaComputeModeProhibited, major > 0 && processors > 0);
+}
+CU
+says 0 'helped: 0 1' hostcuda run helper.cu
 printf '#!/bin/bash\n[ "${*: -1}" != -print-file-name=libopenblas.so ] && exec g++ "$@"\n%s\n' \
     'echo libopenblas.so' >bin/g++-bare && chmod +x bin/g++-bare
 says_alone 1 'apt install libopenblas-dev' hostcuda -ccbin g++-bare blas.cu -lcublas

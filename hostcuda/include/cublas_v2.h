@@ -6,4 +6,7 @@
 #include "hostcuda/hostcuda.h"
 #include "hostcuda/blas.h"
 
+/* By this of cuBLAS's guards NVIDIA's helper_cuda.h knows that there are its errors. */
+#define CUBLAS_API_H_
+
 #endif

@@ -17,7 +17,8 @@ extern "C" {
     X(CUBLAS_STATUS_MAPPING_ERROR, 11, "an access to GPU memory space failed")                     \
     X(CUBLAS_STATUS_EXECUTION_FAILED, 13, "the function failed to launch on the GPU")              \
     X(CUBLAS_STATUS_INTERNAL_ERROR, 14, "an internal operation failed")                            \
-    X(CUBLAS_STATUS_NOT_SUPPORTED, 15, "the functionality is not supported")
+    X(CUBLAS_STATUS_NOT_SUPPORTED, 15, "the functionality is not supported")                       \
+    X(CUBLAS_STATUS_LICENSE_ERROR, 16, "the functionality requires a license")
 #define HC_BLAS_ENTRY(name, number, text) name = number,
 typedef enum cublasStatus { HC_BLAS_STATUSES(HC_BLAS_ENTRY) } cublasStatus_t;
 #undef HC_BLAS_ENTRY
@@ -46,7 +47,8 @@ typedef enum cudaDataType_t {
     CUDA_R_8I = 3,
     CUDA_R_32I = 10,
     CUDA_R_16BF = 14
-} cudaDataType_t, cudaDataType, cublasDataType_t;
+} cudaDataType_t,
+    cudaDataType, cublasDataType_t;
 typedef enum cublasComputeType {
     CUBLAS_COMPUTE_16F = 64,
     CUBLAS_COMPUTE_16F_PEDANTIC = 65,
@@ -129,38 +131,38 @@ cublasStatus_t hc_blas_Hgemm(cublasHandle_t handle, cublasOperation_t transa,
                              void *c, int ldc, HC_AT);
 #undef HC_AT
 
-#define cublasCreate              hc_blas_Create
-#define cublasDestroy             hc_blas_Destroy
-#define cublasSetStream           hc_blas_SetStream
-#define cublasGetStream           hc_blas_GetStream
-#define cublasSetWorkspace        hc_blas_SetWorkspace
-#define cublasSetMathMode         hc_blas_SetMathMode
-#define cublasGetMathMode         hc_blas_GetMathMode
-#define cublasSetPointerMode      hc_blas_SetPointerMode
-#define cublasGetPointerMode      hc_blas_GetPointerMode
-#define cublasSetAtomicsMode      hc_blas_SetAtomicsMode
-#define cublasGetVersion          hc_blas_GetVersion
-#define cublasGetStatusName       hc_blas_GetStatusName
-#define cublasGetStatusString     hc_blas_GetStatusString
-#define cublasCreate_v2           hc_blas_Create
-#define cublasDestroy_v2          hc_blas_Destroy
-#define cublasSetStream_v2        hc_blas_SetStream
-#define cublasGetStream_v2        hc_blas_GetStream
-#define cublasSetPointerMode_v2   hc_blas_SetPointerMode
-#define cublasSgemm               hc_blas_Sgemm
-#define cublasSgemmStridedBatched hc_blas_SgemmStridedBatched
-#define cublasSgemv               hc_blas_Sgemv
-#define cublasSaxpy               hc_blas_Saxpy
-#define cublasSdot                hc_blas_Sdot
-#define cublasSscal               hc_blas_Sscal
-#define cublasDgemm               hc_blas_Dgemm
-#define cublasDgemmStridedBatched hc_blas_DgemmStridedBatched
-#define cublasDgemv               hc_blas_Dgemv
-#define cublasDaxpy               hc_blas_Daxpy
-#define cublasDdot                hc_blas_Ddot
-#define cublasDscal               hc_blas_Dscal
-#define cublasGemmEx              hc_blas_GemmEx
-#define cublasHgemm               hc_blas_Hgemm
+#define cublasCreate               hc_blas_Create
+#define cublasDestroy              hc_blas_Destroy
+#define cublasSetStream            hc_blas_SetStream
+#define cublasGetStream            hc_blas_GetStream
+#define cublasSetWorkspace         hc_blas_SetWorkspace
+#define cublasSetMathMode          hc_blas_SetMathMode
+#define cublasGetMathMode          hc_blas_GetMathMode
+#define cublasSetPointerMode       hc_blas_SetPointerMode
+#define cublasGetPointerMode       hc_blas_GetPointerMode
+#define cublasSetAtomicsMode       hc_blas_SetAtomicsMode
+#define cublasGetVersion           hc_blas_GetVersion
+#define cublasGetStatusName        hc_blas_GetStatusName
+#define cublasGetStatusString      hc_blas_GetStatusString
+#define cublasCreate_v2            hc_blas_Create
+#define cublasDestroy_v2           hc_blas_Destroy
+#define cublasSetStream_v2         hc_blas_SetStream
+#define cublasGetStream_v2         hc_blas_GetStream
+#define cublasSetPointerMode_v2    hc_blas_SetPointerMode
+#define cublasSgemm                hc_blas_Sgemm
+#define cublasSgemmStridedBatched  hc_blas_SgemmStridedBatched
+#define cublasSgemv                hc_blas_Sgemv
+#define cublasSaxpy                hc_blas_Saxpy
+#define cublasSdot                 hc_blas_Sdot
+#define cublasSscal                hc_blas_Sscal
+#define cublasDgemm                hc_blas_Dgemm
+#define cublasDgemmStridedBatched  hc_blas_DgemmStridedBatched
+#define cublasDgemv                hc_blas_Dgemv
+#define cublasDaxpy                hc_blas_Daxpy
+#define cublasDdot                 hc_blas_Ddot
+#define cublasDscal                hc_blas_Dscal
+#define cublasGemmEx               hc_blas_GemmEx
+#define cublasHgemm                hc_blas_Hgemm
 #define cublasGemmStridedBatchedEx hc_blas_GemmStridedBatchedEx
 
 #ifdef __cplusplus
