@@ -119,7 +119,7 @@ def test_a_wrong_rung_is_named_and_not_timed(tmp_path, spoilt):
 def test_a_wrong_fused_operation_is_named_and_not_timed(tmp_path, spoilt, named):
     spoilt = spoilt.replace("count(planes, h, w)", "planes * (h / 2) * (w / 2)")
     program, out = planted(tmp_path, PLANTED_FUSED % spoilt), tmp_path / "ladder.jsonl"
-    done = bench(program, out, "OP=pool_relu_fwd", "SHAPE=small")
+    done = bench(program, out, "OP=pool_relu_fwd", "SHAPE=small", "RUNG=pool:1")
     assert done.returncode == 1
     assert f"rung pool:1 is wrong and is not timed: {named}" in done.stderr, done.stderr
     assert lines_of(out) == []
