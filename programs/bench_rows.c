@@ -32,6 +32,13 @@ static tl_status fill_conv2d(tl_conv2d_geom *g, const int *number, int numbers) 
     return tl_conv2d_check(g);
 }
 
+/* ... and whether a 2x2 pool follows. */
+static tl_status fill_block(tl_conv2d_block *g, const int *number, int numbers) {
+    TL_NEED(numbers == COUNT_BEFORE(tl_conv2d_geom, p) + 1, TL_EINVAL, "n c h w … dil_w pool");
+    g->pool = number[numbers - 1];
+    return fill_conv2d(&g->conv, number, numbers - 1);
+}
+
 static tl_status fill_pool2d(tl_pool2d_geom *g, const int *number, int numbers) {
     TL_NEED(numbers == COUNT_BEFORE(tl_pool2d_geom, p), TL_EINVAL, "n c h w r s … pad_w");
     memcpy(g, number, (size_t)numbers * sizeof *number);
@@ -72,7 +79,8 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
 
 #define FILL(geom)                                                                                 \
     _Generic((geom), tl_conv2d_geom *                                                              \
-             : fill_conv2d, tl_pool2d_geom *                                                       \
+             : fill_conv2d, tl_conv2d_block *                                                      \
+             : fill_block, tl_pool2d_geom *                                                        \
              : fill_pool2d, tl_linear_geom *                                                       \
              : fill_linear, tl_matmul_geom *                                                       \
              : fill_matmul, tl_sgd_options *                                                       \
@@ -89,8 +97,8 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
 #define TAKE_WORK(...)
 #define TAKE_VIA(...)
 #define TAKE_VALUE(type, name)                                                                     \
-    TL_NEED(used < b->numbers, TL_EINVAL, "too few numbers");                                      \
-    type name = (type)b->number[used++];                                                           \
+    TL_NEED(IS_BOOL(type) || used < b->numbers, TL_EINVAL, "too few numbers");                     \
+    type name = IS_BOOL(type) ? (type)1 : (type)b->number[used++];                                 \
     (void)name;                                                                                    \
     memcpy(room[kept], &name, sizeof name);                                                        \
     void *const at_##name = room[kept++];
@@ -101,13 +109,21 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
     used = b->numbers;                                                                             \
     void *const at_##name = room[kept++];
 
+#define IS_BOOL(type) _Generic((type)0, bool : 1, default : 0)
+
 /* ... then a pointer for each argument. */
 #define HOLD(kind, ...) HOLD_##kind(__VA_ARGS__)
 #define HOLD_ARRAY(type, name, count, use, added)                                                  \
     TL_TRY(hold(                                                                                   \
         b, argument++,                                                                             \
-        (bench_array){#name, use, added, IS_REAL(type), (size_t)(count) * sizeof(type), NULL}));
-#define IS_REAL(type) _Generic((type *)NULL, tl_real * : 1, default : 0)
+        (bench_array){#name, use, added, ELEMENT(type), (size_t)(count) * sizeof(type), NULL}));
+#define ELEMENT(type)                                                                              \
+    _Generic((type *)NULL, tl_real *                                                               \
+             : BENCH_REAL, int32_t *                                                               \
+             : BENCH_INT32, uint8_t *                                                              \
+             : BENCH_BYTE, tl_metric_sums *                                                        \
+             : BENCH_SUMS, default                                                                 \
+             : BENCH_OTHER)
 
 #define HOLD_IN(type, name, n_, ...)    HOLD_ARRAY(type, name, n_, BENCH_INPUT, false)
 #define HOLD_OUT(type, name, n_, ...)   HOLD_ARRAY(type, name, n_, BENCH_RESULT, false)
@@ -116,7 +132,8 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
     HOLD_ARRAY(type, name, n_, BENCH_RESULT, !(condition))
 
 #define HOLD_WORK(name, size)                                                                      \
-    TL_TRY(hold(b, argument++, (bench_array){#name, BENCH_SCRATCH, false, false, size, NULL}));
+    TL_TRY(                                                                                        \
+        hold(b, argument++, (bench_array){#name, BENCH_SCRATCH, false, BENCH_OTHER, size, NULL}));
 #define HOLD_VIA(...)          TL_NEED(false, TL_EINVAL, "its arguments lead to more memory");
 #define HOLD_VALUE(type, name) *argument++ = at_##name;
 #define HOLD_GEOM              HOLD_VALUE
@@ -143,6 +160,7 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
         TL_EACH(PASS, __VA_ARGS__)                                                                 \
         return ctx->ops->op(ctx TL_EACH(TL_NAME, __VA_ARGS__));                                    \
     }                                                                                              \
+    static bool there_##op(const tl_backend *ops) { return ops->op != NULL; }                      \
     static void cost_##op(void *const *argument, double *must_compute, double *must_move) {        \
         TL_EACH(PASS, __VA_ARGS__)                                                                 \
         *must_compute = flops;                                                                     \
@@ -155,7 +173,8 @@ static tl_status fill_nothing(void *g, const int *number, int numbers) {
         (void)used, (void)kept;                                                                    \
         return TL_OK;                                                                              \
     }
-#define OP ROW
+#define OP       ROW
+#define OP_FUSED ROW
 #include "tl/ops.def"
 
 /* ---- all of them ---- */
@@ -165,8 +184,10 @@ static const struct {
     tl_status (*run)(tl_ctx *ctx, void *const *argument);
     tl_status (*set)(bench *b, void **argument, max_align_t (*room)[16]);
     void (*cost)(void *const *argument, double *flops, double *bytes);
+    bool (*there)(const tl_backend *ops);
 } table[] = {
-#define OP(op, ...) {#op, run_##op, set_##op, cost_##op},
+#define OP(op, ...) {#op, run_##op, set_##op, cost_##op, there_##op},
+#define OP_FUSED    OP
 #include "tl/ops.def"
 };
 enum { TABLE = sizeof table / sizeof table[0] };
@@ -218,6 +239,19 @@ tl_status bench_run(const bench *b, bool both) {
     for (int i = 0; i < b->rows; i++)
         if (b->row[i].backward) TL_TRY(b->row[i].run(b->ctx, b->row[i].argument));
     return TL_OK;
+}
+
+/* (a block's kernels keep an image in shared memory: not every geometry is theirs) */
+bool bench_there(const bench *b) {
+    const tl_backend *ops = b->ctx->ops;
+    for (int i = 0; i < TABLE; i++) {
+        if (table[i].run != b->row[0].run) continue;
+        if (!table[i].there(ops)) return false;
+        if (strncmp(table[i].name, "conv2d_block_", 13) != 0) return true;
+        tl_conv2d_block g = {0};
+        return fill_block(&g, b->number, b->numbers) == TL_OK && ops->conv2d_block_fits(&g);
+    }
+    return false;
 }
 
 void bench_clear(bench *b) {

@@ -17,11 +17,19 @@ typedef enum bench_use {
     BENCH_SCRATCH, /* a workspace */
 } bench_use;
 
+typedef enum bench_element {
+    BENCH_OTHER,
+    BENCH_REAL,
+    BENCH_INT32,
+    BENCH_BYTE,
+    BENCH_SUMS
+} bench_element;
+
 typedef struct bench_array {
     const char *name;
     bench_use use;
     bool added; /* a gradient */
-    bool real;  /* tl_real */
+    bench_element element;
     size_t bytes;
     void *block; /* memory of the device */
 } bench_array;
@@ -46,9 +54,13 @@ typedef struct bench {
 } bench;
 
 /* Memory for everything that `name` needs with these numbers: those of its rows' geometry, field by
- * field up to what its check fills in (tl/geometry.h), or of its VALUE arguments. TL_EINVAL where
- * there is no such operation, or its geometry is more than whole numbers. */
+ * field up to what its check fills in (tl/geometry.h), or of its VALUE arguments; a bool is true
+ * (`relu`, and `fresh`: as planned nets call). TL_EINVAL where there is no such operation, or its
+ * geometry is more than whole numbers. A device may lack a fused row: then b is not to be run. */
 tl_status bench_set(bench *b, const char *name, const int *number, int numbers);
+
+/* Whether the device has the row, which of the fused ones it may lack, and with b's geometry. */
+bool bench_there(const bench *b);
 
 /* Queues forward; with `both` also every gradient, from zeros on. */
 tl_status bench_run(const bench *b, bool both);

@@ -48,7 +48,9 @@ static tl_status read_inputs(const bench *b) {
     return TL_OK;
 }
 
-static bool is_answer(const bench_array *a) { return a->use == BENCH_RESULT && a->real; }
+static bool is_answer(const bench_array *a) {
+    return a->use == BENCH_RESULT && a->element == BENCH_REAL;
+}
 
 static tl_status answer_results(const bench *b) {
     TL_TRY(bench_run(b, true));

@@ -1,6 +1,7 @@
 """`make bench`: rungs are held against the oracle, then timed and recorded; a wrong one is not."""
 
 import json
+import re
 import subprocess
 
 import make
@@ -22,6 +23,40 @@ static tl_status wrong(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real 
 static void apply(tl_backend *ops) { ops->conv2d_fwd = wrong; }
 const rung rung_table[] = {{"cpu", "conv2d", 1, apply}, {NULL, NULL, 0, NULL}};
 """
+
+
+# The same for a fused operation, which the plain path lacks: a code, or a number, is another.
+PLANTED_FUSED = """
+#include "kernels/rungs.h"
+#include "tl/rungs_apply.h"
+static tl_backend right;
+static tl_status wrong(tl_ctx *ctx, tl_real *y, uint8_t *code, const tl_real *x, size_t planes,
+                       int h, int w) {
+    TL_TRY(right.pool_relu_fwd(ctx, y, code, x, planes, h, w));
+    %s;
+    return TL_OK;
+}
+static void apply(tl_backend *ops) {
+    tl_rung_pool_relu(&right);
+    ops->pool_relu_fwd = wrong;
+}
+const rung rung_table[] = {{"cpu", "pool", 1, apply}, {NULL, NULL, 0, NULL}};
+"""
+
+
+def planted(tmp_path, text):
+    """The program with a ladder of its own."""
+    source, program = tmp_path / "planted.c", tmp_path / "bench"
+    source.write_text(text)
+    compiled = source.with_suffix(".o")
+    subprocess.run(["gcc", "-Itl/include", "-I.", "-Itl", "-c", "-o", compiled, source], cwd=ROOT,
+                   check=True, timeout=60)  # fmt: skip
+    command = link_command(PROGRAM).replace(f" -o {PROGRAM} ", f" -o {program} ")
+    rungs = "build/float/programs/rungs_cpu.o"
+    assert rungs in command
+    subprocess.run(command.replace(rungs, str(compiled)), shell=True, cwd=ROOT, check=True,
+                   timeout=60)  # fmt: skip
+    return program
 
 
 def bench(program, out, *words):
@@ -71,24 +106,46 @@ def test_a_rung_may_be_chosen(tmp_path):
 # 1e-5 is less than any bound of numbers from -1 to 1; whole numbers show it all the same
 @pytest.mark.parametrize("spoilt", ["1", "1e-5f", "0.f / 0"])
 def test_a_wrong_rung_is_named_and_not_timed(tmp_path, spoilt):
-    source, program, out = tmp_path / "planted.c", tmp_path / "bench", tmp_path / "ladder.jsonl"
-    source.write_text(PLANTED % spoilt)
-    compiled = source.with_suffix(".o")
-    subprocess.run(["gcc", "-Itl/include", "-I.", "-Itl", "-c", "-o", compiled, source], cwd=ROOT,
-                   check=True, timeout=60)  # fmt: skip
-    command = link_command(PROGRAM).replace(f" -o {PROGRAM} ", f" -o {program} ")
-    rungs = "build/float/programs/rungs_cpu.o"
-    assert rungs in command
-    subprocess.run(command.replace(rungs, str(compiled)), shell=True, cwd=ROOT, check=True,
-                   timeout=60)  # fmt: skip
+    program, out = planted(tmp_path, PLANTED % spoilt), tmp_path / "ladder.jsonl"
     done = bench(program, out, "OP=conv2d_fwd", "SHAPE=small", "RUNG=conv2d:1")
     assert done.returncode == 1
     assert "conv2d_fwd small: rung conv2d:1 is wrong and is not timed: y[511] is" in done.stderr
     assert {x["rung"] for x in lines_of(out)} == {"0"}
 
 
+@pytest.mark.parametrize("spoilt, named", [("code[count(planes, h, w) - 1] ^= 1", "code[95] is"),
+                                           ("y[5] += 1e-6f", "y[5] is"),
+                                           ("y[0] = 0.f / 0", "y[0] is")])  # fmt: skip
+def test_a_wrong_fused_operation_is_named_and_not_timed(tmp_path, spoilt, named):
+    spoilt = spoilt.replace("count(planes, h, w)", "planes * (h / 2) * (w / 2)")
+    program, out = planted(tmp_path, PLANTED_FUSED % spoilt), tmp_path / "ladder.jsonl"
+    done = bench(program, out, "OP=pool_relu_fwd", "SHAPE=small", "RUNG=pool:1")
+    assert done.returncode == 1
+    assert f"rung pool:1 is wrong and is not timed: {named}" in done.stderr, done.stderr
+    assert lines_of(out) == []
+
+
+def test_a_fused_operation_is_timed_without_a_rung_0(tmp_path):
+    out = tmp_path / "ladder.jsonl"
+    done = bench(PROGRAM, out, "OP=pool_relu,relu_mask,xent_head_fwd", "SHAPE=small")
+    assert done.returncode == 0, done.stderr
+    lines = lines_of(out)
+    assert {(x["kind"], x["op"], x["rung"]) for x in lines} == {
+        ("ladder_fused", op, "pool:1") for op in ("pool_relu_fwd", "pool_relu_bwd", "relu_mask")}
+    assert all("of_rung_0" not in x and x["median"] > 0 for x in lines)
+    assert "no rung of this device, of those chosen, takes it" in done.stdout  # xent_head_fwd
+
+
+def test_every_fused_operation_has_a_definition():
+    rows = (ROOT / "tl/include/tl/ops.def").read_text()
+    cases = (ROOT / "programs/bench/cases.c").read_text()
+    fused = re.findall(r"^OP_FUSED\((\w+),", rows, re.M)
+    assert len(fused) >= 11
+    assert [op for op in fused if f'{{"{op}", ' not in cases] == []
+
+
 @pytest.mark.parametrize("word, said", [
-    ("OP=gem", "OP=gem: unknown; all, or some of: gemm, "), ("SHAPE=huge", "small"),
+    ("OP=gem", "OP=gem: unknown; all, or some of: sum, "), ("SHAPE=huge", "small"),
     ("RUNG=77", "RUNG=77: no such rung"), ("RUNG=mine", "comes with MINE=1"),
     ("SAMPLES=1", "from 3 to 1000"), ("SHPE=a1", "SHPE"),
     ("DEVICE=abacus", "unknown device")])

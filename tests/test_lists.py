@@ -149,6 +149,8 @@ NET_FILES = {
 RUNG_FILES = {
     "tests/sectors/products.cuh": "each file in a namespace of its own, as the other kernels there",
     "tests/sectors/reductions.cuh": "likewise",
+    "tests/test_bench.py": "a rung is spoilt by a wrong one around it",
+    "tests/test_lanes.py": "one rung by itself, compiled for several machines",
 }
 # TWIN_OPTIONS and the options of goals are what a goal takes, not what there is
 OPTION_FILES = {

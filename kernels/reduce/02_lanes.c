@@ -6,7 +6,8 @@
  * Before: one chain of additions, four cycles each. Now 64 chains: an addition begins in every half
  *   cycle, and columns read whole cache lines.
  * What is wrong: one core. A core alone cannot use all of the bandwidth of memory.
- * Bound: for numbers that are in a cache, loads: two vectors a cycle. Else memory as one core has it.
+ * Bound: for numbers that are in a cache, loads: two vectors a cycle. Else memory as one core has
+ *   it.
  * Shapes: all. */
 #include "kernels/reduce/lanes.h"
 

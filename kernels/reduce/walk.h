@@ -5,7 +5,7 @@
 #include "kernels/device.h"
 #include "kernels/reduce/sums.h"
 
-/* Terms number first, first + apart, first + 2 * apart … of sum k, where term t is x[o, k, i] with
+/* Terms number first, first + apart, first + 2 * apart … of sum k; term t is x[o, k, i] with
  * t = o * inner + i. The two divisions are made once; a step adds, and carries from i to o.
  *
  *   for (walk w(s, k, threadIdx.x, blockDim.x); w.o < s.outer; w.step(s)) sum += *w.at(s); */

@@ -1,4 +1,5 @@
-/* 04_online.cu: rung 4 of softmax_xent: largest logit and sum in one walk, probabilities in another.
+/* 04_online.cu: rung 4 of softmax_xent: largest logit and sum in one walk, probabilities in
+ * another.
  *
  * Idea: a sum of exp(x - m) that began with a smaller m is right again after one factor,
  *   exp(m - larger m). So a lane keeps both, corrects its sum when a larger logit comes, and lanes

@@ -1,4 +1,5 @@
 /* define_conv2d.c: the passes of a convolution as the oracle has them (question.h). */
+#include <math.h>
 #include <string.h>
 
 #include "autograder/oracle/oracle.h"
@@ -20,7 +21,7 @@ static double *filters_of(question *q, const tl_conv2d_geom *g) {
     return question_given(q, "w", 0, tl_conv2d_w_size(g));
 }
 
-void define_conv2d_fwd(question *q) {
+static void define_forward(question *q, bool relu) {
     int pick[IMAGES], images = question_picks(q, q->number[0], IMAGES, pick);
     tl_conv2d_geom g = part_of(q, 1, 0);
     const double *w = filters_of(q, &g), *b = question_given(q, "b", 0, (size_t)g.k);
@@ -29,11 +30,16 @@ void define_conv2d_fwd(question *q) {
         double *want = question_doubles(q, ys), *scale = question_doubles(q, ys);
         const double *x = question_given(q, "x", (size_t)pick[i] * xs, xs);
         oracle_conv2d_fwd(want, scale, x, w, b, &g);
+        for (size_t j = 0; relu && j < ys; j++) want[j] = fmax(want[j], 0);
         question_expect(q, "y", (size_t)pick[i] * ys, want, scale, ys, tl_conv2d_col_rows(&g));
     }
 }
 
-void define_conv2d_bwd_input(question *q) {
+void define_conv2d_fwd(question *q) { define_forward(q, false); }
+void define_conv2d_relu_fwd(question *q) { define_forward(q, true); }
+
+/* Back through the ReLU that made x: nothing where x is not positive. */
+static void define_input_gradient(question *q, bool relu) {
     int pick[IMAGES], images = question_picks(q, q->number[0], IMAGES, pick);
     tl_conv2d_geom g = part_of(q, 1, 0);
     const double *w = filters_of(q, &g);
@@ -42,10 +48,16 @@ void define_conv2d_bwd_input(question *q) {
     for (int i = 0; i < images; i++) {
         double *want = question_doubles(q, xs), *scale = question_doubles(q, xs);
         const double *dy = question_given(q, "dy", (size_t)pick[i] * ys, ys);
+        const tl_real *x = relu ? (const tl_real *)question_input(q, "x") + pick[i] * xs : NULL;
         oracle_conv2d_bwd_input(want, scale, dy, w, &g);
+        for (size_t j = 0; relu && j < xs; j++)
+            if (!(x[j] > 0)) want[j] = scale[j] = 0;
         question_expect(q, "dx", (size_t)pick[i] * xs, want, scale, xs, terms);
     }
 }
+
+void define_conv2d_bwd_input(question *q) { define_input_gradient(q, false); }
+void define_conv2d_relu_bwd_input(question *q) { define_input_gradient(q, true); }
 
 /* One filter's share of dy: [n, 1, p, q] of [n, k, p, q]. */
 static double *one_channel(question *q, int filter, const tl_conv2d_geom *one, int filters) {

@@ -80,3 +80,26 @@ void define_softmax_xent_bwd(question *q) {
                             question_given(q, "prob", 0, n), labels(q), rows, classes);
     question_expect(q, "dlogits", 0, want, scale, n, 6);
 }
+
+/* ---- the head of a net: the same, and the metrics of the batch ---- */
+
+/* Sums of metrics begin at zero (question.c): the losses of the rows, hits, rows. */
+void define_xent_head_fwd(question *q) {
+    int rows = q->number[0], classes = q->number[1];
+    size_t n = (size_t)rows * (size_t)classes;
+    define_softmax_xent_fwd(q);
+    const int32_t *label = labels(q);
+    const double *x = question_given(q, "logits", 0, n);
+    double *want = question_doubles(q, 3), *bound = question_doubles(q, 3);
+    double *row = question_doubles(q, (size_t)rows), *prob = question_doubles(q, n);
+    want[0] = rows * oracle_softmax_xent(row, prob, x, label, rows, classes);
+    for (int i = 0; i < rows; i++) {
+        want[1] += oracle_argmax(x + (size_t)i * (size_t)classes, classes) == label[i];
+        bound[0] += 3 * question_unit() *
+                    (classes + 8 + 2 * log(classes + 1) + fabs(row[i]) + rows * 0x1p-29);
+    }
+    want[2] = rows;
+    question_expect_within(q, "sums", 0, want, bound, 3);
+}
+
+void define_xent_head_bwd(question *q) { define_softmax_xent_bwd(q); }

@@ -113,6 +113,7 @@ static const struct {
     size_t offset;
 } entries[] = {
 #define OP(op, ...) {#op, offsetof(tl_backend, op)},
+#define OP_FUSED    OP
 #include "tl/ops.def"
 };
 
@@ -132,6 +133,7 @@ tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shap
         r->error_of_bound = 0;
         r->taking_part = i == 0 || replaces(l->rung[0].ctx->ops, r->ctx->ops, which->row);
         if (r->taking_part) TL_TRY(bench_set(&r->b, which->row, shape->number, shape->numbers));
+        r->taking_part = r->taking_part && bench_there(&r->b);
     }
     return TL_OK;
 }

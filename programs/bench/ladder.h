@@ -53,7 +53,8 @@ tl_status ladder_open(ladder *l, const char *device, int threads, const char *wa
 void ladder_close(ladder *l);
 bool ladder_wants(const char *list, const char *name); /* whether a list of RUNG= has the name */
 
-/* Makes the operation's arrays on every rung that replaces it; rung 0 always takes part. */
+/* Makes the operation's arrays on every rung that replaces it. Rung 0 takes part where the plain
+ * path has the operation: a fused one it has not. */
 tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shape);
 /* Asks every rung that takes part; one that is wrong is named on stderr and leaves. */
 tl_status ladder_ask(ladder *l, const bench_case *which, const bench_shape *shape, uint64_t seed,

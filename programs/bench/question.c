@@ -102,7 +102,7 @@ tl_status question_make(question *q, const bench_case *which, const bench *b, bo
         const bench_array *a = &b->array[i];
         if (a->use == BENCH_SCRATCH || (a->use == BENCH_RESULT && !a->added)) continue;
         q->given[i] = host_block(q, a->bytes);
-        if (a->real)
+        if (a->element == BENCH_REAL)
             draw(q, q->given[i], a->bytes / sizeof(tl_real), &state);
         else
             draw_other(q, a, q->given[i]);
@@ -163,18 +163,23 @@ void question_expect(question *q, const char *name, size_t at, double *want, dou
     question_expect_within(q, name, at, want, scale, count);
 }
 
-static bool is_real(const question *q, const char *name) {
-    return q->b->array[index_of(q, name)].real;
+/* Element `at`; of sums of metrics 0 is the loss, 1 the hits, 2 the count. */
+static double number_at(bench_element element, const void *array, size_t at) {
+    const tl_metric_sums *sums = array;
+    if (element == BENCH_REAL) return (double)((const tl_real *)array)[at];
+    if (element == BENCH_INT32) return ((const int32_t *)array)[at];
+    if (element == BENCH_BYTE) return ((const uint8_t *)array)[at];
+    return at == 0 ? sums->loss : (double)(at == 1 ? sums->hits : sums->count);
 }
 
 /* The first element that is wrong, and how many are. */
 static void compare(const question *q, const expectation *e, const void *after,
                     char wrong[WRONG_TEXT], double *worst) {
-    bool real = is_real(q, e->name);
+    bench_element element = q->b->array[index_of(q, e->name)].element;
     size_t bad = 0;
     for (size_t i = 0; i < e->count; i++) {
         size_t at = e->at + i;
-        double got = real ? (double)((const tl_real *)after)[at] : ((const int32_t *)after)[at];
+        double got = number_at(element, after, at);
         double allowed = e->bound ? e->bound[i] : 0, error = fabs(got - e->want[i]);
         if (allowed > 0 && error / allowed > *worst) *worst = error / allowed;
         if (error <= allowed) continue; /* not of NaN */

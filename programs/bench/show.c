@@ -43,18 +43,20 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
     const bench_row *row = &r->b.row[0];
     quartiles t = r->time[cache];
     double of_0 = s->base[cache] / t.median, limit = ladder_floor(l, &r->b) / t.median;
-    char middle[32];
+    bool fused = s->base[cache] == 0;
+    char middle[32], beside[16];
     snprintf(middle, sizeof middle, "(%.1f-%.1f)", 1e6 * t.low, 1e6 * t.high);
-    printf("%-10s %-4s %10.1f  %-21s %8.1f %7.1f %5.2fx %5.0f%%\n", r->name,
-           bench_cache_names[cache], 1e6 * t.median, middle, 1e-9 * row->flops / t.median,
-           1e-9 * row->bytes / t.median, of_0, 100 * limit);
-    begin_line(s, r, "ladder");
+    snprintf(beside, sizeof beside, fused ? "-" : "%.2fx", of_0);
+    printf("%-10s %-4s %10.1f  %-21s %8.1f %7.1f %6s %5.0f%%\n", r->name, bench_cache_names[cache],
+           1e6 * t.median, middle, 1e-9 * row->flops / t.median, 1e-9 * row->bytes / t.median,
+           beside, 100 * limit);
+    begin_line(s, r, fused ? "ladder_fused" : "ladder");
     jsonl_text(s->out, "cache", bench_cache_names[cache]);
     jsonl_text(s->out, "unit", "s");
     jsonl_number(s->out, "median", t.median);
     jsonl_numbers(s->out, "quartiles", (double[]){t.low, t.high}, 2);
     jsonl_numbers(s->out, "samples", r->sample[cache], l->samples);
-    jsonl_number(s->out, "of_rung_0", of_0);
+    if (!fused) jsonl_number(s->out, "of_rung_0", of_0);
     jsonl_number(s->out, "of_ceiling", limit);
     jsonl_number(s->out, "peak_flops_per_s", l->most.flops);
     jsonl_number(s->out, "peak_bytes_per_s", l->most.bytes);

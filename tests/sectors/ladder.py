@@ -1,4 +1,4 @@
-"""ladder.py [LADDER.jsonl]: the tables of the pages of kernels/ that teach by steps, between markers.
+"""ladder.py [LADDER.jsonl]: the tables of the pages of kernels/ that teach by steps.
 
 Sectors and bank conflicts are hostcuda's counts: of a product of 256^3 for gemm (`sectors products
 256`), of a sum of 2^18 numbers and of 64 columns of 1,024 for reduce (`sectors reductions`). Speeds
