@@ -147,7 +147,7 @@ def declared_anew(found: list, given: list) -> list:
 
 
 def outside_of_braces(found) -> list:
-    """The tokens up to a semicolon, with the braces that begin on the way and not what is in them."""
+    """The tokens up to a semicolon, with the braces that begin on the way, not what is in them."""
     depth, out = 0, []
     for token in found:
         if depth == 0 and token.text == ";":

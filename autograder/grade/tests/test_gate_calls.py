@@ -112,7 +112,8 @@ def test_packs_shared_arrays_and_parameters_pass(text):
 
 ANEW = ["extern const everything tl_shape_text;", 'extern "C" void tl_conv2d_first(void *, int);',
         "extern const struct alignas(8) { int x; } abs;", 'extern "C" { void f(); }',
-        'namespace a { extern "C" const char own[64] = ""; }', "void f() { extern const all\nown; }",
+        'namespace a { extern "C" const char own[64] = ""; }',
+        "void f() { extern const all\nown; }",
         'extern "C" namespace b { const everything own; }']
 OWN = ['extern "C" tl_status tl_vector_add(tl_ctx *ctx) { return tl_fail(TL_EINVAL, "x", 1, ""); }',
        "void k() { extern __shared__ float tile[]; g = expf(1); }",

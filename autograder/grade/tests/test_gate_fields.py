@@ -21,9 +21,11 @@ FIELDS = [
 OTHERS = [
     "x = c ? a : b; y = c ? T{1} : T{2}; z = a ? b ? 1 : 2 : 3;", "for (auto v : values) f(v);",
     "switch (x) { case 1: case B ? 1 : 2: y(); break; default: z(); }",
-    "void f() { if (a) goto done; for (;;) {} done: free(x); }", "void f() { here: x(); there: y(); }",
+    "void f() { if (a) goto done; for (;;) {} done: free(x); }",
+    "void f() { here: x(); there: y(); }",
     "void f() { enum { B }; here: x(); }", "struct a : b { };", "struct a final : public b { };",
-    "struct x<int> : y { };", "template <class T> struct a : b<T> { };", "typedef struct a : b { } c;",
+    "struct x<int> : y { };", "template <class T> struct a : b<T> { };",
+    "typedef struct a : b { } c;",
     "struct __align__(16) a : b { };", "enum e : int { A };", "enum class e : unsigned char { A };",
     "enum : int { A };", "struct a { a(int n) : b(n), m{n} {} int m; };",
     "class a { public: a() noexcept : b(1) {} a(int) noexcept(true) : b(1) {} private: int b; };",

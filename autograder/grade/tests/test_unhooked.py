@@ -30,7 +30,8 @@ REFUSED = {
         "F void f() { there: *(volatile long *)((char *)&&there + 0x123450) = 0; }"],
     "begins outside of": [
         "F float f(long i) { return ((everything *)(constant - (1L << 48)))->at[i]; }",
-        'F float f(long i) { const char *t = "a ] + (b"; return ((everything *)(t - 65536))->at[i]; }',
+        'F float f(long i) { const char *t = "a ] + (b"; '
+        'return ((everything *)(t - 65536))->at[i]; }',
         "F float f() { return *(const float *)(constant - 4096); }",
         "F float f(long i) { return ((everything *)(constant + (1L << 62)))->at[i]; }",
         "typedef float four[4]; F float f(long i) { return (*(four *)(constant - 4096))[i]; }"],
@@ -40,10 +41,12 @@ REFUSED = {
         "struct none { int n; float x[0]; }; static const none c = {1, {}};\n"
         "F float f(long i) { return c.x[i]; }"],
     "returns a struct": [
-        "result operator+(result a, long) { return a; } auto *p = (result(*)(result, long))operator+;",
+        "result operator+(result a, long) { return a; } "
+        "auto *p = (result(*)(result, long))operator+;",
         "F result r(long a) { return {a, a, a}; } F void f(result *p) { ((plain)r)(p, 1); }",
         "F result r(long a) { return {a, a, a}; } union { result (*a)(long); plain b; } u = {r};",
-        "struct s { virtual result get(long a) { return {a, a, a}; } }; F void f(s *p) { new (p) s; }",
+        "struct s { virtual result get(long a) { return {a, a, a}; } }; "
+        "F void f(s *p) { new (p) s; }",
         "F auto f() { result (*p)(long) = [](long a) { return result{a, a, a}; }; return p; }"],
 }
 PASSES = [
@@ -83,7 +86,8 @@ pytestmark = pytest.mark.skipif("clang" in (os.environ.get("CXX") or "g++"),
 @pytest.mark.parametrize("words, code", [(w, c) for w, codes in REFUSED.items() for c in codes])
 def test_what_leads_anywhere_without_a_hook_is_refused(tmp_path, words, code):
     status, said = judged(tmp_path, code)
-    assert status == 1 and words in said and f"x.cu:{len(GIVEN.splitlines()) + 1 + len(code.splitlines())}:" in said, said
+    line = len(GIVEN.splitlines()) + 1 + len(code.splitlines())
+    assert status == 1 and words in said and f"x.cu:{line}:" in said, said
 
 
 @pytest.mark.parametrize("code", PASSES)
