@@ -21,14 +21,17 @@ class Level:
         self.opens, self.at, self.of_enum = opens, at, of_enum
         self.first = at + 1  # token of the statement
         self.questions, self.case = 0, False  # whose colon is still to come
-        self.closed = None  # the last Level within that has ended
+        self.closed = None  # the last Level within that has ended; behind a stray bracket none has
 
 
 def is_label(found: list, at: int, level: Level) -> bool:
     """name: where a statement begins; behind an enum goes on what has begun with it."""
     before = found[at - 2].text if at > 1 else ";"
-    return found[at - 1].kind == IDENTIFIER and (
-        before in (";", "{", ":") or before == "}" and not level.closed.of_enum)
+    if before == "}":
+        begins = level.closed is not None and not level.closed.of_enum
+    else:
+        begins = before in (";", "{", ":")
+    return begins and found[at - 1].kind == IDENTIFIER
 
 
 def is_of_class(found: list, at: int, level: Level) -> bool:
@@ -42,7 +45,8 @@ def is_of_constructor(found: list, at: int, level: Level) -> bool:
     """Behind a constructor's parameters; those of an attribute can stand behind a field's name."""
     if found[at - 1].text == "noexcept":
         return True
-    return (found[at - 1].text == ")" and found[level.closed.at - 1].text not in BESIDE_A_FIELD
+    return (found[at - 1].text == ")" and level.closed is not None
+            and found[level.closed.at - 1].text not in BESIDE_A_FIELD
             and found[level.closed.at + 1].text != "(")
 
 

@@ -47,6 +47,11 @@ def test_other_colons_pass(text):
     assert not found(text)
 
 
+@pytest.mark.parametrize("text", [") : x", "} : x", "x } : y;", "] : ( : ) : }", ": :"])
+def test_brackets_without_a_partner_are_for_the_compiler_to_tell(text):
+    found(text)  # and end no grader
+
+
 def test_only_in_cuda(tmp_path):
     text = "struct s { unsigned of : 3; };"
     assert not judge(tmp_path, text, "lab2/im2col.c")
