@@ -2,6 +2,8 @@
 #ifndef HOSTCUDA_BLAS_H
 #define HOSTCUDA_BLAS_H
 
+#include <library_types.h>
+
 #include "hostcuda/api.h"
 
 #ifdef __cplusplus
@@ -40,15 +42,7 @@ typedef enum cublasMath {
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 } cublasMath_t;
 
-typedef enum cudaDataType_t {
-    CUDA_R_32F = 0,
-    CUDA_R_64F = 1,
-    CUDA_R_16F = 2,
-    CUDA_R_8I = 3,
-    CUDA_R_32I = 10,
-    CUDA_R_16BF = 14
-} cudaDataType_t,
-    cudaDataType, cublasDataType_t;
+typedef cudaDataType cublasDataType_t;
 typedef enum cublasComputeType {
     CUBLAS_COMPUTE_16F = 64,
     CUBLAS_COMPUTE_16F_PEDANTIC = 65,
