@@ -1,7 +1,7 @@
 #!/bin/bash
 # try_folder.sh FOLDER [options of hostcuda] [-- arguments of the programs]
 #
-# Which programs of a folder of CUDA files does hostcuda compile, which run to their end, and why not
+# Which programs of a folder of CUDA files does hostcuda compile, which run to their end, why not
 # the others: a line each, and their number. A program is a source with a main and its folder's other
 # sources without one, but those that are included; folders without a .cu file are passed over.
 # HOSTCUDA names the command, LIMIT the seconds that a program may run (60).

@@ -93,7 +93,7 @@ static void others_ended(hc_worker *w, const hc_launch *launch, uint64_t number)
            waiting.count,
            (unsigned long long)number);
     hc_report_thread(&t);
-    hc_report_likely(&t, "a `return` or an if that only some blocks take stands before grid.sync(); "
+    hc_report_likely(&t, "a `return` or an if that only some blocks take is before grid.sync(); "
                          "all blocks of the grid must reach it equally often");
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);

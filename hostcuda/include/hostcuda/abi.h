@@ -120,7 +120,7 @@ typedef struct hc_mma {
 } hc_mma;
 void hc_warp_aligned(const void *p, size_t row_bytes, const char *file, int line);
 
-/* A barrier in shared memory that counts arrivals (cuda::barrier). `made` is written by its init. */
+/* A barrier in shared memory that counts arrivals (cuda::barrier). Its init writes `made`. */
 enum { HC_MADE = 0x62617272 };
 typedef struct hc_counter {
     unsigned made, expected, missing, phase;

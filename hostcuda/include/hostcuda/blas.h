@@ -105,7 +105,7 @@ HC_BLAS_DECLARE(S, float)
 HC_BLAS_DECLARE(D, double)
 #undef HC_BLAS_DECLARE
 
-/* In float or in double, whatever the compute type: full precision; halves and bfloat16 are widened,
+/* In float or in double, whatever the compute type: full precision; halves, bfloat16 are widened,
  * summed in float and rounded once. Other types are refused when they are asked for. */
 cublasStatus_t hc_blas_GemmEx(cublasHandle_t handle, cublasOperation_t transa,
                               cublasOperation_t transb, int m, int n, int k, const void *alpha,

@@ -1,4 +1,4 @@
-/* Compilers place no hook at an access that begins at a function without effects, wherever its index
+/* Compilers place no hook at an access that begins at a function without effects, wherever it
  * leads: to what the host was given. */
 #include "tl/cuda.h"
 #include "tl/vector.h"
