@@ -2,8 +2,8 @@
 # try_folder.sh FOLDER [options of hostcuda] [-- arguments of the programs]
 #
 # Which programs of a folder of CUDA files does hostcuda compile, which run to their end, why not
-# the others: a line each, and their number. A program is a source with a main and its folder's other
-# sources without one, but those that are included; folders without a .cu file are passed over.
+# the others: a line each, and their number. A program is a source with a main and the folder's
+# other sources without one, but those that are included; folders without a .cu file are passed over.
 # HOSTCUDA names the command, LIMIT the seconds that a program may run (60).
 #
 #   hostcuda/corpus/try_folder.sh ~/cuda-samples/Samples/0_Introduction -I ~/cuda-samples/Common
