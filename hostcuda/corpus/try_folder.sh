@@ -3,7 +3,7 @@
 #
 # Which programs of a folder of CUDA files does hostcuda compile, which run to their end, why not
 # the others: a line each, and their number. A program is a source with a main and the folder's
-# other sources without one, but those that are included; folders without a .cu file are passed over.
+# other sources without one but the included ones; a folder without a .cu file is passed over.
 # HOSTCUDA names the command, LIMIT the seconds that a program may run (60).
 #
 #   hostcuda/corpus/try_folder.sh ~/cuda-samples/Samples/0_Introduction -I ~/cuda-samples/Common
