@@ -141,7 +141,8 @@ $(LAB_CUDA_OBJECTS):
 	    -Itl/include -isystem $(CUBLAS_INCLUDE) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<)
 
 # gcc reads hostcuda's headers precompiled: half of the time of a short file. A kernel has to serve
-# any number of elements with any grid (tl/cuda.h): three blocks show it.
+# any number of elements with any grid (tl/cuda.h): three blocks show it. (Headers
+# appear whole: a half one, written by two makes at once, ends every compiler that maps it.)
 lab_hostcuda_flags = $(call hostcuda_flags,$(mode)) $(call lab_optimise,$(mode)) -DTL_MAX_BLOCKS=3
 lab_hostcuda = $(call \
 	hostcuda_$1,$(CXX) -Ibuild/$(mode)/precompiled,$(lab_hostcuda_flags),$2)
@@ -151,7 +152,8 @@ build/%/precompiled/hostcuda/hostcuda.h.gch: $(HOSTCUDA)/include/hostcuda/hostcu
 	@mkdir -p $(@D)
 	$(call say,CUCC,$@)
 	$(Q)$(if $(findstring clang,$(CXX)),touch $@,$(CXX) -x c++-header \
-	    $(call hostcuda_noted_flags,$(CXX),$(lab_hostcuda_flags)) -o $@ $<)
+	    $(call hostcuda_noted_flags,$(CXX),$(lab_hostcuda_flags)) -o $@.$$$$ $< && \
+	    mv $@.$$$$ $@)
 
 # The reference's kernels beside a student's, and what both are called through, are compiled as the
 # student's are: in half of the time that the trainer's take.
