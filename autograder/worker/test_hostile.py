@@ -119,7 +119,9 @@ KIND = {"aborts": "crash", "allocates_without_end": "memory", "changes_its_input
 # or on how many calls a claim makes
 EITHER = {"kills_itself": {"pass", "crash"}, "kills_its_parent": {"pass", "crash", None},
           "dawdles": {"pass", "timeout"}}
-EVERYWHERE = ["crashes", "exits", "floods", "loops", "sleeps", "writes_garbage"]
+EVERYWHERE = ["crashes", "loops", "writes_garbage"]
+if os.environ.get("GRADLAB_TEST_ALL") == "1":  # (their claims are told apart by the three above)
+    EVERYWHERE += ["exits", "floods", "sleeps"]
 
 
 # Where the worker runs: as a process, and in a sandbox where this machine can build one.
