@@ -80,6 +80,17 @@ size_t tl_direct_work_bytes(const tl_ctx *ctx, const tl_conv2d_geom *g) {
     return bytes < all ? bytes : all;
 }
 
+/* The plain path multiplies by a BLAS, whose bits are those of the machine at hand. */
+static tl_status may_hand_over(const tl_ctx *ctx, const char *op, const tl_conv2d_geom *g) {
+    TL_NEED(
+        !ctx->ops->portable, TL_ENOTIMPL,
+        "BITS=portable: %s of %dx%d taps, stride %dx%d, dilation %dx%d, pad %dx%d has no kernel "
+        "whose bits are the same on every machine (it takes 2 to 25 taps, stride and dilation "
+        "1, a pad below the filter's sides); use BITS=fast",
+        op, g->r, g->s, g->stride_h, g->stride_w, g->dil_h, g->dil_w, g->pad_h, g->pad_w);
+    return TL_OK;
+}
+
 static size_t work_reals(const tl_ctx *ctx, const tl_conv2d_geom *g) {
     return tl_direct_work_bytes(ctx, g) / sizeof(tl_real);
 }
@@ -99,6 +110,7 @@ tl_status tl_direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
             "conv2d_fwd, rung 1: ctx, y, x, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_forward_sum(g, w, b);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, y, x, g, work) > 0) return TL_OK;
+    TL_TRY(may_hand_over(ctx, "conv2d_fwd", g));
     return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
 }
 
@@ -108,6 +120,7 @@ tl_status tl_direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
             "conv2d_bwd_input, rung 1: ctx, dx, dy, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_input_sum(g, w);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, dx, dy, g, work) > 0) return TL_OK;
+    TL_TRY(may_hand_over(ctx, "conv2d_bwd_input", g));
     return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
 }
 
@@ -125,6 +138,7 @@ tl_status tl_direct_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
             return TL_OK;
         }
     }
+    TL_TRY(may_hand_over(ctx, "conv2d_bwd_weight", g));
     return tl_conv2d_bwd_weight(ctx, dw, dy, x, g, work);
 }
 
