@@ -39,7 +39,7 @@ VEC_INLINE void vec_store(tl_real *to, vec v) { *(vec_unaligned *)to = v; }
 /* x in every lane */
 VEC_INLINE vec vec_all(tl_real x) { return x - (vec){0}; }
 
-/* a * b + c. VEC_SAME_BITS: rounded once, whoever compiles; else this build is for a machine that
+/* x * y + sum. VEC_SAME_BITS: rounded once, whoever compiles; else this build is for a machine that
  * has no such instruction, and it is rounded twice. (Where nobody writes fma nothing is one:
  * kernels are built with -ffp-contract=off, mk/modes.mk) */
 #if defined(__FMA__) || defined(VEC_PLAIN)
@@ -48,26 +48,26 @@ VEC_INLINE vec vec_all(tl_real x) { return x - (vec){0}; }
 #define VEC_SAME_BITS 0
 #endif
 
-VEC_INLINE tl_real real_fma(tl_real a, tl_real b, tl_real c) {
+VEC_INLINE tl_real real_fma(tl_real x, tl_real y, tl_real sum) {
 #if !VEC_SAME_BITS
-    return a * b + c;
+    return x * y + sum;
 #elif defined(TL_REAL_DOUBLE)
-    return __builtin_fma(a, b, c);
+    return __builtin_fma(x, y, sum);
 #else
-    return __builtin_fmaf(a, b, c);
+    return __builtin_fmaf(x, y, sum);
 #endif
 }
 
-VEC_INLINE vec vec_fma(vec a, vec b, vec c) {
+VEC_INLINE vec vec_fma(vec x, vec y, vec sum) {
 #if !VEC_SAME_BITS
-    return a * b + c;
+    return x * y + sum;
 #elif defined(VEC_PLAIN)
-    for (int l = 0; l < VEC_LANES; l++) c[l] = real_fma(a[l], b[l], c[l]);
-    return c;
+    for (int l = 0; l < VEC_LANES; l++) sum[l] = real_fma(x[l], y[l], sum[l]);
+    return sum;
 #elif defined(TL_REAL_DOUBLE)
-    return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    return (vec)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)sum);
 #else
-    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    return (vec)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)sum);
 #endif
 }
 

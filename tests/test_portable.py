@@ -58,7 +58,7 @@ RUNS = {
 WEIGHTS = {
     "a": "e6c70441f46c43959917ff7f24c316a7d5076a91b2d4a2b46fc0b012dd7c8fd8",
     "b": "587474daa469cff19bfb03bf462e7573485d957961161ed27354186d956cab7b",
-    "m": "6c6b8422a8ee849e5b76c45a0a908fadca60570f9cb42f9c0e9db5fa8eed1151",
+    "m": "8414d8dfd681c0ed1760548f04bd627e280464b5baa9cfcbeb99ceeb099a29c9",
 }
 MORE_RUNS = {
     "c": ["NET=c", "DATASET=shapes10", "LIMIT=4", "BATCH=2"],

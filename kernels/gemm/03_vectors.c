@@ -14,7 +14,7 @@
 
 #include "../rungs.h"
 #include "../vector.h"
-#include "03_vectors.h"
+#include "kernels/gemm_vectors.h"
 
 enum { HIGH = 6, VECTORS = 2 };
 #define WIDE (VECTORS * VEC_LANES)

@@ -8,7 +8,7 @@
  * Shapes: all. (bwd_bias is a sum in the order of rows, and stays the plain path's) */
 #include <string.h>
 
-#include "kernels/gemm/03_vectors.h"
+#include "kernels/gemm_vectors.h"
 #include "kernels/rungs.h"
 
 /* y = x · wᵀ + b: the bias is laid into y first, and the product added to it. */

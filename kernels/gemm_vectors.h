@@ -1,6 +1,6 @@
-/* 03_vectors.h: rung 3 of gemm on cpu for other kernels, whatever ctx->ops->gemm is. */
-#ifndef GEMM_VECTORS_H
-#define GEMM_VECTORS_H
+/* gemm_vectors.h: rung 3 of gemm on cpu for other kernels, whatever ctx->ops->gemm is. */
+#ifndef KERNELS_GEMM_VECTORS_H
+#define KERNELS_GEMM_VECTORS_H
 
 #include "tl/matmul.h"
 
