@@ -91,30 +91,9 @@ CLAIM(portable, powers_are_within_their_bound) {
 CLAIM(portable, an_operation_that_promises_nothing_is_refused_by_name) {
     tl_ctx *ctx;
     tl_real x[16] = {0};
-    char work[4096];
     ok(c, tl_device_open(&ctx, "cpu", "portable", 1));
     expect_true(c, ctx->ops->sum(ctx, x, x, 4) == TL_ENOTIMPL, "sum was run");
     expect_true(c, strstr(tl_error(), "BITS=portable: sum ") != NULL, "%s", tl_error());
     expect_true(c, ctx->ops->gemm != tl_gemm && ctx->ops->linear_fwd != tl_linear_fwd, "a BLAS");
-    const tl_conv2d_geom strided = {.n = 1,
-                                    .c = 1,
-                                    .h = 4,
-                                    .w = 4,
-                                    .k = 1,
-                                    .r = 2,
-                                    .s = 2,
-                                    .stride_h = 2,
-                                    .stride_w = 2,
-                                    .dil_h = 1,
-                                    .dil_w = 1,
-                                    .p = 2,
-                                    .q = 2};
-    const char *const name[] = {"conv2d_fwd", "conv2d_bwd_input", "conv2d_bwd_weight"};
-    const tl_status status[] = {ctx->ops->conv2d_fwd(ctx, x, x, x, NULL, &strided, work),
-                                ctx->ops->conv2d_bwd_input(ctx, x, x, x, &strided, work),
-                                ctx->ops->conv2d_bwd_weight(ctx, x, x, x, &strided, work)};
-    for (int i = 0; i < 3; i++) expect_true(c, status[i] == TL_ENOTIMPL, "%s was run", name[i]);
-    expect_true(c, strstr(tl_error(), "BITS=portable: conv2d_bwd_weight of 2x2 taps, stride 2x2"),
-                "%s", tl_error());
     tl_device_close(ctx);
 }

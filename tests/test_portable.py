@@ -61,6 +61,7 @@ WEIGHTS = {
     "m": "8414d8dfd681c0ed1760548f04bd627e280464b5baa9cfcbeb99ceeb099a29c9",
 }
 MORE_RUNS = {
+    # (two images have room for columns alone: kernels/conv2d/01_direct_columns.c)
     "c": ["NET=c", "DATASET=shapes10", "LIMIT=4", "BATCH=2"],
     "bf16": ["NET=b", "DATASET=shapes10", "PRECISION=bf16"],
 }
