@@ -4,9 +4,9 @@
  * What a result depends on is written out: which lane a number falls into (its place modulo 16; in
  * float one register of AVX-512, two of AVX2, four of SSE), the order in which lanes are joined,
  * and that a product which is added is rounded once, by fma. Whether compilers make long vectors,
- * short ones or none of these loops changes nothing then. So no `a * b + c` may stand here:
- * compilers may round it once or twice. And no function of libm but fma: each glibc has an exp of
- * its own. */
+ * short ones or none of these loops changes nothing then. So no `a * b + c` may stand here: where
+ * -ffp-contract=off is forgotten, compilers round it once or twice. And no function of libm but
+ * fma: each glibc has an exp of its own. (BITS=portable: kernels/README.md) */
 #ifndef KERNELS_LANES16_H
 #define KERNELS_LANES16_H
 
@@ -49,7 +49,7 @@ LANES_INLINE tl_real lane_power(lane_bits n) {
 
 /* x[l] = exp(x[l]): x = n ln 2 + r, |r| up to ln(2) / 2, where a Taylor series of EXP_TERMS terms
  * is within a rounding; then twice half of the exponent, so that what is too small loses its digits
- * one by one. Within 2 units of the last place. */
+ * one by one. Within 2 units of the last place (tests/test_portable.py). */
 LANES_INLINE void lanes_exp(tl_real x[LANES]) {
     static const double factorial[] = {
         1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800, 39916800, 479001600, 6227020800};

@@ -10,8 +10,9 @@ build/%.mine.o: $$(source).c build/$$(mode)/flags
 	$(call compile)
 
 ifneq ($(MINE),)
-ifneq ($(filter RUNGS,$(GIVEN)),)
-$(error MINE=1: your own files have no quicker kernels beside them: leave out RUNGS)
+ifneq ($(filter RUNGS BITS,$(GIVEN)),)
+$(error MINE=1: your own files have no kernels of ours beside them: leave out \
+	$(filter RUNGS BITS,$(GIVEN)))
 endif
 # (grading goes on without a file: it costs its own points alone)
 MINE_GONE := $(if $(filter $(LAB_GOALS) grade show,$(MAKECMDGOALS)),,$(firstword \

@@ -85,6 +85,10 @@ tuned = $(or $(if $(filter %_test.c,$1),-O0),\
 	$(if $(and $(findstring -O3,$2),$(filter tests/% autograder/claim/% autograder/call/%,$1)),-O1),\
 	$(if $(and $(findstring -O1,$2),$(filter $(SUITE_RUNS_LONG),$1)),-O2))
 
+# Where bits are to be the same on every machine, nobody rounds a product and a sum at once but who
+# writes fma (kernels/README.md, tl/portable.h).
+exact = $(if $(filter kernels/% tl/portable.c,$1),-ffp-contract=off)
+
 # That TL_TRY leaves with every failure is more than gcc knows, so what only success sets seems
 # unset behind it. (clang does not know the warning, and says so of each file.)
 CC_WARNINGS := $(if $(findstring clang,$(CC_NAME)),,-Wno-maybe-uninitialized)
@@ -104,8 +108,8 @@ replace = part=$(1).$$$$; cat >$$part; \
 define compile
 @mkdir -p $(@D)
 $(call say,CC,$@)
-$(Q)$(CC) $(call flags,$(mode)) $(CC_WARNINGS) $(call tuned,$<,$(call flags,$(mode))) $1 \
-    $(call includes,$<) -MMD -MP -c -o $@ $<
+$(Q)$(CC) $(call flags,$(mode)) $(CC_WARNINGS) $(call tuned,$<,$(call flags,$(mode))) \
+    $(call exact,$<) $1 $(call includes,$<) -MMD -MP -c -o $@ $<
 endef
 
 # The recipe of a program: $(1) libraries

@@ -9,7 +9,7 @@ RUNGS_OF_MINE := $(if $(MINE),RUNGS=none)
 FOLDER_OF_MINE = results/mine/$@-$(or $(NET),a)-$(or $(DEVICE),auto)-seed$(or $(SEED),1)
 OUT_OF_MINE = $(if $(MINE),$(if $(filter OUT,$(GIVEN)),,OUT=$(call quote,$(FOLDER_OF_MINE))))
 train: build/$(MODE)/$(MINE_DIR)train
-train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= BATCH= LR= SEED= OUT= MINE=1 …
+train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= LR= SEED= BITS=portable OUT= MINE=1 …
 	@$< $(call given,$(TRAIN_OPTIONS)) $(RUNGS_OF_MINE) $(OUT_OF_MINE)
 
 predict: ## a trained net's answers on the test images: NET= RESUME=checkpoint OUT=

@@ -240,7 +240,7 @@ lab_say_once = if [ -n "$$(cat /dev/null $(LAB_SAID) 2>/dev/null)" ]; then \
 GRADER_C := $(wildcard autograder/oracle/*.c autograder/lab*/*_test.c) \
 	$(filter-out $(CALL_RUNNING),$(wildcard autograder/call/*.c)) \
 	$(wildcard autograder/claim/*.c) \
-	$(addprefix tl/,geometry.c shape.c status.c dropout_threshold.c rng.c)
+	$(addprefix tl/,geometry.c shape.c status.c dropout_threshold.c rng.c portable.c)
 
 # Criterion's libgit2 is left out (no_git.c). It is found by the very name that Criterion gives it;
 # on a machine where that is another one, or none, the grader starts with Criterion's own.

@@ -62,6 +62,19 @@ static tl_status choose_augmentation(options *o) {
     return TL_OK;
 }
 
+/* Which bits decides which kernels: RUNGS is the choice among the quick ones alone. */
+static tl_status choose_bits(options *o) {
+    bool portable = strcmp(o->bits, "portable") == 0;
+    TL_NEED(portable || strcmp(o->bits, "fast") == 0, TL_EINVAL, "BITS=%s: use fast or portable",
+            o->bits);
+    TL_NEED(strcmp(o->rungs, "portable") != 0, TL_EINVAL,
+            "RUNGS=portable: these kernels are taken by BITS=portable");
+    TL_NEED(!portable || strcmp(o->rungs, "all") == 0, TL_EINVAL,
+            "BITS=portable has kernels of its own: leave out RUNGS=%s", o->rungs);
+    if (portable) o->rungs = "portable";
+    return TL_OK;
+}
+
 tl_status options_parse(options *o, int count, char *const word[]) {
     bool help = count == 1 && strcmp(word[0], "--help") == 0;
     bool list = count == 1 && strcmp(word[0], "--nets") == 0;
@@ -82,6 +95,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
                    .aug = spec->aug,
                    .rungs = "all",
                    .precision = tl_precision_name(TL_FP32),
+                   .bits = "fast",
                    .epochs = spec->epochs,
                    .batch = spec->batch,
                    .lr = spec->lr,
@@ -95,6 +109,7 @@ tl_status options_parse(options *o, int count, char *const word[]) {
     TL_TRY(words_read(o, table, count, word));
     TL_NEED(!o->plan_only || o->plan, TL_EINVAL, "PLAN_ONLY=1 needs PLAN=folder");
     TL_TRY(tl_precision_find(&o->products, o->precision));
+    TL_TRY(choose_bits(o));
     TL_TRY(choose_optimizer(o, given.lr > 0));
     return choose_augmentation(o);
 }
@@ -150,7 +165,9 @@ void options_describe(const options *o, char text[OPTIONS_TEXT], const char *dat
                  "nesterov=%d wd=%.17g sched=%s aug=%s seed=%llu real=%s",
                  o->net, dataset, o->limit, o->batch, o->epochs, o->opt, o->lr, o->momentum,
                  o->nesterov, o->wd, o->sched, o->aug, (unsigned long long)o->seed, TL_REAL_NAME);
-    /* (checkpoints that are older than the option say nothing of it) */
+    /* (checkpoints that are older than an option say nothing of it) */
     if (o->products != TL_FP32 && used > 0 && used < OPTIONS_TEXT)
-        snprintf(text + used, (size_t)(OPTIONS_TEXT - used), " precision=%s", o->precision);
+        used += snprintf(text + used, (size_t)(OPTIONS_TEXT - used), " precision=%s", o->precision);
+    if (strcmp(o->bits, "fast") != 0 && used > 0 && used < OPTIONS_TEXT)
+        snprintf(text + used, (size_t)(OPTIONS_TEXT - used), " bits=%s", o->bits);
 }

@@ -11,7 +11,7 @@
 #include "tl/train.h"
 
 typedef struct options {
-    const char *net, *device, *dataset, *opt, *sched, *aug, *rungs, *precision;
+    const char *net, *device, *dataset, *opt, *sched, *aug, *rungs, *precision, *bits;
     const char *out, *resume, *plan; /* folders and files; NULL if not given */
     const char *data_root;           /* $GRADLAB_DATA, or "data" */
     long epochs, batch, threads, limit, steps, ckpt_every;

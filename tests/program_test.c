@@ -92,7 +92,7 @@ Test(program, refuses_what_it_can_not_run_on_or_write_to, .timeout = 120) {
     const char *root = temp_root;
     cr_assert_eq(tl_shapes10_write(root, TL_SHAPES10_SEED), TL_OK, "%s", tl_error());
     expect_refused(root, "DEVICE=tpu", "use auto, cpu, cuda or hostcuda");
-    expect_refused(root, "RUNGS=conv2d:99 DEVICE=cpu", "use all, none, or some of: conv2d:1");
+    expect_refused(root, "RUNGS=conv2d:99 DEVICE=cpu", "use all, none, or some of: adam:1");
     expect_refused(root, "NET=m DATASET=shapes10", "net m takes images of 1x28x28");
     expect_refused(root, "LIMIT=70000", "a limit of 70000 images is more than");
     expect_refused(root, "SCHED=step", "SCHED=step: use constant");

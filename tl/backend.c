@@ -1,6 +1,14 @@
 /* backend.c: what a dispatch table holds where a device has no operation (tl/backend.h). */
 #include "tl/backend.h"
 
+static tl_status missing(const tl_ctx *ctx, const char *name) {
+    TL_NEED(!ctx || !ctx->ops->portable, TL_ENOTIMPL,
+            "BITS=portable: %s has no kernel whose bits are the same on every machine; use "
+            "BITS=fast",
+            name);
+    return TL_FAIL(TL_ENOTIMPL, "this device has no operation %s", name);
+}
+
 /* One function per operation, so that the message can name it. Parameter names are left out because
  * nothing looks at them; compilers older than C23 take that as an extension. */
 #ifdef __clang__
@@ -8,8 +16,8 @@
 #endif
 
 #define OP(name, lab, flops, ...)                                                                  \
-    static tl_status missing_##name(tl_ctx *TL_EACH(TL_TYPE, __VA_ARGS__)) {                       \
-        return TL_FAIL(TL_ENOTIMPL, "this device has no operation %s", #name);                     \
+    static tl_status missing_##name(tl_ctx *ctx TL_EACH(TL_TYPE, __VA_ARGS__)) {                   \
+        return missing(ctx, #name);                                                                \
     }
 #include "tl/ops.def"
 

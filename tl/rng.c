@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "tl/portable.h"
+
 /* Both functions draw under the purpose TL_DRAW_INIT, and the top bit of the index tells them
  * apart: no normal number shares its bits with a uniform one. */
 #define UNIFORM_INDEX ((uint64_t)1 << 63)
@@ -14,12 +16,11 @@ static uint64_t join(uint32_t low, uint32_t high) { return (uint64_t)high << 32 
 static double open_uniform(uint64_t bits) { return ldexp((double)bits, -64) + ldexp(1, -65); }
 
 void tl_rng_normal_pair(uint64_t seed, uint32_t stream, uint64_t i, double out[2]) {
-    static const double two_pi = 6.283185307179586477;
     tl_philox r = tl_philox_draw(seed, i & ~UNIFORM_INDEX, stream, TL_DRAW_INIT);
-    double radius = sqrt(-2 * log(open_uniform(join(r.v[0], r.v[1]))));
-    double angle = two_pi * open_uniform(join(r.v[2], r.v[3]));
-    out[0] = radius * cos(angle);
-    out[1] = radius * sin(angle);
+    double radius = sqrt(-2 * tl_portable_log(open_uniform(join(r.v[0], r.v[1]))));
+    double turns = 2 * open_uniform(join(r.v[2], r.v[3]));
+    out[0] = radius * tl_portable_cospi(turns);
+    out[1] = radius * tl_portable_sinpi(turns);
 }
 
 double tl_rng_uniform(uint64_t seed, uint32_t stream, uint64_t i) {

@@ -6,6 +6,10 @@
 
 /* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
 __attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0}};
+__attribute__((weak)) bool rungs_portable(tl_backend *ops, const tl_backend *plain) {
+    (void)ops, (void)plain;
+    return false;
+}
 
 /* "conv2d:1, …" of one device, for messages. */
 static void list_rungs(char *text, size_t size, const char *device) {
@@ -45,8 +49,29 @@ static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
                    (int)length, word, ops->name, known);
 }
 
+/* Takes every operation out, so that none stays which nobody has vouched for. */
+static tl_status apply_portable(tl_backend *ops) {
+    const tl_backend plain = *ops;
+#define OP(name, ...) ops->name = NULL;
+#define OP_CUDA       OP
+#define OP_FUSED      OP
+#include "tl/ops.def"
+    ops->conv2d_work_bytes = NULL;
+    ops->conv2d_block_fits = NULL;
+    ops->net_plan = NULL;
+    ops->net_fwd = NULL;
+    ops->net_bwd = NULL;
+    ops->portable = true;
+    TL_NEED(rungs_portable(ops, &plain), TL_EINVAL,
+            "BITS=portable: device %s has no such kernels here; they need DEVICE=cpu, a build for "
+            "processors with fused multiply-add (ARCH=native or ARCH=x86-64-v3), and no MINE=1",
+            ops->name);
+    return TL_OK;
+}
+
 tl_status rungs_apply(tl_backend *ops, const char *choice) {
     if (strcmp(choice, "none") == 0) return TL_OK;
+    if (strcmp(choice, "portable") == 0) return apply_portable(ops);
     if (strcmp(choice, "all") == 0) {
         for (const rung *r = rung_table; r->device; r++)
             if (strcmp(r->device, ops->name) == 0 && !r->step && !too_old(ops, r)) r->apply(ops);

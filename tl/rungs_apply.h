@@ -20,9 +20,15 @@ typedef struct rung {
  * operation are quicker. Ends with a device of NULL; programs/rungs_*.c, else empty. */
 extern const rung rung_table[];
 
+/* Puts into ops, which has no operation, those whose bits are the same on every machine; `plain` is
+ * the plain path's table. False where this program or plug-in has none (programs/rungs_cpu.c). */
+bool rungs_portable(tl_backend *ops, const tl_backend *plain);
+
 /* Overwrites entries of ops, the table of the device it names, as `choice` says: "all", "none", or
  * "conv2d:1,gemm:4". TL_EINVAL lists the rungs of the device if one is unknown, and says so if the
- * GPU is too old for one that was named; "all" leaves such a rung out: the one below it stays. */
+ * GPU is too old for one that was named; "all" leaves such a rung out: the one below it stays.
+ * "portable": the operations of rungs_portable alone, TL_EINVAL where there are none; the others
+ * are NULL then, and tl_backend_fill names BITS=portable where it refuses them. */
 tl_status rungs_apply(tl_backend *ops, const char *choice);
 
 #ifdef __cplusplus

@@ -59,9 +59,13 @@ call_target claim_targets[] = {
     {.device = NULL},
 };
 
+static bool named(const char *rungs) {
+    return rungs && strcmp(rungs, "none") != 0 && strcmp(rungs, "all") != 0;
+}
+
 static void name_rungs(void) {
     const char *rungs = getenv("GRADLAB_RUNGS");
-    if (!rungs || !strchr(rungs, ':')) return;
+    if (!named(rungs)) return;
     for (call_target *t = claim_targets; t->device; t++)
         if (strcmp(t->rungs, "none") == 0) t->rungs = rungs;
 }
@@ -169,7 +173,7 @@ static void say_where(claim *c, const call_target *t, int used) {
     char *at = c->call + used;
     size_t room = sizeof c->call - (size_t)used;
     const char *only = getenv("GRADLAB_RUNGS");
-    bool rungs = !only || strchr(only, ':');
+    bool rungs = !only || named(only);
     snprintf(at, room, " on %s%s%s, %d thread%s%s", t->device, rungs ? ", rungs " : "",
              rungs ? t->rungs : "", t->threads, t->threads == 1 ? "" : "s",
              t->recorded ? ", recorded as part of a step" : "");

@@ -91,10 +91,10 @@ void claim_wait_for_array(claim *c, const char *fault);
 /* Devices, rungs and thread counts; ends with device NULL. Plain and rungs, one thread and more
  * threads than images or cores. A claim runs on the rows whose device GRADLAB_DEVICES lists
  * ("cpu,cuda"; default cpu) and, if GRADLAB_RUNGS is set, on those of these rungs with one thread:
- * in grading every call more is paid by every submission. GRADLAB_RUNGS=gemm:3 puts these rungs
- * where the plain rows are. A device that is listed and not there
- * fails every claim: what was asked for is never skipped. The first four rows are the cpu's;
- * the first and the third have one thread. */
+ * in grading every call more is paid by every submission. GRADLAB_RUNGS=gemm:3, or portable, puts
+ * these rungs where the plain rows are. A device that is listed and not there fails every claim:
+ * what was asked for is never skipped. The first four rows are the cpu's; the first and the third
+ * have one thread. */
 extern call_target claim_targets[];
 bool claim_runs_on(const call_target *t);
 /* The same in another process of the claim, where a result has to come out again: one that has made

@@ -9,8 +9,9 @@ enum { PARALLEL_FROM = 1 << 18 };
 /* Pixels of a padded plane up to which the kernels may count in int. */
 enum { MOST_PLANE = 1 << 28 };
 
-/* What the kernels can do at all; the rest takes the plain path, which can do everything. A single
- * tap is a matrix product already, so there is no copy of columns to save. */
+/* What the kernels can do at all; the rest takes the plain path, which can do everything (under
+ * BITS=portable 01_direct_columns.c, for the plain path multiplies by a BLAS). A single tap is a
+ * matrix product already, so there is no copy of columns to save. */
 int tl_direct_supports(const tl_conv2d_geom *g) {
     return g->stride_h == 1 && g->stride_w == 1 && g->dil_h == 1 && g->dil_w == 1 &&
            g->r <= TL_DIRECT_MAX_TAPS && g->s <= TL_DIRECT_MAX_TAPS && g->r * g->s > 1 &&
@@ -99,6 +100,7 @@ tl_status tl_direct_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real
             "conv2d_fwd, rung 1: ctx, y, x, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_forward_sum(g, w, b);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, y, x, g, work) > 0) return TL_OK;
+    if (ctx->ops->portable) return tl_columns_fwd(ctx, y, x, w, b, g, work);
     return tl_conv2d_fwd(ctx, y, x, w, b, g, work);
 }
 
@@ -108,6 +110,7 @@ tl_status tl_direct_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
             "conv2d_bwd_input, rung 1: ctx, dx, dy, w, the geometry or work is NULL");
     tl_direct_sum sum = tl_direct_input_sum(g, w);
     if (tl_direct_supports(g) && run_sum(ctx, &sum, dx, dy, g, work) > 0) return TL_OK;
+    if (ctx->ops->portable) return tl_columns_bwd_input(ctx, dx, dy, w, g, work);
     return tl_conv2d_bwd_input(ctx, dx, dy, w, g, work);
 }
 
@@ -125,6 +128,7 @@ tl_status tl_direct_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
             return TL_OK;
         }
     }
+    if (ctx->ops->portable) return tl_columns_bwd_weight(ctx, dw, dy, x, g, work);
     return tl_conv2d_bwd_weight(ctx, dw, dy, x, g, work);
 }
 

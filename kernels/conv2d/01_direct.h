@@ -96,6 +96,14 @@ size_t tl_direct_weight_partials(const tl_conv2d_geom *g); /* reals for all of t
 void tl_direct_weight_run(const tl_conv2d_geom *g, tl_real *dw, const tl_real *dy, const tl_real *x,
                           int workers, tl_real *scratch);
 
+/* 01_direct_columns.c: the three passes of any geometry, by im2col and rung 3 of gemm. */
+tl_status tl_columns_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_real *w,
+                         const tl_real *b, const tl_conv2d_geom *g, void *work);
+tl_status tl_columns_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *w,
+                               const tl_conv2d_geom *g, void *work);
+tl_status tl_columns_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
+                                const tl_conv2d_geom *g, void *work);
+
 /* 01_direct.c: the rung itself, which rung 2 hands over to; threads worth waking for one call. */
 int tl_direct_supports(const tl_conv2d_geom *g);
 int tl_direct_wanted(const tl_ctx *ctx, const tl_conv2d_geom *g);

@@ -39,11 +39,13 @@ TL_DIRECT_INLINE void add_tap(tl_direct_vec sum[4][4], const tl_real *w, ptrdiff
         tl_direct_vec pixels[4];
         for (int v = 0; v < vectors; v++) pixels[v] = tl_direct_load_once(x + x_at[v]);
         for (int k = 0; k < channels; k++)
-            for (int v = 0; v < vectors; v++) sum[k][v] += w[k * w_out] * pixels[v];
+            for (int v = 0; v < vectors; v++)
+                sum[k][v] = vec_fma(vec_all(w[k * w_out]), pixels[v], sum[k][v]);
     } else {
         for (int v = 0; v < vectors; v++) {
             tl_direct_vec pixels = tl_direct_load_once(x + x_at[v]);
-            for (int k = 0; k < channels; k++) sum[k][v] += w[k * w_out] * pixels;
+            for (int k = 0; k < channels; k++)
+                sum[k][v] = vec_fma(vec_all(w[k * w_out]), pixels, sum[k][v]);
         }
     }
 }

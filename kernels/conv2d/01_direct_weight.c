@@ -89,7 +89,7 @@ TL_DIRECT_INLINE void block(const group *a, tl_real *sums, size_t sums_step, con
                 for (int t = 0; t < s; t++) pixels[t] = tl_direct_load_once(x + t);
                 for (int k = 0; k < channels; k++) {
                     tl_direct_vec gradient = tl_direct_load_once(dy + (size_t)k * plane);
-                    for (int t = 0; t < s; t++) sum[k][t] += gradient * pixels[t];
+                    for (int t = 0; t < s; t++) sum[k][t] = vec_fma(gradient, pixels[t], sum[k][t]);
                 }
             }
         }

@@ -24,9 +24,9 @@ TL_DIRECT_INLINE void tile(const tl_channels_job *j, const tl_real *x, tl_real *
                 tl_direct_vec w0 = tl_direct_load_once(w);
                 tl_direct_vec w1 = tl_direct_load_once(w + TL_DIRECT_LANES);
                 for (int i = 0; i < pixels; i++) {
-                    tl_direct_vec pixel = from[i * TL_CHANNELS] - (tl_direct_vec){0};
-                    sum[i][0] += pixel * w0;
-                    sum[i][1] += pixel * w1;
+                    tl_direct_vec pixel = vec_all(from[i * TL_CHANNELS]);
+                    sum[i][0] = vec_fma(pixel, w0, sum[i][0]);
+                    sum[i][1] = vec_fma(pixel, w1, sum[i][1]);
                 }
             }
             w += (TL_CHANNELS - channels) * TL_CHANNELS;

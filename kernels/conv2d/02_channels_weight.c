@@ -56,9 +56,9 @@ TL_DIRECT_INLINE void tile(const tl_channels_outer *j, int first, tl_real *to, c
             tl_direct_vec d0 = tl_direct_load_once(dy);
             tl_direct_vec d1 = tl_direct_load_once(dy + TL_DIRECT_LANES);
             for (int i = 0; i < channels; i++) {
-                tl_direct_vec pixel = x[i] - (tl_direct_vec){0};
-                sum[i][0] += pixel * d0;
-                sum[i][1] += pixel * d1;
+                tl_direct_vec pixel = vec_all(x[i]);
+                sum[i][0] = vec_fma(pixel, d0, sum[i][0]);
+                sum[i][1] = vec_fma(pixel, d1, sum[i][1]);
             }
         }
     }

@@ -9,6 +9,7 @@
  * Shapes: all. A row of C is one thread's and its terms come in the order of k: same bits at any
  *   number of threads. */
 #include "../rungs.h"
+#include "../vector.h"
 
 static void add_rows(tl_real *c, const tl_real *a, size_t a_step, const tl_real *B,
                      const tl_matmul_geom *g) {
@@ -16,7 +17,7 @@ static void add_rows(tl_real *c, const tl_real *a, size_t a_step, const tl_real 
     for (size_t j = 0; !g->accumulate && j < n; j++) c[j] = 0;
     for (size_t k = 0; k < (size_t)g->k; k++) {
         tl_real factor = a[k * a_step];
-        for (size_t j = 0; j < n; j++) c[j] += factor * B[k * n + j];
+        for (size_t j = 0; j < n; j++) c[j] = real_fma(factor, B[k * n + j], c[j]);
     }
 }
 
@@ -25,7 +26,7 @@ static void dot_rows(tl_real *c, const tl_real *a, size_t a_step, const tl_real 
     size_t length = (size_t)g->k;
     for (size_t j = 0; j < (size_t)g->n; j++) {
         tl_real sum = 0;
-        for (size_t k = 0; k < length; k++) sum += a[k * a_step] * B[j * length + k];
+        for (size_t k = 0; k < length; k++) sum = real_fma(a[k * a_step], B[j * length + k], sum);
         c[j] = g->accumulate ? c[j] + sum : sum;
     }
 }

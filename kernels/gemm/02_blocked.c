@@ -11,6 +11,7 @@
  *   threads.
  * */
 #include "../rungs.h"
+#include "../vector.h"
 
 enum { ROWS = 64, COLS = 128, DEPTH = 256 };
 
@@ -29,7 +30,7 @@ static void add_products(tl_real *c, const tl_real *a, size_t along, tl_real (*b
                          int cols) {
     for (int k = 0; k < depth; k++) {
         tl_real factor = a[(size_t)k * along];
-        for (int j = 0; j < cols; j++) c[j] += factor * b[k][j];
+        for (int j = 0; j < cols; j++) c[j] = real_fma(factor, b[k][j], c[j]);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include "../rungs.h"
 #include "../vector.h"
+#include "kernels/gemm_vectors.h"
 
 enum { HIGH = 6, VECTORS = 2 };
 #define WIDE (VECTORS * VEC_LANES)
@@ -58,8 +59,8 @@ static void sum_strips(tl_real *to, const tl_real *a, const tl_real *b, int dept
         vec b0 = vec_load_once(b), b1 = vec_load_once(b + VEC_LANES);
 #pragma GCC unroll 6
         for (int i = 0; i < HIGH; i++) {
-            sum[i][0] += a[i] * b0;
-            sum[i][1] += a[i] * b1;
+            sum[i][0] = vec_fma(vec_all(a[i]), b0, sum[i][0]);
+            sum[i][1] = vec_fma(vec_all(a[i]), b1, sum[i][1]);
         }
     }
     for (int i = 0; i < HIGH; i++)
@@ -88,21 +89,29 @@ static void make_tile(tl_real *C, view A, view B, const tl_matmul_geom *g, int r
     }
 }
 
-static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
-                      const tl_matmul_geom *g) {
+/* Columns of a tile: fewer where there would be fewer tiles than threads. No sum knows of it. */
+static int columns_of(const tl_ctx *ctx, const tl_matmul_geom *g) {
+    int down = (g->m - 1) / ROWS + 1, across = (ctx->threads - 1) / down + 1;
+    int strips = (g->n - 1) / WIDE + 1;
+    return least(COLS, ((strips - 1) / across + 1) * WIDE);
+}
+
+tl_status tl_gemm_vectors(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                          const tl_matmul_geom *g) {
     TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 3: ctx, C, A, B or g is NULL");
     size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
     view a = {A, g->trans_a ? 1 : k, g->trans_a ? m : 1};
     view b = {B, g->trans_b ? 1 : n, g->trans_b ? k : 1};
-    long long across = (g->n - 1) / COLS + 1, tiles = ((g->m - 1) / ROWS + 1) * across;
+    int columns = columns_of(ctx, g);
+    long long across = (g->n - 1) / columns + 1, tiles = ((g->m - 1) / ROWS + 1) * across;
 #pragma omp parallel for schedule(dynamic) num_threads(ctx->threads) if (tiles > 1)
     for (long long t = 0; t < tiles; t++) {
-        size_t i = (size_t)(t / across) * ROWS, j = (size_t)(t % across) * COLS;
+        size_t i = (size_t)(t / across) * ROWS, j = (size_t)(t % across) * (size_t)columns;
         make_tile(C + i * n + j, (view){A + i * a.down, a.down, a.along},
                   (view){B + j * b.along, b.down, b.along}, g, m - i < ROWS ? (int)(m - i) : ROWS,
-                  n - j < COLS ? (int)(n - j) : COLS);
+                  least((int)(n - j), columns));
     }
     return TL_OK;
 }
 
-void tl_rung_gemm_vectors(tl_backend *ops) { ops->gemm = gemm; }
+void tl_rung_gemm_vectors(tl_backend *ops) { ops->gemm = tl_gemm_vectors; }

@@ -85,9 +85,13 @@ typedef struct tl_backend {
     tl_net_plan_fn net_plan;
     tl_net_fwd_fn net_fwd;
     tl_net_bwd_fn net_bwd;
+
+    /* every operation that is here has the same bits on every machine ("portable", tl/device.h) */
+    bool portable;
 } tl_backend;
 
-/* Sets every operation that is still NULL to one that fails with TL_ENOTIMPL, naming it. */
+/* Sets every operation that is still NULL to one that fails with TL_ENOTIMPL, naming it, and
+ * BITS=portable if that is why it is missing. */
 void tl_backend_fill(tl_backend *ops);
 
 #ifdef __cplusplus

@@ -16,7 +16,10 @@ extern "C" {
  * the CUDA kernels on the host's processor, where mistakes of memory are told on stderr.
  *   rungs    which quicker kernels replace the plain ones: "all" (or NULL), "none", or some by name
  *            and number, "conv2d:1"; one that does not exist is TL_EINVAL and lists those that do.
- *            They keep the contracts, but add and round otherwise than the plain ones
+ *            They keep the contracts, but add and round otherwise than the plain ones.
+ *            "portable", on the cpu: the same bits on every machine that has AVX2 and fma, at any
+ *            number of threads (kernels/README.md); an operation that cannot promise it is
+ *            TL_ENOTIMPL, and a library that was built for less has none: TL_EINVAL
  *   threads  cpu threads, 0 for one per core
  * TL_EDEVICE says what is missing and how to fix it. On failure *ctx is NULL. */
 tl_status tl_device_open(tl_ctx **ctx, const char *device, const char *rungs, int threads);

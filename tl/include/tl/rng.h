@@ -89,7 +89,8 @@ static inline TL_HD int tl_rng_keep(uint64_t seed, uint64_t step, uint32_t layer
 }
 
 /* Two independent standard normal numbers (Box-Muller), host only: element pair `i` of stream
- * `stream`. Uses 64 random bits for each uniform, so tails reach beyond 8 sigma. */
+ * `stream`. Uses 64 random bits for each uniform, so tails reach beyond 8 sigma; the same bits on
+ * every machine (tl/portable.h). */
 void tl_rng_normal_pair(uint64_t seed, uint32_t stream, uint64_t i, double out[2]);
 
 /* A uniform number in [0, 1) with 53 random bits, host only. */
