@@ -8,7 +8,7 @@
 /* Words of shared memory, whatever they are there. */
 typedef uint32_t __attribute__((may_alias)) mma_word;
 typedef uint16_t __attribute__((may_alias)) mma_half;
-typedef struct __attribute__((may_alias)) mma_line {
+typedef struct __attribute__((may_alias, aligned(16))) mma_line {
     uint32_t word[4];
 } mma_line;
 

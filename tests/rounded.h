@@ -8,6 +8,7 @@
 #define TESTS_ROUNDED_H
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "autograder/claim/claim.h"
