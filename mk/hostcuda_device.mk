@@ -26,6 +26,14 @@ $(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o $$(hostcuda_buil
 	$(call say,LINK,$@)
 	$(Q)$(hostcuda_build_cxx) -o $@ $^ $(HOSTCUDA_LIBS)
 
+# Fragments of tensor cores (tests/mma), likewise.
+MMA := build/hostcuda/gcc-check/mma
+$(MMA): build/hostcuda/gcc-check/tests/mma/mma.cu.o $$(hostcuda_build_library)
+	$(call say,LINK,$@)
+	$(Q)$(hostcuda_build_cxx) -o $@ $^ $(HOSTCUDA_LIBS)
+
+-include $(wildcard build/hostcuda/gcc-check/tests/*/*.d)
+
 # ---- the plug-in of a mode: $(1) ----------------------------------------------------------------
 
 # Without a C++ compiler the programs are whole without this plug-in; `make doctor` says so.

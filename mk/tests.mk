@@ -12,7 +12,7 @@ CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
 	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
-	$(SECTORS) lib)
+	$(SECTORS) $(MMA) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) \
 	$(if $(SAN)$(CHECK),,$(firstword $(SUITES)):steps driver) refusals $(CORPUS)
 
@@ -34,7 +34,7 @@ test-without-twin: $(TEST_NEEDS)
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
 test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/bench \
-		build/float/grader labs-check $(SECTORS) bridge
+		build/float/grader labs-check $(SECTORS) $(MMA) bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals \
 	    driver legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \

@@ -9,8 +9,10 @@
 #endif
 
 const rung rung_table[] = {
-#define RUNG_CUDA(op, number, function)        {TL_CUDA_DEVICE, #op, number, function, false, 0},
-#define STEP_CUDA(op, number, function, since) {TL_CUDA_DEVICE, #op, number, function, true, since},
+#define ROW(op, number, function, step, since, precision)                                          \
+    {TL_CUDA_DEVICE, #op, number, function, step, since, TL_##precision},
+#define RUNG_CUDA(op, number, function, since, p) ROW(op, number, function, false, since, p)
+#define STEP_CUDA(op, number, function, since, p) ROW(op, number, function, true, since, p)
 #include "kernels/rungs.def"
-    {NULL, NULL, 0, NULL, false, 0},
+    {NULL, NULL, 0, NULL, false, 0, TL_FP32},
 };

@@ -44,6 +44,7 @@ typedef struct point {
     const char *op, *tf32, *bf16, *results;
 } point;
 static const point points[] = {
+    {"gemm", "A B", "A B", ""},
     {"conv2d_fwd", "x w", "x w b", "y"},
     {"conv2d_bwd_input", "dy w", "dy w", "dx!"},
     {"conv2d_bwd_weight", "dy x", "dy x", "dw"},
@@ -144,6 +145,44 @@ CLAIM(precision, products_round_where_they_should) {
         }
         for (int p = TL_TF32; p < TL_PRECISIONS; p++) tl_device_close(ctx[p]);
         tl_device_close(plain);
+    }
+}
+
+static const struct {
+    const char *name;
+    tl_precision precision;
+} tensor_rungs[] = {
+#define RUNG_CUDA(op, number, function, since, type) {#op ":" #number, TL_##type},
+#define STEP_CUDA                                    RUNG_CUDA
+#include "kernels/rungs.def"
+};
+
+static void expect_alone(claim *c, const call_target *t, const char *name, tl_precision precision) {
+    for (int p = TL_FP32; p < TL_PRECISIONS; p++) {
+        tl_ctx *ctx = NULL;
+        const tl_device_options named = {.rungs = name, .threads = 1};
+        tl_status status = tl_device_open_in(&ctx, t->device, &named, (tl_precision)p);
+        if (p != (int)precision || strcmp(t->device, "cpu") == 0) {
+            expect_true(c, status == TL_EINVAL && !ctx && strstr(tl_error(), name), "%s in %s: %s",
+                        name, tl_precision_name((tl_precision)p), tl_error());
+            continue;
+        }
+        ok(c, status);
+        const tl_backend *ops = ctx->ops, *rounding = ops->rounding;
+        expect_true(c, ops->gemm != rounding->gemm || ops->conv2d_fwd != rounding->conv2d_fwd,
+                    "%s is not taken", name);
+        expect_true(c, ops->exact->precision == TL_FP32 && ops->exact->gemm != ops->gemm,
+                    "%s stands among kernels for float", name);
+        tl_device_close(ctx);
+    }
+}
+
+CLAIM(precision, a_rung_is_taken_in_its_own_alone) {
+    FOR_TARGETS (t) {
+        claim_case(c, t, "opening the rungs of other precisions");
+        for (size_t i = 0; i < sizeof tensor_rungs / sizeof *tensor_rungs; i++)
+            if (tensor_rungs[i].precision != TL_FP32)
+                expect_alone(c, t, tensor_rungs[i].name, tensor_rungs[i].precision);
     }
 }
 #else

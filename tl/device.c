@@ -17,10 +17,10 @@
 typedef struct device {
     tl_ctx ctx; /* first member: tl_device_close gets its address */
     tl_backend ops;
-    tl_backend exact;          /* what ops->exact leads to, in another precision than float's */
-    tl_step step;              /* of the cpu; other devices have theirs in their own memory */
-    const tl_plugin *plugin;   /* NULL on the cpu */
-    tl_device_options options; /* of its pointers only the stream is sure to be there later */
+    tl_backend exact, rounding; /* what ops->… lead to, in another precision than float's */
+    tl_step step;               /* of the cpu; other devices have theirs in their own memory */
+    const tl_plugin *plugin;    /* NULL on the cpu */
+    tl_device_options options;  /* of its pointers only the stream is sure to be there later */
     tl_alloc_source memory;
 } device;
 
@@ -38,8 +38,9 @@ static tl_status open_cpu(device *d, tl_precision precision) {
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     if (cache <= 0) cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     d->ops.cache_bytes = cache > 0 ? (size_t)cache : 0;
-    TL_TRY(rungs_apply(&d->ops, d->options.rungs));
-    TL_TRY(precision_apply(&d->ops, &d->exact, precision));
+    TL_TRY(rungs_apply(&d->ops, d->options.rungs, precision));
+    TL_TRY(precision_apply(&d->ops, &d->exact, &d->rounding, precision));
+    if (precision != TL_FP32) TL_TRY(rungs_apply(&d->ops, d->options.rungs, precision));
     d->ctx.step = &d->step;
     if (!d->memory.raw_get) d->memory = cpu_memory;
     TL_TRY(tl_alloc_new(&d->ctx.alloc, &d->memory));
@@ -49,8 +50,10 @@ static tl_status open_cpu(device *d, tl_precision precision) {
 /* d->plugin is known to be available. */
 static tl_status open_plugin(device *d, tl_precision precision) {
     TL_TRY(d->plugin->open(&d->ctx, &d->ops, &d->memory, &d->options));
-    tl_status status = d->plugin->apply_rungs(&d->ops, d->options.rungs);
-    if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, precision);
+    tl_status status = d->plugin->apply_rungs(&d->ops, d->options.rungs, precision);
+    if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, &d->rounding, precision);
+    if (status == TL_OK && precision != TL_FP32)
+        status = d->plugin->apply_rungs(&d->ops, d->options.rungs, precision);
     if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &d->memory);
     if (status != TL_OK) d->plugin->close(&d->ctx, &d->memory, &d->options);
     d->ctx.threads = 1; /* of the host; the device has its own */

@@ -5,7 +5,7 @@
  * scratch for the length of a call. */
 #include "precision_apply.h"
 
-static const char *const names[TL_PRECISIONS] = {"fp32", "tf32", "bf16"};
+static const char *const names[TL_PRECISIONS] = TL_PRECISION_NAMES;
 
 const char *tl_precision_name(tl_precision precision) {
     return (unsigned)precision < TL_PRECISIONS ? names[precision] : NULL;
@@ -196,6 +196,18 @@ static tl_status linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
     return end(&c);
 }
 
+/* ---- gemm -------------------------------------------------------------------------------------*/
+
+static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                      const tl_matmul_geom *g) {
+    TL_TRY(tl_matmul_check(g));
+    call c = begin(ctx);
+    const tl_real *ra = rounded(&c, A, (size_t)g->m * (size_t)g->k);
+    const tl_real *rb = rounded(&c, B, (size_t)g->k * (size_t)g->n);
+    if (good(&c)) then(&c, c.exact->gemm(ctx, C, ra, rb, g));
+    return end(&c);
+}
+
 /* ---- what follows a product, in TL_BF16 -------------------------------------------------------*/
 
 static tl_status batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_std,
@@ -293,21 +305,15 @@ static void drop_fused_products(tl_backend *ops) {
     ops->net_bwd = NULL;
 }
 
-tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_precision precision) {
-    TL_TRY(check(ops, precision));
-    if (precision == TL_FP32) return TL_OK;
-    if (!ops->round_to) ops->round_to = round_on_cpu;
-    *exact = *ops;
-    ops->exact = exact;
-    ops->precision = precision;
-    drop_fused_products(ops);
+static void round_products(tl_backend *ops, tl_precision precision) {
     ops->conv2d_fwd = conv2d_fwd;
     ops->conv2d_bwd_input = conv2d_bwd_input;
     ops->conv2d_bwd_weight = conv2d_bwd_weight;
+    ops->gemm = gemm;
     ops->linear_fwd = linear_fwd;
     ops->linear_bwd_input = linear_bwd_input;
     ops->linear_bwd_weight = linear_bwd_weight;
-    if (precision == TL_TF32) return TL_OK;
+    if (precision == TL_TF32) return;
     ops->conv2d_bwd_bias = conv2d_bwd_bias;
     ops->linear_bwd_bias = linear_bwd_bias;
     ops->batchnorm_fwd = batchnorm_fwd;
@@ -315,5 +321,19 @@ tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_precision preci
     ops->batchnorm_bwd = batchnorm_bwd;
     ops->dropout_fwd = dropout_fwd;
     ops->dropout_bwd = dropout_bwd;
+}
+
+tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_backend *rounding,
+                          tl_precision precision) {
+    TL_TRY(check(ops, precision));
+    if (precision == TL_FP32) return TL_OK;
+    if (!ops->round_to) ops->round_to = round_on_cpu;
+    *exact = *ops;
+    ops->exact = exact;
+    ops->precision = precision;
+    drop_fused_products(ops);
+    round_products(ops, precision);
+    *rounding = *ops;
+    ops->rounding = rounding;
     return TL_OK;
 }

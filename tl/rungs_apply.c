@@ -5,11 +5,14 @@
 #include <string.h>
 
 /* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
-__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0}};
+__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0, TL_FP32}};
 __attribute__((weak)) bool rungs_portable(tl_backend *ops, const tl_backend *plain) {
     (void)ops, (void)plain;
     return false;
 }
+
+/* (a plug-in has no tl_precision_name) */
+static const char *const precisions[TL_PRECISIONS] = TL_PRECISION_NAMES;
 
 /* "conv2d:1, …" of one device, for messages. */
 static void list_rungs(char *text, size_t size, const char *device) {
@@ -27,7 +30,7 @@ static bool too_old(const tl_backend *ops, const rung *r) {
     return ops->capability != 0 && ops->capability < r->since;
 }
 
-static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
+static tl_status apply_one(tl_backend *ops, const char *word, size_t length, tl_precision run) {
     for (const rung *r = rung_table; r->device; r++) {
         char name[64];
         int size = snprintf(name, sizeof name, "%s:%d", r->op, r->number);
@@ -38,7 +41,10 @@ static tl_status apply_one(tl_backend *ops, const char *word, size_t length) {
                     "has %d.%d; use %s:%d",
                     name, r->since / 10, r->since % 10, ops->capability / 10, ops->capability % 10,
                     r->op, r->number - 1);
-            r->apply(ops);
+            TL_NEED(r->precision == TL_FP32 || r->precision == run, TL_EINVAL,
+                    "RUNGS=%s: it computes in %s; use PRECISION=%s", name, precisions[r->precision],
+                    precisions[r->precision]);
+            if (r->precision == ops->precision) r->apply(ops);
             return TL_OK;
         }
     }
@@ -69,17 +75,21 @@ static tl_status apply_portable(tl_backend *ops) {
     return TL_OK;
 }
 
-tl_status rungs_apply(tl_backend *ops, const char *choice) {
+tl_status rungs_apply(tl_backend *ops, const char *choice, tl_precision run) {
     if (strcmp(choice, "none") == 0) return TL_OK;
-    if (strcmp(choice, "portable") == 0) return apply_portable(ops);
+    /* (what rounds in another precision calls the operations that were put in before it) */
+    if (strcmp(choice, "portable") == 0)
+        return ops->precision == TL_FP32 ? apply_portable(ops) : TL_OK;
     if (strcmp(choice, "all") == 0) {
         for (const rung *r = rung_table; r->device; r++)
-            if (strcmp(r->device, ops->name) == 0 && !r->step && !too_old(ops, r)) r->apply(ops);
+            if (strcmp(r->device, ops->name) == 0 && !r->step && !too_old(ops, r) &&
+                r->precision == ops->precision)
+                r->apply(ops);
         return TL_OK;
     }
     for (const char *word = choice;;) {
         size_t length = strcspn(word, ",");
-        TL_TRY(apply_one(ops, word, length));
+        TL_TRY(apply_one(ops, word, length, run));
         if (word[length] == '\0') return TL_OK;
         word += length + 1;
     }

@@ -4,7 +4,8 @@
     build/float/suites             a Criterion binary
     build/float/suites@hostcuda    those of its suites that take devices, on this one
     build/float/suites:steps       the suites of each operation with steps (kernels/rungs.def) on
-                                   each of them: cpu's, and CUDA's on hostcuda
+                                   each of them: cpu's, and CUDA's on hostcuda; the suite
+                                   rounded_OP on those of another precision than float's
     build/hostcuda/gcc/corpus     kernels that hostcuda must let pass, mistakes that it must name
     refusals                      what hostcuda's rewriter must refuse
     driver                        hostcuda by itself: built, installed, used as nvcc is
@@ -39,7 +40,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "autograder/grade"))
 from criterion import listed  # noqa: E402 (found by the line above)
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
-DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "alignment", "ranges", "net", "precision")
+DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "alignment", "ranges", "net", "precision",
+                 "rounded")
 # Claims that run on the cpu whatever GRADLAB_DEVICES says, so not on another device's rungs.
 CPU_ALONE = "!(bits_do_not_depend_on_threads)"
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
@@ -106,20 +108,23 @@ def device_suites(binary: str) -> tuple:
     return tuple(suite for suite in DEVICE_SUITES if not (brief and suite == "exact"))
 
 
-def judges(binary: str, name: str, device: str, operation: str) -> bool:
+def judges(binary: str, name: str, device: str, operation: str, rounds: bool) -> bool:
     """As the filter of criterion() says it."""
     suite, _, test = name.partition("/")
     if not operation:
         return suite.startswith(device_suites(binary))
     alone = device != "cpu" and test in CPU_ALONE
-    return suite.endswith("_" + operation) and not alone
+    rounded = suite.startswith("rounded_")
+    return suite.endswith("_" + operation) and not alone and rounded == rounds
 
 
-def criterion(job: str, operation: str = "", rungs: str = "") -> tuple:
-    """With an operation: the suites that end in its name, on these rungs."""
+def criterion(job: str, operation: str = "", rungs: str = "", rounds: bool = False) -> tuple:
+    """With an operation: the suites that end in its name, on these rungs; of those that compute in
+    another precision than float's (rounds) rounded_op, of others all but that."""
     binary, _, device = job.partition("@")
-    suites = f"*_{operation}" if operation else "@(" + "|".join(
-        f"{s}*" for s in device_suites(binary)) + ")"
+    suites = "@(" + "|".join(f"{s}*" for s in device_suites(binary)) + ")"
+    if operation:
+        suites = f"{'rounded' if rounds else '!(rounded)'}_{operation}"
     folder = Path(job + ".out")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -133,7 +138,7 @@ def criterion(job: str, operation: str = "", rungs: str = "") -> tuple:
     try:
         names = listed(binary, env)
         if device:
-            names = [n for n in names if judges(binary, n, device, operation)]
+            names = [n for n in names if judges(binary, n, device, operation, rounds)]
         status = run([binary, *options], env=env)
         found = verdicts(report)
         if device:  # the report names those that the filter held back, too
@@ -163,11 +168,15 @@ def criterion(job: str, operation: str = "", rungs: str = "") -> tuple:
 def steps(job: str) -> tuple:
     """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda."""
     binary, passed, failed = job.partition(":")[0], 0, 0
-    rows = re.findall(r"^STEP_(\w+)\((\w+), (\d+),", Path("kernels/rungs.def").read_text(), re.M)
-    for kind, operation, number in rows:
+    rows = re.findall(r"^STEP_(\w+)\((\w+), (\d+),.*?(\w+)\)$",
+                      Path("kernels/rungs.def").read_text(), re.M)  # fmt: skip
+    for kind, operation, number, precision in rows:
+        rounds = precision in ("TF32", "BF16")
+        if rounds and not binary.startswith("build/float"):
+            continue  # the double build has no other precision
         device = {"CPU": "cpu", "CUDA": "hostcuda"}[kind]
         print(f"-- {operation}:{number} on {device}")
-        counts = criterion(f"{binary}@{device}", operation, f"{operation}:{number}")
+        counts = criterion(f"{binary}@{device}", operation, f"{operation}:{number}", rounds)
         passed, failed = passed + counts[0], failed + counts[1]
     print("-- conv2d under BITS=portable, where what rung 1 does not take has kernels of its own")
     counts = criterion(f"{binary}@cpu", "conv2d", "portable")

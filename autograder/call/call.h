@@ -47,6 +47,7 @@ typedef enum call_op {
 typedef struct call_target {
     const char *device, *rungs;
     int threads;
+    tl_precision precision; /* of products (tl/precision.h) */
     size_t column_bytes;
     /* Where the device can: the operation is recorded as part of a step and then run. What does not
      * belong into a step fails: waiting, copying to the host, allocating. */

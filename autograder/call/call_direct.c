@@ -17,6 +17,7 @@ enum { CONTEXTS = 16 };
 static struct {
     char device[16], rungs[48];
     int threads;
+    tl_precision precision;
     tl_ctx *ctx;
 } context[CONTEXTS];
 static int contexts;
@@ -24,17 +25,19 @@ static int contexts;
 static tl_status find_context(tl_ctx **ctx, const call_target *t) {
     for (int i = 0; i < contexts; i++) {
         if (strcmp(context[i].device, t->device) || strcmp(context[i].rungs, t->rungs)) continue;
-        if (context[i].threads != t->threads) continue;
+        if (context[i].threads != t->threads || context[i].precision != t->precision) continue;
         *ctx = context[i].ctx;
         return TL_OK;
     }
     TL_NEED(contexts < CONTEXTS, TL_EINVAL, "more than %d targets in one process", CONTEXTS);
     TL_NEED(strlen(t->device) < sizeof context[0].device, TL_EINVAL, "device name is too long");
     TL_NEED(strlen(t->rungs) < sizeof context[0].rungs, TL_EINVAL, "list of rungs is too long");
-    TL_TRY(tl_device_open(ctx, t->device, t->rungs, t->threads));
+    const tl_device_options options = {.rungs = t->rungs, .threads = t->threads};
+    TL_TRY(tl_device_open_in(ctx, t->device, &options, t->precision));
     strcpy(context[contexts].device, t->device);
     strcpy(context[contexts].rungs, t->rungs);
     context[contexts].threads = t->threads;
+    context[contexts].precision = t->precision;
     context[contexts++].ctx = *ctx;
     return TL_OK;
 }

@@ -210,6 +210,7 @@ static remote_event send_request(remote_watch *watch, const call_wire *w, messag
     snprintf(q.device, sizeof q.device, "%s", w->target.device ? w->target.device : "");
     snprintf(q.rungs, sizeof q.rungs, "%s", w->target.rungs ? w->target.rungs : "");
     q.threads = w->target.threads;
+    q.precision = (int32_t)w->target.precision;
     q.recorded = w->target.recorded;
     q.counted = w->target.counted;
     q.failing_launch = w->failing_launch;

@@ -20,7 +20,7 @@ typedef struct message_request {
     uint64_t magic, serial; /* the reply repeats the serial number */
     uint32_t kind, op;
     char device[16], rungs[48];
-    int32_t threads, slots, frames, recorded, counted, failing_launch;
+    int32_t threads, precision, slots, frames, recorded, counted, failing_launch;
     uint64_t column_bytes, argument_bytes;
     int32_t slot_frame[CALL_BUFFERS];
     uint64_t frame_bytes[CALL_BUFFERS];

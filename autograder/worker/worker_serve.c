@@ -46,6 +46,7 @@ static void unpack(call_wire *w, message_request *q) {
     unsigned char *at = store + q->argument_bytes;
     *w = (call_wire){.target = {.device = q->device,
                                 .rungs = q->rungs,
+                                .precision = (tl_precision)q->precision,
                                 .threads = q->threads,
                                 .column_bytes = q->column_bytes,
                                 .recorded = q->recorded != 0,

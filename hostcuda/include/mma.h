@@ -72,6 +72,16 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
     static constexpr int num_elements = rows * columns / 32, num_storage_elements = num_elements;
     element_type x[num_elements];
 
+    /* where the elements lie, row by row (hc_mma) */
+    struct places {
+        uint16_t at[rows * columns];
+        constexpr places() : at() {
+            for (int i = 0; i < rows * columns; i++)
+                at[i] = (uint16_t)(by_columns ? i % columns * rows + i / columns : i);
+        }
+    };
+    static constexpr places place = places();
+
     static int number(int slot) {
         unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
         return slot * 32 + (int)(thread % 32);
@@ -142,7 +152,7 @@ void mma_sync(fragment<accumulator, M, N, K, D> &d, const fragment<matrix_a, M, 
     for (int i = 0; i < a.num_elements; i++) in_a[i] = hc_element<T>::value(a.x[i]);
     for (int i = 0; i < b.num_elements; i++) in_b[i] = hc_element<T>::value(b.x[i]);
     for (int i = 0; i < c.num_elements; i++) in_c[i] = hc_element<C>::value(c.x[i]);
-    hc_mma mine = {M, N, K, a.by_columns, b.by_columns, in_a, in_b, in_c, out};
+    hc_mma mine = {M, N, K, a.place.at, b.place.at, c.place.at, in_a, in_b, in_c, out};
     hc_warp(HC_MMA, ~0u, (uint64_t)(uintptr_t)&mine, 0, 32, hc_file, hc_line);
     for (int i = 0; i < d.num_elements; i++) d.x[i] = hc_rounded<D>(out[i], saturates);
 }

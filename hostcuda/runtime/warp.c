@@ -39,15 +39,17 @@ static void multiply(hc_thread *lanes) {
     for (int i = 0; i < WARP && first; i++)
         if (!all[i]) first = NULL;
     if (!first) return;
-    for (int e = 0; e < first->m * first->n; e++) {
-        int row = e / first->n, column = e % first->n;
-        double sum = all[e % WARP]->c[e / WARP];
-        for (int k = 0; k < first->k; k++) {
-            int in_a = first->columns_a ? k * first->m + row : row * first->k + k;
-            int in_b = first->columns_b ? column * first->k + k : k * first->n + column;
-            sum += all[in_a % WARP]->a[in_a / WARP] * all[in_b % WARP]->b[in_b / WARP];
-        }
-        all[e % WARP]->d[e / WARP] = sum;
+    double a[HC_MMA_MOST], b[HC_MMA_MOST];
+    int m = first->m, n = first->n, k = first->k;
+    for (int e = 0; e < m * k; e++) a[e] = all[first->at_a[e] % WARP]->a[first->at_a[e] / WARP];
+    for (int e = 0; e < k * n; e++) b[e] = all[first->at_b[e] % WARP]->b[first->at_b[e] / WARP];
+    for (int row = 0; row < m; row++) {
+        const uint16_t *at = first->at_c + row * n;
+        double sum[32];
+        for (int j = 0; j < n; j++) sum[j] = all[at[j] % WARP]->c[at[j] / WARP];
+        for (int i = 0; i < k; i++)
+            for (int j = 0; j < n; j++) sum[j] += a[row * k + i] * b[i * n + j];
+        for (int j = 0; j < n; j++) all[at[j] % WARP]->d[at[j] / WARP] = sum[j];
     }
 }
 

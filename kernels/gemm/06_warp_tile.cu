@@ -89,10 +89,8 @@ static __global__ void __launch_bounds__(THREADS, 1 + COPIES_ARE_ASYNC)
     multiply_warp_tile(product p, bool whole_c) {
     extern __shared__ __align__(16) unsigned char memory[];
     slice *a = (slice *)memory, *b = a + STAGES;
-    int high = (int)tiles_of(p.m, TILE), wide = (int)tiles_of(p.n, TILE);
-    int band = (int)blockIdx.x / (DOWN * wide), in_band = (int)blockIdx.x % (DOWN * wide);
-    int down = high - band * DOWN < DOWN ? high - band * DOWN : DOWN;
-    int i0 = (band * DOWN + in_band % down) * TILE, j0 = in_band / down * TILE;
+    int i0, j0;
+    banded_tile(p, TILE, DOWN, &i0, &j0);
     copier<A_ALONG_K, WHOLE> from_a(p.A, i0, p.m, p.k);
     copier<B_ALONG_K, WHOLE> from_b(p.B, j0, p.n, p.k);
     for (int s = 0; s < STAGES - 1; s++) {

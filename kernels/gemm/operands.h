@@ -71,6 +71,15 @@ static inline __device__ int tile_col(const product &p, int cols) {
     return (int)(blockIdx.x % tiles_of(p.n, cols)) * cols;
 }
 
+/* The same for square tiles that go down `band` tiles of C, then across: the columns of B that they
+ * share stay in the second-level cache. */
+static inline __device__ void banded_tile(const product &p, int side, int band, int *i0, int *j0) {
+    int high = (int)tiles_of(p.m, side), wide = (int)tiles_of(p.n, side);
+    int which = (int)blockIdx.x / (band * wide), in_band = (int)blockIdx.x % (band * wide);
+    int down = high - which * band < band ? high - which * band : band;
+    *i0 = (which * band + in_band % down) * side, *j0 = in_band / down * side;
+}
+
 static inline __device__ tl_real element(const operand &x, int i, int j) {
     return x.data[(size_t)i * x.row_step + (size_t)j * x.col_step];
 }

@@ -63,10 +63,10 @@ void define_conv2d_relu_bwd_input(question *q) { define_input_gradient(q, true);
 static double *one_channel(question *q, int filter, const tl_conv2d_geom *one, int filters) {
     size_t plane = tl_conv2d_col_cols(one);
     double *dy = question_doubles(q, tl_conv2d_y_size(one));
-    const tl_real *from = question_input(q, "dy");
+    const double *from = question_given(q, "dy", 0, (size_t)filters * tl_conv2d_y_size(one));
     for (size_t n = 0; n < (size_t)one->n; n++)
         for (size_t i = 0; i < plane; i++)
-            dy[n * plane + i] = (double)from[(n * (size_t)filters + (size_t)filter) * plane + i];
+            dy[n * plane + i] = from[(n * (size_t)filters + (size_t)filter) * plane + i];
     return dy;
 }
 

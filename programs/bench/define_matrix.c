@@ -10,14 +10,13 @@ void define_gemm(question *q) {
     size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
     tl_matmul_geom one = {.m = 1, .n = g->n, .k = g->k, .trans_b = g->trans_b};
     const double *b = question_given(q, "B", 0, k * n);
-    const tl_real *from = question_input(q, "A");
+    const double *from = question_given(q, "A", 0, m * k);
     int pick[ROWS], rows = question_picks(q, g->m, ROWS, pick);
     for (int i = 0; i < rows; i++) {
         size_t row = (size_t)pick[i];
         double *a = question_doubles(q, k), *want = question_doubles(q, n);
         double *scale = question_doubles(q, n);
-        for (size_t l = 0; l < k; l++)
-            a[l] = (double)(g->trans_a ? from[l * m + row] : from[row * k + l]);
+        for (size_t l = 0; l < k; l++) a[l] = g->trans_a ? from[l * m + row] : from[row * k + l];
         oracle_matmul(want, scale, a, b, &one);
         question_expect(q, "C", row * n, want, scale, n, k);
     }

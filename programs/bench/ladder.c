@@ -16,11 +16,12 @@ const char *const bench_cache_names[CACHES] = {"warm", "cold"};
 static const struct {
     bool cpu;
     const char *name, *number;
+    tl_precision precision;
 } known[] = {
-#define RUNG_CPU(op, number, function)         {true, #op ":" #number, #number},
-#define RUNG_CUDA(op, number, function)        {false, #op ":" #number, #number},
-#define STEP_CPU                               RUNG_CPU
-#define STEP_CUDA(op, number, function, since) {false, #op ":" #number, #number},
+#define RUNG_CPU(op, number, function)               {true, #op ":" #number, #number, TL_FP32},
+#define RUNG_CUDA(op, number, function, since, type) {false, #op ":" #number, #number, TL_##type},
+#define STEP_CPU                                     RUNG_CPU
+#define STEP_CUDA                                    RUNG_CUDA
 #include "kernels/rungs.def"
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -66,11 +67,12 @@ static tl_status check_wanted(const char *wanted, bool cpu) {
 /* ---- contexts ---- */
 
 static tl_status add_rung(ladder *l, const char *device, const char *name, const char *rungs,
-                          int threads) {
+                          int threads, tl_precision precision) {
     TL_NEED(l->rungs < RUNGS_MOST, TL_EINVAL, "more than %d rungs", RUNGS_MOST);
     bench_rung *r = &l->rung[l->rungs];
     snprintf(r->name, sizeof r->name, "%s", name);
-    TL_TRY(tl_device_open(&r->ctx, device, rungs, threads));
+    const tl_device_options options = {.rungs = rungs, .threads = threads};
+    TL_TRY(tl_device_open_in(&r->ctx, device, &options, precision));
     r->b.ctx = r->ctx;
     l->rungs++;
     return TL_OK;
@@ -79,7 +81,7 @@ static tl_status add_rung(ladder *l, const char *device, const char *name, const
 tl_status ladder_open(ladder *l, const char *device, int threads, const char *wanted,
                       const ceilings *known_most) {
     bool students = !rung_table[0].device;
-    TL_TRY(add_rung(l, device, students ? "mine" : "0", "none", threads));
+    TL_TRY(add_rung(l, device, students ? "mine" : "0", "none", threads, TL_FP32));
     tl_ctx *ctx = l->rung[0].ctx;
     const char *opened = ctx->ops->name; /* of auto */
     bool cpu = strcmp(opened, "cpu") == 0;
@@ -87,7 +89,7 @@ tl_status ladder_open(ladder *l, const char *device, int threads, const char *wa
     TL_TRY(check_wanted(wanted, cpu));
     for (int i = 0; i < KNOWN && !students; i++)
         if (known[i].cpu == cpu && listed(wanted, known[i].name, known[i].number))
-            TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads));
+            TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads, known[i].precision));
     if (l->counts) return TL_OK;
     size_t cache = ctx->ops->cache_bytes;
     TL_NEED(cache > 0, TL_EDEVICE, "%s does not say how large its last cache is", opened);
@@ -131,7 +133,9 @@ tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shap
         bench_rung *r = &l->rung[i];
         r->wrong = false;
         r->error_of_bound = 0;
-        r->taking_part = i == 0 || replaces(l->rung[0].ctx->ops, r->ctx->ops, which->row);
+        const tl_backend *ops = r->ctx->ops;
+        const tl_backend *below = ops->rounding ? ops->rounding : l->rung[0].ctx->ops;
+        r->taking_part = i == 0 || replaces(below, ops, which->row);
         if (r->taking_part) TL_TRY(bench_set(&r->b, which->row, shape->number, shape->numbers));
         r->taking_part = r->taking_part && bench_there(&r->b);
     }
@@ -143,12 +147,17 @@ void ladder_clear(ladder *l) {
         if (l->rung[i].b.rows) bench_clear(&l->rung[i].b);
 }
 
+static bool takes_part(const bench_rung *r, tl_precision precision) {
+    return r->taking_part && r->ctx->ops->precision == precision;
+}
+
+/* ... of the question's precision. */
 static tl_status ask_all(ladder *l, const question *q, const bench_case *which,
                          const bench_shape *shape, bool *all_right) {
     for (int i = 0; i < l->rungs; i++) {
         bench_rung *r = &l->rung[i];
         char wrong[WRONG_TEXT];
-        if (!r->taking_part) continue;
+        if (!takes_part(r, q->precision)) continue;
         TL_TRY(question_ask(q, &r->b, wrong, &r->error_of_bound));
         if (!wrong[0]) continue;
         fprintf(stderr, "bench: %s %s: rung %s is wrong and is not timed: %s\n", which->row,
@@ -162,13 +171,17 @@ static tl_status ask_all(ladder *l, const question *q, const bench_case *which,
 /* (the numbers that are timed come last: they stay in the arrays) */
 tl_status ladder_ask(ladder *l, const bench_case *which, const bench_shape *shape, uint64_t seed,
                      bool *all_right) {
-    for (int whole = which->sums; whole >= 0; whole--) {
-        question q;
-        TL_TRY(question_make(&q, which, &l->rung[0].b, whole, seed));
-        tl_status status = ask_all(l, &q, which, shape, all_right);
-        question_free(&q);
-        TL_TRY(status);
-    }
+    for (int p = TL_FP32; p < TL_PRECISIONS; p++)
+        for (int whole = which->sums; whole >= 0; whole--) {
+            question q;
+            bool asked = false;
+            for (int i = 0; i < l->rungs; i++) asked |= takes_part(&l->rung[i], (tl_precision)p);
+            if (!asked) continue;
+            TL_TRY(question_make(&q, which, &l->rung[0].b, whole, seed, (tl_precision)p));
+            tl_status status = ask_all(l, &q, which, shape, all_right);
+            question_free(&q);
+            TL_TRY(status);
+        }
     return TL_OK;
 }
 

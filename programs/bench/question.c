@@ -20,7 +20,8 @@ enum {
 double question_unit(void) { return TL_REAL_ROUNDOFF + 0x1p-53; }
 
 /* How far a sum may be off, over its scale; 0: this build cannot say. */
-static double bound_of(size_t terms) {
+static double bound_of(size_t terms, tl_precision precision) {
+    if (precision != TL_FP32) return ((double)terms + GRANTED) * 0x1p-23; /* of tensor cores */
     double n = (double)terms, u = TL_REAL_ROUNDOFF;
     if (sizeof(tl_real) < sizeof(double) && terms > FLOAT_TERMS) return 0;
     double gamma = (n + GRANTED) * u / (1 - (n + GRANTED) * u);
@@ -54,10 +55,21 @@ static int index_of(const question *q, const char *name) {
 
 void *question_input(question *q, const char *name) { return q->given[index_of(q, name)]; }
 
+/* An operand in the precision of the question: all that is only read, of TL_TF32 but the bias. */
+static tl_precision rounded_to(const question *q, int array) {
+    const bench_array *a = &q->b->array[array];
+    bool bias = strcmp(a->name, "b") == 0;
+    return a->use == BENCH_RESULT || (bias && q->precision == TL_TF32) ? TL_FP32 : q->precision;
+}
+
 double *question_given(question *q, const char *name, size_t at, size_t count) {
-    const tl_real *from = question_input(q, name);
+    int array = index_of(q, name);
+    const tl_real *from = q->given[array];
+    tl_precision precision = rounded_to(q, array);
     double *x = question_doubles(q, count);
-    for (size_t i = 0; i < count; i++) x[i] = (double)from[at + i];
+    for (size_t i = 0; i < count; i++)
+        x[i] = precision == TL_FP32 ? (double)from[at + i]
+                                    : (double)tl_rounded((float)from[at + i], precision);
     return x;
 }
 
@@ -95,8 +107,9 @@ static void draw_other(question *q, const bench_array *a, void *block) {
 }
 
 tl_status question_make(question *q, const bench_case *which, const bench *b, bool whole,
-                        uint64_t seed) {
-    *q = (question){.b = b, .number = b->number, .whole = whole, .seed = seed};
+                        uint64_t seed, tl_precision precision) {
+    *q = (question){
+        .b = b, .number = b->number, .whole = whole, .precision = precision, .seed = seed};
     uint64_t state = seed;
     for (int i = 0; i < b->arrays; i++) {
         const bench_array *a = &b->array[i];
@@ -150,15 +163,28 @@ void question_expect_within(question *q, const char *name, size_t at, const doub
     q->expects[q->expected++] = (expectation){name, at, count, want, bound};
 }
 
+/* A sum in bfloat16: of whole numbers, which are exact until then, the number itself; else as far
+ * off as rounding may be. */
+static double rounded(double sum, bool exact, double *allowed) {
+    if (exact) return (double)tl_rounded((float)sum, TL_BF16);
+    *allowed += (fabs(sum) + *allowed) * 0x1p-8;
+    return sum;
+}
+
 void question_expect(question *q, const char *name, size_t at, double *want, double *scale,
                      size_t count, size_t terms) {
     const bench_array *a = &q->b->array[index_of(q, name)];
     const double *before = a->added ? question_given(q, name, at, count) : NULL;
-    double factor = q->whole ? 0 : bound_of(terms);
+    double factor = q->whole ? 0 : bound_of(terms, q->precision);
     if (!q->whole && factor == 0) return;
+    bool rounds = q->precision == TL_BF16 && strcmp(name, "C") != 0;
+    bool rounds_sum = rounds && strcmp(name, "dx") == 0;
     for (size_t i = 0; i < count; i++) {
-        want[i] += before ? before[i] : 0;
-        scale[i] = factor * (scale[i] + (before ? fabs(before[i]) : 0));
+        double part = want[i], sum = before ? before[i] : 0;
+        scale[i] = factor * (scale[i] + fabs(sum));
+        if (rounds) want[i] = rounded(part, q->whole, &scale[i]);
+        want[i] += sum;
+        if (rounds_sum) want[i] = rounded(want[i], q->whole, &scale[i]);
     }
     question_expect_within(q, name, at, want, scale, count);
 }

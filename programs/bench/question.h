@@ -24,6 +24,7 @@ typedef struct question {
     const bench *b;    /* whose arrays it was made for; all rungs have the same */
     const int *number; /* of the geometry */
     bool whole;
+    tl_precision precision; /* what is to come out is of inputs that are rounded to it */
     uint64_t seed;
     void *given[BENCH_ARRAYS]; /* what stands in an array before the run; NULL: poison or scratch */
     expectation expects[EXPECTATIONS];
@@ -42,7 +43,7 @@ typedef struct bench_case {
 
 /* Draws the inputs and asks the oracle. TL_ENOMEM. */
 tl_status question_make(question *q, const bench_case *which, const bench *b, bool whole,
-                        uint64_t seed);
+                        uint64_t seed, tl_precision precision);
 /* Puts the inputs into b's arrays, poison where results go. */
 tl_status question_put(const question *q, const bench *b);
 /* Runs b's row and compares. wrong is "" or says what came out and what was expected; *worst grows
@@ -53,7 +54,8 @@ void question_free(question *q);
 /* ---- for define ---- */
 
 double *question_doubles(question *q, size_t n);
-/* Elements of an input in double; of a result, what stands there before. */
+/* Elements of an input in double, rounded where a precision wants it (tl/precision.h); of a result,
+ * what stands there before. */
 double *question_given(question *q, const char *name, size_t at, size_t count);
 /* The input itself, to be put right: whole probabilities, positions. */
 void *question_input(question *q, const char *name);

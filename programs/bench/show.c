@@ -12,9 +12,9 @@ void show_heading(const ladder *l, const shown *s) {
     for (int i = 0; i < s->shape->numbers; i++) printf(" %d", s->shape->number[i]);
     printf("; %.4g MFLOP, %.4g MB\n", 1e-6 * row->flops, 1e-6 * row->bytes);
     if (l->counts)
-        printf("%-12s %9s %14s %14s\n", "rung", "launches", "sectors", "bank waits");
+        printf("%-13s %9s %14s %14s\n", "rung", "launches", "sectors", "bank waits");
     else
-        printf("%-10s %-4s %10s  %-21s %8s %7s %6s %6s\n", "rung", "", "median us", "(quartiles)",
+        printf("%-13s %-4s %10s  %-18s %8s %7s %6s %6s\n", "rung", "", "median us", "(quartiles)",
                "GFLOP/s", "GB/s", "of 0", "limit");
 }
 
@@ -34,9 +34,17 @@ static void begin_line(const shown *s, const bench_rung *r, const char *kind) {
     jsonl_text(s->out, "shape", s->shape->name);
     jsonl_numbers(s->out, "numbers", numbers, s->shape->numbers);
     jsonl_text(s->out, "rung", r->name);
+    jsonl_text(s->out, "precision", tl_precision_name(r->ctx->ops->precision));
     jsonl_number(s->out, "flops", row->flops);
     jsonl_number(s->out, "bytes", row->bytes);
     jsonl_number(s->out, "error_of_bound", r->error_of_bound);
+}
+
+/* The rung, and of another precision than float's which. */
+static void name_of(const bench_rung *r, char *name, size_t size) {
+    tl_precision precision = r->ctx->ops->precision;
+    snprintf(name, size, "%s%s%s", r->name, precision == TL_FP32 ? "" : " ",
+             precision == TL_FP32 ? "" : tl_precision_name(precision));
 }
 
 static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r, int cache) {
@@ -44,20 +52,23 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
     quartiles t = r->time[cache];
     double of_0 = s->base[cache] / t.median, limit = ladder_floor(l, &r->b) / t.median;
     bool fused = s->base[cache] == 0;
-    char middle[32], beside[16];
+    bool fp32 = r->ctx->ops->precision == TL_FP32; /* the ceilings are float's */
+    char middle[32], beside[16], of_limit[16], name[RUNG_NAME + 8];
+    name_of(r, name, sizeof name);
     snprintf(middle, sizeof middle, "(%.1f-%.1f)", 1e6 * t.low, 1e6 * t.high);
+    snprintf(of_limit, sizeof of_limit, fp32 ? "%.0f%%" : "-", 100 * limit);
     snprintf(beside, sizeof beside, fused ? "-" : "%.2fx", of_0);
-    printf("%-10s %-4s %10.1f  %-21s %8.1f %7.1f %6s %5.0f%%\n", r->name, bench_cache_names[cache],
+    printf("%-13s %-4s %10.1f  %-18s %8.1f %7.1f %6s %6s\n", name, bench_cache_names[cache],
            1e6 * t.median, middle, 1e-9 * row->flops / t.median, 1e-9 * row->bytes / t.median,
-           beside, 100 * limit);
-    begin_line(s, r, fused ? "ladder_fused" : "ladder");
+           beside, of_limit);
+    begin_line(s, r, fused ? "ladder_fused" : fp32 ? "ladder" : "ladder_rounded");
     jsonl_text(s->out, "cache", bench_cache_names[cache]);
     jsonl_text(s->out, "unit", "s");
     jsonl_number(s->out, "median", t.median);
     jsonl_numbers(s->out, "quartiles", (double[]){t.low, t.high}, 2);
     jsonl_numbers(s->out, "samples", r->sample[cache], l->samples);
     if (!fused) jsonl_number(s->out, "of_rung_0", of_0);
-    jsonl_number(s->out, "of_ceiling", limit);
+    if (fp32) jsonl_number(s->out, "of_ceiling", limit);
     jsonl_number(s->out, "peak_flops_per_s", l->most.flops);
     jsonl_number(s->out, "peak_bytes_per_s", l->most.bytes);
     jsonl_whole(s->out, "cold_bytes", l->cold_bytes);
@@ -65,7 +76,9 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
 }
 
 static tl_status show_counts(const shown *s, const bench_rung *r) {
-    printf("%-12s %9llu %14llu %14llu\n", r->name, (unsigned long long)r->launches,
+    char name[RUNG_NAME + 8];
+    name_of(r, name, sizeof name);
+    printf("%-13s %9llu %14llu %14llu\n", name, (unsigned long long)r->launches,
            (unsigned long long)r->sectors, (unsigned long long)r->conflicts);
     begin_line(s, r, "ladder_counts");
     jsonl_whole(s->out, "launches", r->launches);

@@ -110,14 +110,15 @@ typedef enum hc_warp_kind {
 uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int width,
                  const char *file, int line);
 
-/* D = A B + C of a warp, m x k, k x n and m x n. Each lane holds what its fragments hold: of the
- * elements in order those whose number leaves its lane's as remainder by 32. */
+/* D = A B + C of a warp, m x k, k x n and m x n. Each lane holds a part of each matrix; the tables
+ * say where an element lies, row by row: 32 * its place in the lane's array + the lane. */
 typedef struct hc_mma {
     int m, n, k;
-    bool columns_a, columns_b; /* in order of columns */
+    const uint16_t *at_a, *at_b, *at_c;
     const double *a, *b, *c;
     double *d;
 } hc_mma;
+enum { HC_MMA_MOST = 512 }; /* elements of a matrix */
 void hc_warp_aligned(const void *p, size_t row_bytes, const char *file, int line);
 
 /* A barrier in shared memory that counts arrivals (cuda::barrier). Its init writes `made`. */

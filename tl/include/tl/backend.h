@@ -34,9 +34,10 @@ typedef struct tl_backend {
     size_t cache_bytes;  /* of the last cache before memory, as the device says; 0: it does not */
 
     /* How products are computed, and for another precision than TL_FP32 the table for that one,
-     * whose kernels those of this one call (tl/precision.h); else NULL. */
+     * whose kernels those of this one call (tl/precision.h), and the one that rounds between
+     * those, for what a rung of this precision does not take; else NULL. */
     tl_precision precision;
-    const struct tl_backend *exact;
+    const struct tl_backend *exact, *rounding;
 
     /* Memory of the device, given code. Copies to and from the host return when they are done;
      * copy and zero only queue: what comes later on this context finds them done. */

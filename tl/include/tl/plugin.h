@@ -37,7 +37,8 @@ typedef struct tl_plugin {
      * apply_rungs afterwards. */
     tl_status (*open)(tl_ctx *ctx, tl_backend *ops, tl_alloc_source *memory,
                       const tl_device_options *options);
-    tl_status (*apply_rungs)(tl_backend *ops, const char *choice); /* as in tl/device.h */
+    /* as in tl/device.h; again when ops is that of another precision than TL_FP32 */
+    tl_status (*apply_rungs)(tl_backend *ops, const char *choice, tl_precision run);
     /* Gives back what open took; the allocator has been freed before. */
     void (*close)(tl_ctx *ctx, const tl_alloc_source *memory, const tl_device_options *options);
     /* What its kernels did to memory, for whoever judges them; NULL if nobody counts. */

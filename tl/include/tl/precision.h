@@ -11,6 +11,7 @@
  *     bwd_weight           dy, x                  dy, x; what is added to dw
  *     bwd_bias             nothing                dy; what is added to db
  *   batchnorm, dropout     nothing                x or dy; y, or what is added to dx; dx
+ *   gemm                   A, B                   A, B: C is a sum of floats
  *   relu, maxpool2d        nothing: they choose among values that are rounded already, and of equal
  *                          ones the first wins
  *   softmax_xent           nothing
@@ -21,8 +22,8 @@
  * the operands' 11 bits are exact in float. (Kalamkar et al. 2019 for bfloat16; NVIDIA's PTX ISA
  * for TF32.)
  *
- * A device whose kernels do not take a type yet rounds between those for float: the same numbers,
- * and slower than TL_FP32. */
+ * What no kernel for a type takes (kernels/rungs.def) is rounded between those for float: the same
+ * numbers, and slower than TL_FP32. */
 #ifndef TL_PRECISION_H
 #define TL_PRECISION_H
 
@@ -36,6 +37,8 @@ extern "C" {
 #endif
 
 typedef enum tl_precision { TL_FP32, TL_TF32, TL_BF16, TL_PRECISIONS } tl_precision;
+#define TL_PRECISION_NAMES                                                                         \
+    { "fp32", "tf32", "bf16" }
 
 /* "fp32", "tf32" or "bf16"; NULL for another number. */
 const char *tl_precision_name(tl_precision precision);

@@ -1,0 +1,101 @@
+/* 07_tensor_tf32.cu: rung 7 of gemm: in TF32, by tensor cores.
+ *
+ * Idea: 32 lanes hold a 16 x 8 and an 8 x 8 matrix together, and one instruction multiplies them
+ *   (kernels/mma.h): 1,024 multiply-adds, where rung 6 issues 32. Both factors lie in shared memory
+ *   as memory has them, whole lines of 64 bytes along k, or of 512 across. Three slices are on their
+ *   way by cp.async while the fourth is multiplied (kernels/tensor_tile.h). ldmatrix brings the
+ *   fragments of what runs along k; what runs across is read number by number. Each is rounded to
+ *   TF32 (cvt.rna) in registers, between shared memory and its product.
+ * Before: rung 6 is bound by multiply-adds of float, of which a lane does one at a time.
+ * Bound: what a tile must be sent. 128 x 128 sums take 32 FLOP of a byte that comes from the
+ *   second-level cache, and each of the 8 warps reads 3 KiB of shared memory, and rounds 24 numbers
+ *   a lane, for 16 products.
+ * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied number by number. */
+#include "kernels/gemm/operands.h"
+
+#ifndef TL_REAL_DOUBLE
+#include "kernels/tensor_tile.h"
+
+enum { DOWN = 8 }; /* tiles of C that blocks go down before they go across */
+
+/* A thread's share of the copies of one operand: WHOLE says in vectors of four. */
+template <bool ALONG_K, bool WHOLE> struct copier {
+    typedef slice<float, TENSOR_ROWS, ALONG_K> S;
+    const float *data;
+    size_t step;           /* between lines in memory */
+    int i0, length, depth; /* the tile's first line, and the operand's sizes across k and along k */
+
+    __device__ copier(const operand &x, int first, int across, int along)
+        : data(x.data), step((size_t)(ALONG_K ? along : across)), i0(first), length(across),
+          depth(along) {}
+
+    __device__ void copy(unsigned char *to, int k0) {
+        int piece = S::piece_of();
+#pragma unroll
+        for (int e = 0; e < S::EACH; e++) {
+            int line = S::line_of(e);
+            int at = (ALONG_K ? k0 : i0) + piece * 4, left = (ALONG_K ? depth : length) - at;
+            int row = (ALONG_K ? i0 : k0) + line;
+            if (row >= (ALONG_K ? length : depth)) left = 0;
+            const float *from = data + (size_t)row * step + at;
+            unsigned char *place = to + S::at(line, piece);
+            if constexpr (WHOLE) {
+                copy_16_async(place, from, left > 0);
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4; i++) copy_async<1>((float *)place + i, from + i, i < left);
+            }
+        }
+    }
+};
+
+template <class A, class B> struct both {
+    A a;
+    B b;
+    __device__ void copy(unsigned char *to_a, unsigned char *to_b, int s) {
+        a.copy(to_a, s * A::S::DEPTH);
+        b.copy(to_b, s * B::S::DEPTH);
+    }
+};
+
+template <bool A_ALONG_K, bool B_ALONG_K, bool WHOLE>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
+    multiply_tf32(product p, bool whole_c) {
+    extern __shared__ __align__(128) unsigned char memory[];
+    typedef copier<A_ALONG_K, WHOLE> from_a;
+    typedef copier<B_ALONG_K, WHOLE> from_b;
+    int i0, j0;
+    banded_tile(p, TENSOR_ROWS, DOWN, &i0, &j0);
+    both<from_a, from_b> from = {from_a(p.A, i0, p.m, p.k), from_b(p.B, j0, p.n, p.k)};
+    tensor_sums<TENSOR_ROWS> sum = {};
+    sum_by_tensor_cores<float, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, true>(
+        sum, memory, from, (int)tiles_of(p.k, from_a::S::DEPTH));
+    sum.each([&](int i, int j, const float *two) {
+        if (i0 + i < p.m) put_vector<2>(p, i0 + i, j0 + j, two, whole_c);
+    });
+}
+
+template <bool WHOLE> static void (*choose(const product &p))(product, bool) {
+    if (p.A.col_step == 1)
+        return p.B.col_step == 1 ? multiply_tf32<true, false, WHOLE>
+                                 : multiply_tf32<true, true, WHOLE>;
+    return p.B.col_step == 1 ? multiply_tf32<false, false, WHOLE>
+                             : multiply_tf32<false, true, WHOLE>;
+}
+
+static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                      const tl_matmul_geom *g) {
+    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 7: ctx, C, A, B or g is NULL");
+    if (!countable(g)) return ctx->ops->rounding->gemm(ctx, C, A, B, g);
+    const int bytes = TENSOR_STAGES * stage_of<float, TENSOR_ROWS>::BYTES;
+    product p = product_of(C, A, B, g);
+    auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
+    TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    kernel<<<blocks_of(p, TENSOR_ROWS, TENSOR_ROWS), TENSOR_THREADS, (size_t)bytes,
+             tl_stream(ctx)>>>(p, stored_in_vectors(p, 2));
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
+extern "C" void tl_rung_gemm_tensor_tf32(tl_backend *ops) { ops->gemm = gemm; }
+#endif

@@ -1,0 +1,171 @@
+/* tensor_tile.h: a tile of sums by tensor cores, its factors in shared memory (kernels/mma.h).
+ *
+ * A block of 256 threads makes 128 x SIDE sums[i][j] = sum over k of a[i][k] * b[j][k], SIDE 64 or
+ * 128, in slices of 64 bytes along k: 32 numbers of bfloat16, 16 of TF32. A warp has 32 columns, and
+ * 64 or 32 rows; a slice is two steps of an mma.
+ *
+ * An operand's slice lies in shared memory in the order in which memory has it: ALONG_K as lines of
+ * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16 bytes
+ * change places within a line, by the line's number, so that the 8 lines that an ldmatrix reads, and
+ * the 4 that are read number by number, lie in different banks; no byte is left empty. */
+#ifndef KERNELS_TENSOR_TILE_H
+#define KERNELS_TENSOR_TILE_H
+
+#include "kernels/device.h"
+#include "kernels/mma.h"
+
+typedef uint16_t bf16; /* its bits; TF32 is kept as float */
+
+enum {
+    TENSOR_ROWS = 128,    /* of a block's tile */
+    TENSOR_THREADS = 256, /* of a block */
+    TENSOR_STAGES = 4,    /* slices in shared memory where copies pass the registers by */
+    SLICE_BYTES = 64,     /* of a line along k */
+};
+
+/* T: bf16 or float. SIDE: lines of the operand, across k. */
+template <class T, int SIDE, bool ALONG_K> struct slice {
+    static constexpr int NUMBERS = 16 / (int)sizeof(T);         /* of a piece */
+    static constexpr int DEPTH = SLICE_BYTES / (int)sizeof(T);  /* numbers along k */
+    static constexpr int PIECES = ALONG_K ? 4 : SIDE / NUMBERS; /* of a line */
+    static constexpr int BYTES = SIDE * SLICE_BYTES;
+    static constexpr int EACH = BYTES / 16 / TENSOR_THREADS; /* pieces of a thread */
+
+    /* Where a piece lies, in bytes. */
+    static __device__ int at(int line, int piece) {
+        int turn = ALONG_K ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
+        return (line * PIECES + (piece ^ turn)) * 16;
+    }
+    /* The thread's e-th piece: neighbours side by side. */
+    static __device__ int line_of(int e) {
+        return ((int)threadIdx.x + e * TENSOR_THREADS) / PIECES;
+    }
+    static __device__ int piece_of() { return (int)threadIdx.x % PIECES; }
+};
+
+template <class T, int SIDE> struct stage_of {
+    static constexpr int BYTES = (TENSOR_ROWS + SIDE) * SLICE_BYTES;
+};
+
+/* A number of TF32, which ROUND says is not rounded yet. */
+template <bool ROUND> static inline __device__ uint32_t tf32_at(const unsigned char *from) {
+    float x = *(const float *)from;
+    return ROUND ? to_tf32(x) : __float_as_uint(x);
+}
+
+/* The fragment of A from row i0 on, in step `step` of the slice; of ROUND all is rounded. */
+template <class T, int SIDE, bool ALONG_K, bool ROUND>
+static inline __device__ void load_a(uint32_t (&a)[4], const unsigned char *from, int i0,
+                                     int step) {
+    typedef slice<T, SIDE, ALONG_K> S;
+    int lane = (int)threadIdx.x % 32;
+    if constexpr (ALONG_K) {
+        ldmatrix(a, from + S::at(i0 + lane % 16, 2 * step + lane / 16));
+        if constexpr (ROUND)
+            for (int i = 0; i < 4; i++) a[i] = to_tf32(__uint_as_float(a[i]));
+    } else if constexpr (sizeof(T) == 2) {
+        int line = step * 16 + lane % 8 + lane / 16 * 8;
+        ldmatrix_turned(a, from + S::at(line, i0 / 8 + lane / 8 % 2));
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int row = i0 + lane / 4 + i % 2 * 8, line = step * 8 + lane % 4 + i / 2 * 4;
+            a[i] = tf32_at<ROUND>(from + S::at(line, row / 4) + row % 4 * 4);
+        }
+    }
+}
+
+/* The fragments of B from columns j0 and j0 + 8 on. */
+template <class T, int SIDE, bool ALONG_K, bool ROUND>
+static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *from, int j0,
+                                     int step) {
+    typedef slice<T, SIDE, ALONG_K> S;
+    int lane = (int)threadIdx.x % 32;
+    uint32_t r[4];
+    if constexpr (ALONG_K) {
+        ldmatrix(r, from + S::at(j0 + lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2));
+        if constexpr (ROUND)
+            for (int i = 0; i < 4; i++) r[i] = to_tf32(__uint_as_float(r[i]));
+    } else if constexpr (sizeof(T) == 2) {
+        ldmatrix_turned(r, from + S::at(step * 16 + lane % 16, j0 / 8 + lane / 16));
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int column = j0 + lane / 4 + i / 2 * 8, line = step * 8 + lane % 4 + i % 2 * 4;
+            r[i] = tf32_at<ROUND>(from + S::at(line, column / 4) + column % 4 * 4);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) b[i / 2][i % 2] = r[i];
+}
+
+/* A warp's sums: fragments down and across. */
+template <int SIDE> struct tensor_sums {
+    static constexpr int DOWN = SIDE / 32, ACROSS = 4, WARPS_ACROSS = SIDE / 32;
+    float of[DOWN][ACROSS][4];
+    static __device__ int row() { return (int)threadIdx.x / 32 / WARPS_ACROSS * DOWN * 16; }
+    static __device__ int column() { return (int)threadIdx.x / 32 % WARPS_ACROSS * 32; }
+
+    /* put(i, j, two sums): those of columns j and j + 1, which is even. */
+    template <class Put> __device__ void each(Put put) const {
+        int lane = (int)threadIdx.x % 32;
+#pragma unroll
+        for (int i = 0; i < DOWN; i++)
+#pragma unroll
+            for (int half = 0; half < 2; half++)
+#pragma unroll
+                for (int j = 0; j < ACROSS; j++)
+                    put(row() + 16 * i + lane / 4 + 8 * half, column() + 8 * j + lane % 4 * 2,
+                        &of[i][j][2 * half]);
+    }
+};
+
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
+static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsigned char *a,
+                                            const unsigned char *b, int step) {
+    typedef tensor_sums<SIDE> W;
+    uint32_t fa[W::DOWN][4], fb[W::ACROSS / 2][2][2];
+#pragma unroll
+    for (int i = 0; i < W::DOWN; i++)
+        load_a<T, TENSOR_ROWS, A_ALONG_K, ROUND>(fa[i], a, W::row() + 16 * i, step);
+#pragma unroll
+    for (int j = 0; j < W::ACROSS; j += 2)
+        load_b<T, SIDE, B_ALONG_K, ROUND>(fb[j / 2], b, W::column() + 8 * j, step);
+#pragma unroll
+    for (int i = 0; i < W::DOWN; i++)
+#pragma unroll
+        for (int j = 0; j < W::ACROSS; j++) {
+            if constexpr (sizeof(T) == 2)
+                mma_bf16(sum.of[i][j], fa[i], fb[j / 2][j % 2]);
+            else
+                mma_tf32(sum.of[i][j], fa[i], fb[j / 2][j % 2]);
+        }
+}
+
+/* Sums over all slices. from.copy(a, b, s) starts the thread's copies of slice s to shared memory,
+ * zeros for what lies outside; slices are asked for in order. All but one of the stages are on
+ * their way while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy
+ * is done at once.) */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, class Source>
+static inline __device__ void sum_by_tensor_cores(tensor_sums<SIDE> &sum, unsigned char *memory,
+                                                  Source &from, int slices) {
+    const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
+    auto copy = [&](int s) {
+        unsigned char *to = memory + s % TENSOR_STAGES * bytes;
+        if (s < slices) from.copy(to, to + a_bytes, s);
+        copy_commit();
+    };
+    for (int s = 0; s < TENSOR_STAGES - 1; s++) copy(s);
+    for (int s = 0; s < slices; s++) {
+        copy_wait<TENSOR_STAGES - 2>();
+        __syncthreads(); /* slice s has come, and all have multiplied the one before it */
+        copy(s + TENSOR_STAGES - 1);
+        const unsigned char *a = memory + s % TENSOR_STAGES * bytes;
+#pragma unroll
+        for (int step = 0; step < 2; step++)
+            multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, a, a + a_bytes, step);
+    }
+    copy_wait<0>();
+}
+
+#endif
