@@ -58,7 +58,8 @@ def hash_of(tmp_path, name, flags, source):
     main = program.with_suffix(".c")
     main.write_text(MAIN.replace("SOURCE", f'"{source}"'))
     subprocess.run(["gcc", "-std=gnu11", "-fno-math-errno", *flags, "-Itl/include", "-I.", "-o",
-                    program, main, "tl/portable.c", "-lm"], cwd=ROOT, check=True, timeout=120)  # fmt: skip
+                    program, main, "tl/portable.c", "-lm"],
+                   cwd=ROOT, check=True, timeout=120)  # fmt: skip
     return subprocess.run([program], check=True, capture_output=True, text=True,
                           timeout=120).stdout.strip()  # fmt: skip
 
