@@ -2,8 +2,8 @@
 
 Sectors and bank conflicts are hostcuda's counts: of a product of 256^3 for gemm (`sectors products
 256`), of a sum of 2^18 numbers and of 64 columns of 1,024 for reduce (`sectors reductions`). Speeds
-are those of lines of `make bench OUT=file` on a GPU: kind ladder, warm, the shape with the most
-arithmetic. Without such lines a speed is "not measured".
+are those of lines of `make bench OUT=file` on a GPU: kind ladder or ladder_rounded, warm, the shape
+with the most arithmetic. Without such lines a speed is "not measured".
 """
 
 import json
@@ -44,8 +44,8 @@ def run_sectors(*words: str) -> dict[str, dict]:
 
 def speeds(lines: list[dict], op: str = "gemm", what: str = "flops") -> dict[str, str]:
     """Of each rung, in units of 1e9 a second."""
-    mine = [line for line in lines if line["kind"] == "ladder" and line["op"] == op
-            and line["cache"] == "warm"]  # fmt: skip
+    mine = [line for line in lines if line["kind"] in ("ladder", "ladder_rounded")
+            and line["op"] == op and line["cache"] == "warm"]  # fmt: skip
     most = max((line["flops"] for line in mine), default=0)
     return {line["rung"]: f"{line[what] / line['median'] / 1e9:,.0f}"
             for line in mine if line["flops"] == most}  # fmt: skip

@@ -31,6 +31,8 @@ static const sectors_case products[] = {
     RUNG("gemm:4", tl_rung_gemm_registers),
     RUNG("gemm:5", tl_rung_gemm_vectors),
     RUNG("gemm:6", tl_rung_gemm_warp_tile),
+    RUNG("gemm:7", tl_rung_gemm_tensor_tf32),
+    RUNG("gemm:8", tl_rung_gemm_tensor_bf16),
     {"matmul", 1, [] { multiply_by(matmul::tl_matmul); }},
     {"multiply_plainly", 1, [] { multiply_by(multiply_plainly); }},
     {"multiply_tiles", 1, [] { multiply_by(multiply_tiles); }},

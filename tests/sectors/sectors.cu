@@ -19,6 +19,7 @@
 #include "kernels/device.h"
 #include "kernels/gemm/operands.h"
 #include "kernels/reduce/05_vectors.h"
+#include "kernels/tensor_tile.h"
 #include "tl/conv2d.h"
 #include "tl/conv3x3.h"
 #include "tl/cuda.h"
@@ -90,6 +91,12 @@ namespace gemm5 {
 }
 namespace gemm6 {
 #include "kernels/gemm/06_warp_tile.cu"
+}
+namespace gemm7 {
+#include "kernels/gemm/07_tensor_tf32.cu"
+}
+namespace gemm8 {
+#include "kernels/gemm/08_tensor_bf16.cu"
 }
 namespace reduce1 {
 #include "kernels/reduce/01_naive.cu"
