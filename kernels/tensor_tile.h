@@ -1,13 +1,14 @@
 /* tensor_tile.h: a tile of sums by tensor cores, its factors in shared memory (kernels/mma.h).
  *
  * A block of 256 threads makes 128 x SIDE sums[i][j] = sum over k of a[i][k] * b[j][k], SIDE 64 or
- * 128, in slices of 64 bytes along k: 32 numbers of bfloat16, 16 of TF32. A warp has 32 columns, and
- * 64 or 32 rows; a slice is two steps of an mma.
+ * 128, in slices of 64 bytes along k: 32 numbers of bfloat16, 16 of TF32. A warp has 32 columns,
+ * and 64 or 32 rows; a slice is two steps of an mma.
  *
  * An operand's slice lies in shared memory in the order in which memory has it: ALONG_K as lines of
- * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16 bytes
- * change places within a line, by the line's number, so that the 8 lines that an ldmatrix reads, and
- * the 4 that are read number by number, lie in different banks; no byte is left empty. */
+ * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16
+ * bytes change places within a line, by the line's number, so that the 8 lines that an ldmatrix
+ * reads, and the 4 that are read number by number, lie in different banks; no byte is left empty.
+ * */
 #ifndef KERNELS_TENSOR_TILE_H
 #define KERNELS_TENSOR_TILE_H
 

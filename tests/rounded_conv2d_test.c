@@ -47,7 +47,7 @@ static conv2d_data operands(claim *c, const conv2d_data *d, tl_precision p) {
     return r;
 }
 
-/* A result in the precision: of an exact sum the number itself, else further off by its rounding. */
+/* A result in the precision: the number itself of an exact sum, else off by its rounding, too. */
 static double result(double sum, tl_precision p, double *allowed) {
     if (p != TL_BF16) return sum;
     if (!allowed) return (double)tl_rounded((float)sum, p);

@@ -100,7 +100,7 @@ def test_lab_1s_limit_is_that_of_plain_tiles_and_right_for_more_designs_than_one
     assert total["multiply_tiles"] == plain
     plainly = f"of such a block without them {total['multiply_plainly']:,}"
     assert plainly in text.replace("\n * ", " ")
-    inside = {"multiply_tiles", "matmul", "gemm:3", "gemm:4", "gemm:5", "gemm:6", "gemm:7", "gemm:8"}
+    inside = {"multiply_tiles", "matmul", *(f"gemm:{n}" for n in range(3, 9))}
     assert {case for case, sectors in total.items() if sectors <= limit} == inside, total
 
 

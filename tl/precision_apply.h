@@ -5,8 +5,9 @@
 #include "tl/backend.h"
 
 /* Takes what rounds (tl/precision.h) over in *ops, which is complete but for tl_backend_fill, and
- * lets *exact keep the kernels for float and *rounding what rounds between them; for TL_FP32 nothing
- * is changed. Both must live as long as *ops, in which rungs of this precision may then take over.
+ * lets *exact keep the kernels for float and *rounding what rounds between them; for TL_FP32
+ * nothing is changed. Both must live as long as *ops, in which rungs of this precision may then
+ * take over.
  * TL_EINVAL in the double build, and for a GPU whose tensor cores lack the type: both are named. */
 tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_backend *rounding,
                           tl_precision precision);

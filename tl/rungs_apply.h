@@ -26,12 +26,12 @@ extern const rung rung_table[];
 bool rungs_portable(tl_backend *ops, const tl_backend *plain);
 
 /* Overwrites entries of ops, the table of the device it names, by rungs of ops->precision, as
- * `choice` says: "all", "none", or "conv2d:1,gemm:4". TL_EINVAL lists the rungs of the device if one
- * is unknown, and says so if the GPU is too old for one that was named, or if that computes neither
- * in TL_FP32 nor in `run`, the precision of the run that the table is for; "all" leaves such a rung
- * out: the one below it stays. "portable": the operations of rungs_portable alone, TL_EINVAL where
- * there are none; the others are NULL then, and tl_backend_fill names BITS=portable where it refuses
- * them. */
+ * `choice` says: "all", "none", or "conv2d:1,gemm:4". TL_EINVAL lists the rungs of the device if
+ * one is unknown, and says so if the GPU is too old for one that was named, or if that computes
+ * neither in TL_FP32 nor in `run`, the precision of the run that the table is for; "all" leaves
+ * such a rung out: the one below it stays. "portable": the operations of rungs_portable alone,
+ * TL_EINVAL where there are none; the others are NULL then, and tl_backend_fill names BITS=portable
+ * where it refuses them. */
 tl_status rungs_apply(tl_backend *ops, const char *choice, tl_precision run);
 
 #ifdef __cplusplus

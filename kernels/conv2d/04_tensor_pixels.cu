@@ -1,10 +1,10 @@
 /* 04_tensor_pixels.cu: forward and dx by tensor cores (04_tensor.h): an implicit matrix product.
  *
- * A tile is 128 outputs by 64 or 128 channels. The lines of its first factor are the pixels that the
- * outputs read through one tap: a thread has worked out once where two of its outputs begin, and
- * each slice asks whether that pixel lies in the image; if not, cp.async writes zeros. dx is the same
- * of dy: pixel h was read through tap r by output p where p * stride = h + pad - r * dilation, if
- * there is such a p. (With strides most taps find none, and multiply zeros.)
+ * A tile is 128 outputs by 64 or 128 channels. The lines of its first factor are the pixels that
+ * the outputs read through one tap: a thread has worked out once where two of its outputs begin,
+ * and each slice asks whether that pixel lies in the image; if not, cp.async writes zeros. dx is
+ * the same of dy: pixel h was read through tap r by output p where p * stride = h + pad - r *
+ * dilation, if there is such a p. (With strides most taps find none, and multiply zeros.)
  *
  * Bound: of wide layers what tensor cores multiply in mma.sync; a slice brings half the bytes of
  * that of gemm:8. Of small batches the tiles, which are too few for a GPU. */

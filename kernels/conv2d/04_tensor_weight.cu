@@ -1,8 +1,8 @@
 /* 04_tensor_weight.cu: dw by tensor cores (04_tensor.h).
  *
  * A tile is 128 of [taps and c] by 64 or 128 of [k], and the sum goes over outputs: in scratch both
- * factors lie across it, channels side by side, so ldmatrix turns them (numbers of TF32 are read one
- * by one). A thread keeps its tap and channels, and outputs pass by.
+ * factors lie across it, channels side by side, so ldmatrix turns them (numbers of TF32 are read
+ * one by one). A thread keeps its tap and channels, and outputs pass by.
  *
  * Few tiles, and very many terms: the outputs are cut into shares, as many as fill a GPU, by the
  * geometry alone. Each leaves its sums, and a second kernel adds them in the order of the shares:

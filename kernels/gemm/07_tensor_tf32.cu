@@ -2,15 +2,15 @@
  *
  * Idea: 32 lanes hold a 16 x 8 and an 8 x 8 matrix together, and one instruction multiplies them
  *   (kernels/mma.h): 1,024 multiply-adds, where rung 6 issues 32. Both factors lie in shared memory
- *   as memory has them, whole lines of 64 bytes along k, or of 512 across. Three slices are on their
- *   way by cp.async while the fourth is multiplied (kernels/tensor_tile.h). ldmatrix brings the
- *   fragments of what runs along k; what runs across is read number by number. Each is rounded to
- *   TF32 (cvt.rna) in registers, between shared memory and its product.
+ *   as memory has them, whole lines of 64 bytes along k, or of 512 across. Three slices are on
+ *   their way by cp.async while the fourth is multiplied (kernels/tensor_tile.h). ldmatrix brings
+ *   the fragments of what runs along k; what runs across is read number by number. Each is rounded
+ *   to TF32 (cvt.rna) in registers, between shared memory and its product.
  * Before: rung 6 is bound by multiply-adds of float, of which a lane does one at a time.
  * Bound: what a tile must be sent. 128 x 128 sums take 32 FLOP of a byte that comes from the
  *   second-level cache, and each of the 8 warps reads 3 KiB of shared memory, and rounds 24 numbers
  *   a lane, for 16 products.
- * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied number by number. */
+ * Shapes: all; zeros past the edges. Lines that are no whole vectors are copied one by one. */
 #include "kernels/gemm/operands.h"
 
 #ifndef TL_REAL_DOUBLE

@@ -10,7 +10,7 @@
  * Bound: what a tile must be sent: it is floats that come from the second-level cache, 32 FLOP a
  *   byte as in rung 7, though a product takes half as long. Who has bfloat16 in memory sends half
  *   (conv2d/04_tensor.h).
- * Shapes: all; zeros past the edges. Lines that are no whole vectors are loaded number by number. */
+ * Shapes: all; zeros past the edges. Lines that are no whole vectors are loaded one by one. */
 #include "kernels/gemm/operands.h"
 
 #ifndef TL_REAL_DOUBLE
