@@ -7,8 +7,7 @@
  * An operand's slice lies in shared memory in the order in which memory has it: ALONG_K as lines of
  * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16
  * bytes change places within a line, by the line's number, so that the 8 lines that an ldmatrix
- * reads, and the 4 that are read number by number, lie in different banks; no byte is left empty.
- * */
+ * reads, and the 4 that are read number by number, lie in different banks; none is empty. */
 #ifndef KERNELS_TENSOR_TILE_H
 #define KERNELS_TENSOR_TILE_H
 
