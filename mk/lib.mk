@@ -59,4 +59,5 @@ lib: $(foreach r,float double,$(call lib_file,$r) $(call lib_plugins,$r))
 	@VERSION=$(LIB_VERSION) CC=$(call quote,$(CC)) tools/install_lib.sh $(call quote,$(LIB_PREFIX)) \
 	    $(foreach r,float double,$r $(call lib_file,$r) $(call lib_plugins,$r) --)
 
--include $(foreach m,float double,$(LIB_C:%.c=build/$m$(SUFFIX)/%.lib.d))
+-include $(foreach m,float double,$(patsubst \
+	%.c,build/$m$(SUFFIX)/%.lib.d,$(LIB_C) tl/abi/dispatch.c))
