@@ -94,7 +94,7 @@ def counting(document: dict, without: set) -> int:
     score, named = document["score"], {c["claim"] for c in document["claims"]}
     if lost := without - named:
         raise Refused(f"withdrawn.csv: lab {document['lab']} has no claim "
-                      f"{', '.join(sorted(lost))}")
+                      f"{', '.join(sorted(lost))}; make claims LAB={document['lab']} lists them")
     left = [c for c in document["claims"] if not c["extra"] and c["claim"] not in without]
     most = sum(c["max"] for c in left)
     stretched = (2 * sum(c["points"] for c in left) * score["max"] + most) // (2 * most or 1)

@@ -5,7 +5,8 @@
 
 `aliases` are further names by which a system knows the student: a number in Moodle, a user name on
 GitHub. `group` is for who hands in together; all of a group have the points of the group's work.
-`extension` are days for every lab, `extension_labN` for that one, which then counts instead.
+`extension` are days for every lab, `extension_labN` for that one, which then counts instead. What
+other columns hold is nobody's to read here, and is said.
 """
 
 import csv
@@ -19,6 +20,7 @@ import downloads
 from skeletons import Refused
 
 LARGEST_GROUP = 2
+COLUMNS = re.compile(r"id|name|mail|group|aliases|extension(_lab\d)?")
 # names of OUT's own
 RESERVED = ("class", "labs", "roster", "manual", "withdrawn", "regrade", "forgotten")
 
@@ -44,6 +46,7 @@ class Roster:
     names: dict = field(default_factory=dict)
     open: bool = False
     written: dict = field(default_factory=dict)  # of an open roster: id -> the name it came of
+    unread: list = field(default_factory=list)  # columns
 
     def knows(self, name: str) -> bool:
         return folded(name) in self.names
@@ -124,6 +127,7 @@ def read(path: Path) -> Roster:
     found = Roster()
     for line, row in rows(path, ("id",)):
         where = f"{path}:{line}"
+        found.unread = [name for name in row if not COLUMNS.fullmatch(name)]
         try:
             id = checked(downloads.plain(row["id"]))
             extensions = {k.removeprefix("extension").removeprefix("_lab"): days(v, where)

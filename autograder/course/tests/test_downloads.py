@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 
 import downloads
 import pytest
+import common
 import roster
 from skeletons import Refused
 
@@ -180,6 +181,13 @@ def test_a_wrong_roster_is_refused_with_its_line(tmp_path, text, why):
     with pytest.raises(Refused, match="roster.csv") as error:
         roster.read(path)
     assert why in str(error.value)
+
+
+def test_columns_that_nobody_reads_are_said(tmp_path, capsys):
+    (tmp_path / "r.csv").write_text("id,partner,extension_lab2,Group\nada,bob,1,g1\n")
+    assert common.known_students(tmp_path, str(tmp_path / "r.csv")).students["ada"].group == "g1"
+    said = " ".join(capsys.readouterr().err.split())
+    assert "nobody reads its columns partner;" in said and "group" in said
 
 
 def test_a_spreadsheets_roster_is_read(tmp_path):
