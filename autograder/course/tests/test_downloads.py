@@ -3,9 +3,9 @@
 import os
 from datetime import datetime, timezone
 
+import common
 import downloads
 import pytest
-import common
 import roster
 from skeletons import Refused
 
