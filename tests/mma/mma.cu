@@ -44,7 +44,7 @@ static __device__ void fill(uint32_t *to, const float *x, int lane, int numbers)
     __syncwarp();
 }
 
-// D = D + A[M,k] B[k,N]; the matrices as the kernel is told: A or its transpose, B or its transpose.
+// D = D + A[M,k] B[k,N]; the matrices as the kernel is told: A or its transpose, B or its.
 template <bool BF16, how HOW>
 static __global__ void product(float *D, const float *A, const float *B) {
     const int k = BF16 ? 16 : 8, half = k / 2, line = BF16 ? 8 : 4; // numbers of 16 bytes

@@ -1,5 +1,5 @@
-/* Compilers place no hook at an access that begins at a label, wherever its index leads: to what the
- * host was given. */
+/* Compilers place no hook at an access that begins at a label, wherever its index leads: to what
+ * the host was given. */
 #include "tl/cuda.h"
 #include "tl/vector.h"
 

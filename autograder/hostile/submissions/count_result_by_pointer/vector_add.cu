@@ -1,5 +1,5 @@
-/* A function that returns a struct writes it where its caller says, without a hook; called through a
- * pointer of another type, where the host's code says: over what it was given. */
+/* A function that returns a struct writes it where its caller says, without a hook; called through
+ * a pointer of another type, where the host's code says: over what it was given. */
 #include "tl/cuda.h"
 #include "tl/vector.h"
 
