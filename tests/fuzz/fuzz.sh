@@ -43,7 +43,7 @@ make_target() { # NAME
         "$compiler" "${flags[@]}" -Wl,--wrap=open,--wrap=fstat,--wrap=read,--wrap=close \
             -DFUZZ_SET="$1" -DFUZZ_TRAIN=20 -DFUZZ_TEST=10 -o "$build/$1" \
             tests/fuzz/fuzz_dataset.c "$build"/{cifar10,mnist}.c $common/dataset*.c \
-            $common/shapes10_*.c $common/{alloc,folder,rng,status,crc32}.c -lm
+            $common/shapes10_*.c $common/{alloc,folder,rng,portable,status,crc32}.c -lm
         ;;
     *) echo "fuzz: no target \"$1\": checkpoint, cifar10 or mnist" >&2 && return 1 ;;
     esac
