@@ -113,9 +113,10 @@ static void pool_rest(tl_real *y, uint8_t *code, const tl_real *top, const tl_re
 static void pool_row(tl_real *y, uint8_t *code, const tl_real *top, const tl_real *bottom, int q) {
     int i = 0;
     for (; i + VEC_LANES <= q; i += VEC_LANES) {
-        vec a, b, c, d;
-        load_two(&a, &b, top + 2 * i), load_two(&c, &d, bottom + 2 * i);
-        const vec v[] = {SECOND(a, b, 0), SECOND(a, b, 1), SECOND(c, d, 0), SECOND(c, d, 1)};
+        vec a, b, below[2];
+        load_two(&a, &b, top + 2 * i), load_two(&below[0], &below[1], bottom + 2 * i);
+        const vec v[] = {SECOND(a, b, 0), SECOND(a, b, 1), SECOND(below[0], below[1], 0),
+                         SECOND(below[0], below[1], 1)};
         vec best = v[0];
         mask winner = {0};
         for (int e = 1; e < 4; e++) {
