@@ -18,11 +18,14 @@ typedef struct job {
     int accumulate;
 } job;
 
-/* y[k][v] (+)= sum[k][v] + b[k] */
+/* y[k][v] (+)= sum[k][v] + b[k]. (Both loops unrolled: else gcc 12 copies the sums to the stack, to
+ * number them there.) */
 TL_DIRECT_INLINE void emit(const job *j, size_t y_at, tl_direct_vec sum[4][4], const int channels,
                            const int vectors) {
+#pragma GCC unroll 4
     for (int k = 0; k < channels; k++) {
         tl_real *y = j->y + (size_t)k * j->y_plane + y_at, bias = j->b ? j->b[k] : 0;
+#pragma GCC unroll 4
         for (int v = 0; v < vectors; v++, y += TL_DIRECT_LANES) {
             tl_direct_vec out = sum[k][v] + bias;
             tl_direct_store(y, j->accumulate ? tl_direct_load(y) + out : out);
@@ -54,12 +57,12 @@ TL_DIRECT_INLINE void add_tap(tl_direct_vec sum[4][4], const tl_real *w, ptrdiff
  *
  * Each tap costs `vectors` loads and `channels` broadcasts for channels * vectors multiply-adds:
  * 7 loads for 12 at 4 x 3, which is what two loads and two multiply-adds a cycle can feed. Twelve
- * independent sums also hide the latency of an addition. `channels`, `vectors` and `three` are
- * constants where this is inlined. */
+ * independent sums also hide the latency of an addition. `channels` and `vectors` are constants
+ * where this is inlined. */
 TL_DIRECT_INLINE void tile(const job *j, const size_t *from, size_t y_at, const int channels,
-                           const int vectors, const int three) {
+                           const int vectors) {
     const ptrdiff_t w_out = j->w_out, w_tap = j->w_tap;
-    const int rows = j->r, pitch = j->pitch;
+    const int rows = j->r, taps = j->s, pitch = j->pitch;
     tl_direct_vec sum[4][4];
     size_t x_at[4];
     for (int v = 0; v < vectors; v++) x_at[v] = from[v];
@@ -69,27 +72,19 @@ TL_DIRECT_INLINE void tile(const job *j, const size_t *from, size_t y_at, const 
         const tl_real *tap = j->w + i * j->w_in;
         const tl_real *row = j->x + (size_t)i * j->plane;
         for (int r = 0; r < rows; r++, row += pitch) {
-            if (three) {
-                add_tap(sum, tap, w_out, row, x_at, channels, vectors);
-                add_tap(sum, tap + w_tap, w_out, row + 1, x_at, channels, vectors);
-                add_tap(sum, tap + 2 * w_tap, w_out, row + 2, x_at, channels, vectors);
-                tap += 3 * w_tap;
-            } else {
-                for (int t = 0; t < j->s; t++, tap += w_tap)
-                    add_tap(sum, tap, w_out, row + t, x_at, channels, vectors);
-            }
+            /* (not unrolled: there gcc 12 kept one of the twelve sums in memory, and each of its
+             * multiply-adds waited for the store of the one before) */
+#pragma GCC unroll 1
+            for (int t = 0; t < taps; t++, tap += w_tap)
+                add_tap(sum, tap, w_out, row + t, x_at, channels, vectors);
         }
     }
     emit(j, y_at, sum, channels, vectors);
 }
 
-/* Filters of three taps a row, by far the most common, get a tile with the taps unrolled. */
 #define TILE(channels, vectors)                                                                    \
     static void tile_##channels##x##vectors(const job *j, const size_t *x_at, size_t y_at) {       \
-        if (j->s == 3)                                                                             \
-            tile(j, x_at, y_at, channels, vectors, 1);                                             \
-        else                                                                                       \
-            tile(j, x_at, y_at, channels, vectors, 0);                                             \
+        tile(j, x_at, y_at, channels, vectors);                                                    \
     }
 TILE(1, 1)
 TILE(1, 2)

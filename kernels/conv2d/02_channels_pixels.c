@@ -10,7 +10,8 @@ enum { GROUP_REALS = 1 << 16 };
 /* sum[i] += over the taps and channels of w * x, for `pixels` pixels side by side from x on.
  *
  * For each channel of a tap two loads and `pixels` broadcasts feed 2 * pixels multiply-adds: 8 for
- * 12 at six pixels. All broadcasts have one base, so that little else is left to do. */
+ * 12 at six pixels. All broadcasts have one base, so that little else is left to do. The last loop
+ * is unrolled: else gcc 12 copies the sums to the stack, to number them there. */
 TL_DIRECT_INLINE void tile(const tl_channels_job *j, const tl_real *x, tl_real *to,
                            const int pixels) {
     tl_direct_vec sum[TL_CHANNELS_SUM][2];
@@ -31,6 +32,7 @@ TL_DIRECT_INLINE void tile(const tl_channels_job *j, const tl_real *x, tl_real *
             }
             w += (TL_CHANNELS - channels) * TL_CHANNELS;
         }
+#pragma GCC unroll 6
     for (int i = 0; i < pixels; i++, to += TL_CHANNELS)
         for (int v = 0; v < 2; v++) {
             tl_real *at = to + v * TL_DIRECT_LANES;

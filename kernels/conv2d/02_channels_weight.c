@@ -44,7 +44,8 @@ static cut cut_of(const tl_conv2d_geom *g) {
 }
 
 /* sum[i][lane] += sum over pixels of x[pixel][i] * dy[pixel][lane], for `channels` channels.
- * The sums begin at 0 and are added at the end: short sums round less than one long one. */
+ * The sums begin at 0 and are added at the end: short sums round less than one long one. The last
+ * loop is unrolled: else gcc 12 copies the sums to the stack, to number them there. */
 TL_DIRECT_INLINE void tile(const tl_channels_outer *j, int first, tl_real *to, const int channels) {
     tl_direct_vec sum[TL_CHANNELS_SUM][2];
     const tl_real *dy = j->dy;
@@ -62,6 +63,7 @@ TL_DIRECT_INLINE void tile(const tl_channels_outer *j, int first, tl_real *to, c
             }
         }
     }
+#pragma GCC unroll 6
     for (int i = 0; i < channels; i++, to += TL_CHANNELS)
         for (int v = 0; v < 2; v++) {
             tl_real *at = to + v * TL_DIRECT_LANES;
