@@ -280,6 +280,16 @@ def test_a_replay_compares_and_writes_nothing(room):
     assert "has nothing of theirs" in room.run(*words[:3], "STUDENT=../ada", status=2)
 
 
+def test_a_replay_names_the_partner_who_handed_in(room):
+    room.hand_in("ada", "points 100")
+    roster = room.root / "roster.csv"
+    roster.write_text("id,group\nada,g1\nbob,g1\ncleo,\n")
+    room.grade(f"ROSTER={roster}")
+    words = ["replay", f"OUT={room.out}", "LAB=2"]
+    assert "a partner: STUDENT=ada" in room.run(*words, "STUDENT=bob", status=2)
+    assert "a partner" not in room.run(*words, "STUDENT=cleo", status=2)
+
+
 # ---- killed at any moment ------------------------------------------------------------------------
 
 def inodes(room) -> dict:
