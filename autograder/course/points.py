@@ -131,7 +131,8 @@ def choose(row: Row, entries: list, due: datetime | None, left: int,
     row.status, row.most = GRADED, score["max"]
     row.graded = counting(row.entry.document, without)
     if row.graded != score["points"]:
-        row.manual = f"withdrawn {', '.join(sorted(without))}: {score['points']} -> {row.graded}"
+        row.manual = (f"withdrawn {', '.join(sorted(without))}: {row.graded} instead of "
+                      f"{score['points']}")
     row.extra, row.percent, row.days = score["extra"], verdict.percent, verdict.days
     row.points = lateness.share(row.graded, verdict.percent)
     row.paid, row.left = verdict.paid, left - verdict.paid

@@ -211,7 +211,7 @@ def test_a_withdrawn_claim_lowers_nobody(course):
     assert found[1, "cleo"].points == 90  # 40 of 100 without it: 60, but it had 90 of 150
     assert found[1, "ada"].points == 135 and found[1, "ada"].most == 150
     assert (found[1, "cleo"].manual, found[1, "ada"].manual) == (
-        "", "withdrawn im2col/more: 90 -> 135")
+        "", "withdrawn im2col/more: 135 instead of 90")
     path.write_text("lab,claim,reason\n1,im2col/none,x\n")
     with pytest.raises(Refused, match="lab 1 has no claim im2col/none"):
         course.rows()
