@@ -79,9 +79,9 @@ def submit(root: Path, lab: str, out: str, check: bool = False) -> int:
               + "  (as it was handed out)" * (name in untouched))
     whole = digest({Path(name).name: content for name, content in files.items()}, int(lab))
     shown = path.relative_to(root) if path.is_relative_to(root) else path
-    print(f"\nyour receipt, the SHA-256 of these lines; keep it, your grade names it (files):\n{whole}")
-    print(f"{shown}: {len(files)} files, {len(data)} bytes: hand this in; its own SHA-256, which no "
-          f"grade names:\n{hashlib.sha256(data).hexdigest()}")
+    print("\nyour receipt, the SHA-256 of these lines; keep it, your grade names it (files):\n"
+          f"{whole}\n{shown}: {len(files)} files, {len(data)} bytes: hand this in; its own "
+          f"SHA-256, which no grade names:\n{hashlib.sha256(data).hexdigest()}")
     return 0
 
 
