@@ -22,7 +22,7 @@ from relink import ROOT
 
 DOCUMENTS = [path for pattern in ("README.md", "*/README.md", "labs/lab*/*.md", "labs/*.md",
                                   "kernels/*/README.md", "autograder/course/README.md",
-                                  "tl/abi/README.md")
+                                  "tl/abi/README.md", "INSTRUCTOR.md")
              for path in sorted(ROOT.glob(pattern))]
 NEVER = "build/never"
 STOPPED = re.compile(rf"make(\[\d+\])?: \*\*\* No rule to make target '{NEVER}'\.  Stop\.")
@@ -130,7 +130,7 @@ def tree(tmp_path_factory):
     for path in ROOT.iterdir():
         if path.name in ("labs", "autograder"):
             shutil.copytree(path, root / path.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif path.name not in ("build", ".git"):
+        elif path.name not in ("build", ".git", ".course-secret"):
             (root / path.name).symlink_to(path)
     (root / "build").mkdir()
     return root

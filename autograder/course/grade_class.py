@@ -1,11 +1,12 @@
-"""grade_class.py SUBMISSIONS=dir LAB=n OUT=dir [ROSTER=csv] [DUE=time] [TIMES=csv]
+"""grade_class.py [SUBMISSIONS=dir] LAB=n OUT=dir [ROSTER=csv] [DUE=time] [TIMES=csv]
                   [ATTEMPT=last|best] [POLICY=toml] [JOBS=n] [SECRET=file] [SHARD=i/n]
                   [BOARD=names]
 
 Grades what a class has handed in for a lab, each by `make grade SUBMISSION=`, and keeps it in OUT
 (ledger.py). The same line may be typed again, with more submissions or after it was killed: what
-is in OUT is not graded once more. Exit 0: all of it is graded; 1: something could not be, and is
-named; 2: nothing was done.
+is in OUT is not graded once more. Without SUBMISSIONS a lab that OUT has is only counted anew: with
+what the roster, DUE, policy, manual.csv and withdrawn.csv say now. Exit 0: all of it is graded; 1:
+something could not be, and is named; 2: nothing was done.
 """
 
 import json
@@ -103,12 +104,16 @@ def summary(rows: list, lab: int, nobodys: list, left: list, out: Path) -> int:
 
 def prepared(given: dict) -> tuple:
     """Everything that may be wrong with what was typed is said before anything is done."""
-    for name in ("SUBMISSIONS", "LAB", "OUT"):
-        if not given[name]:
-            raise options.OptionError("SUBMISSIONS=dir LAB=n OUT=dir are needed")
+    if not given["LAB"] or not given["OUT"]:
+        raise options.OptionError("SUBMISSIONS=dir LAB=n OUT=dir are needed")
     lab, out = options.whole(given, "LAB"), Path(given["OUT"])
-    folder = Path(given["SUBMISSIONS"])
-    if out.resolve() == folder.resolve() or folder.resolve() in out.resolve().parents:
+    folder = Path(given["SUBMISSIONS"]) if given["SUBMISSIONS"] else None
+    if not folder and lab not in ledger.labs(out):
+        raise options.OptionError(f"SUBMISSIONS=dir is needed: {out} has nothing of lab {lab} that "
+                                  "could be counted anew")
+    if not folder and (given["TIMES"] or given["SHARD"]):
+        raise options.OptionError("TIMES= and SHARD= are about SUBMISSIONS=dir, which is not said")
+    if folder and (out.resolve() == folder.resolve() or folder.resolve() in out.resolve().parents):
         raise options.OptionError(f"OUT={out}: it lies in SUBMISSIONS, where it would be one")
     jobs = options.whole(given, "JOBS", 1, 1000) if given["JOBS"] else machine.cores()
     if given["DUE"]:
@@ -116,6 +121,8 @@ def prepared(given: dict) -> tuple:
     before = ledger.labs(out).get(lab, {}).get("policy")
     policy = lateness.read(Path(given["POLICY"]) if given["POLICY"] else None, given["ATTEMPT"],
                            before)
+    if not folder:
+        return lab, out, None, jobs, policy, []
     seeds.secret(given)
     place = seeds.place(given)[0].absolute()
     return lab, out, folder, jobs, policy, [f"SECRET={place}"]
@@ -128,10 +135,11 @@ def grade_class(given: dict) -> int:
     known = common.known_students(out, given["ROSTER"])
     gone = Forgotten(out)
     times = handed.times_of(Path(given["TIMES"]) if given["TIMES"] else None, known, gone)
-    found, nobodys, forgotten = handed.collected(folder, lab, known, times, gone)
+    found, nobodys, forgotten = \
+        handed.collected(folder, lab, known, times, gone) if folder else ([], [], 0)
     if forgotten:
         say(f"left alone, of students who were forgotten (make forget): {forgotten}")
-    if not found and not nobodys and not forgotten:
+    if folder and not found and not nobodys and not forgotten:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it")
     # (of a small class a part may be empty: its machine has done what it had to do)
     found, nobodys = handed.of_shard(found, nobodys, known, given["SHARD"])

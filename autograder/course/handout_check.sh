@@ -42,7 +42,7 @@ step() {
 for folder in labs/lab*/; do
     lab=$(basename "$folder")
     n=${lab#lab}
-    step "$lab: nothing is written" "$lab: (not done, [0-9]+ steps to go|0/100)" \
+    step "$lab: nothing is written" "$lab: (not done, [0-9]+ steps? to go|0/100)" \
         "make $lab && make grade HTML=1 >said && grep -q '<h1>' build/grade/$lab/grade.html &&
         cat said"
     step "$lab: an untouched skeleton is not packed" '.*there is nothing to hand in yet' \

@@ -37,7 +37,7 @@ class Row:
     days: int | None = None
     paid: int = 0
     left: int = 0  # of the allowance, after this lab
-    manual: str = ""
+    manual: str = ""  # what a withdrawn claim has changed, and points by hand
     attempts: int = 0
     note: str = ""
     entry: ledger.Entry | None = None
@@ -118,7 +118,8 @@ def choose(row: Row, entries: list, due: datetime | None, left: int,
         entry, verdict = (fit or judged)[-1]
         row.entry, row.days = entry, verdict.days
         row.status = LATE if fit else REFUSED
-        row.note = entry.refused or (f"{verdict.days} days late, and {left} late days were left")
+        row.note = entry.refused or (f"{verdict.days} days late; {left} late days were left, and "
+                                     f"one lab takes at most {policy.most_per_lab}")
         row.points = 0 if fit else None
         row.most = entry.document["score"]["max"] if fit else None
         return
@@ -129,6 +130,9 @@ def choose(row: Row, entries: list, due: datetime | None, left: int,
     score = row.entry.document["score"]
     row.status, row.most = GRADED, score["max"]
     row.graded = counting(row.entry.document, without)
+    if row.graded != score["points"]:
+        row.manual = (f"withdrawn {', '.join(sorted(without))}: {row.graded} instead of "
+                      f"{score['points']}")
     row.extra, row.percent, row.days = score["extra"], verdict.percent, verdict.days
     row.points = lateness.share(row.graded, verdict.percent)
     row.paid, row.left = verdict.paid, left - verdict.paid

@@ -12,6 +12,7 @@ from pathlib import Path
 import common
 import ledger
 import options
+import points
 import regrade
 import run
 import text
@@ -33,6 +34,14 @@ def differences(now: dict, before: dict) -> list:
     return found
 
 
+def handed_in_by(out: Path, lab: int, student: str) -> str:
+    """Whose folders have the attempts of somebody who works with them."""
+    theirs = points.by_student(out, lab, common.known_students(out, "")).get(student, [])
+    partners = sorted({entry.student for entry in theirs})
+    return f"; what counts for them was handed in by a partner: STUDENT={' or '.join(partners)}" \
+        if partners else ""
+
+
 def the_one(given: dict) -> tuple:
     """(OUT, the attempt that is meant: the last one if none was said)"""
     for name in ("OUT", "LAB", "STUDENT"):
@@ -40,7 +49,8 @@ def the_one(given: dict) -> tuple:
             raise options.OptionError("OUT=dir LAB=n STUDENT=id are needed")
     out, lab = Path(given["OUT"]), options.whole(given, "LAB")
     if given["STUDENT"] not in ledger.students(out, lab):
-        raise Refused(f"STUDENT={given['STUDENT']}: {out} has nothing of theirs for lab {lab}")
+        raise Refused(f"STUDENT={given['STUDENT']}: {out} has nothing of theirs for lab {lab}"
+                      + handed_in_by(out, lab, given["STUDENT"]))
     entries = ledger.entries(out, given["STUDENT"], lab, every=True)
     wanted = given["ATTEMPT"] or entries[-1].folder.name
     found = [e for e in entries if e.folder.name == wanted]

@@ -72,6 +72,8 @@ def prepared(given: dict) -> tuple:
     """(lab, OUT, words that every task types), with all said that may be wrong."""
     if not shutil.which("sbatch"):
         raise Refused("there is no sbatch here: type it on a machine of the cluster")
+    if not given["SUBMISSIONS"]:
+        raise options.OptionError("SUBMISSIONS=dir LAB=n OUT=dir are needed")
     for name in FILES:
         if given[name] and not Path(given[name]).exists():
             raise Refused(f"{name}={given[name]}: there is no such file or folder")

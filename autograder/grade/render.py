@@ -210,8 +210,8 @@ def last_line(document: dict) -> str:
     part = f" of what {document['filter']} asked for" if document["filter"] else ""
     if document.get("steps"):  # no points, done or not
         left = score["max"] - score["points"]
-        return f"lab{document['lab']}: " + (f"not done, {left} steps to go" if left else
-                                            f"done{part}")
+        to_go = f"not done, {left} step{'s' * (left != 1)} to go"
+        return f"lab{document['lab']}: " + (to_go if left else f"done{part}")
     return f"lab{document['lab']}: {score['points']}/{score['max']}{part}{extra}"
 
 

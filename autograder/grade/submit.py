@@ -2,8 +2,8 @@
 in. CHECK=1 only says whether there is something to pack.
 
 The archive holds the lab's own files alone, under the names by which grading finds them
-(submission.py). Equal files give equal bytes, so the SHA-256 that is printed is a receipt: whoever
-has the archive can say later whether it is the one.
+(submission.py). The receipt is the SHA-256 of the files: the grade names it again, in whatever
+archive they came. The archive's own tells which download this was: equal files give equal bytes.
 """
 
 import hashlib
@@ -79,9 +79,9 @@ def submit(root: Path, lab: str, out: str, check: bool = False) -> int:
               + "  (as it was handed out)" * (name in untouched))
     whole = digest({Path(name).name: content for name, content in files.items()}, int(lab))
     shown = path.relative_to(root) if path.is_relative_to(root) else path
-    print(f"\nof these lines: SHA-256 {whole}, as grade.json names what was graded")
-    print(f"{shown}: {len(files)} files, {len(data)} bytes: hand this in, and keep its receipt:\n"
-          f"SHA-256 {hashlib.sha256(data).hexdigest()}")
+    print("\nyour receipt, the SHA-256 of these lines; keep it, your grade names it (files):\n"
+          f"{whole}\n{shown}: {len(files)} files, {len(data)} bytes: hand this in; its own "
+          f"SHA-256, which no grade names:\n{hashlib.sha256(data).hexdigest()}")
     return 0
 
 

@@ -51,8 +51,8 @@ class Update:
     def __init__(self, root: Path, new: Path):
         self.root, self.new, self.said = root, new, []
         self.old_list = read_manifest(root, "this folder")
-        self.new_list = read_manifest(new, "FROM")
-        check_whole(new, self.new_list, "FROM")
+        self.new_list = read_manifest(new, f"FROM={new}")
+        check_whole(new, self.new_list, f"FROM={new}")
         self.students = set(skeletons.read_manifest(root)) | set(skeletons.read_manifest(new))
         self.keep = root / "build/update" / time.strftime("%Y-%m-%d_%H.%M.%S")
 
@@ -108,6 +108,8 @@ def update(root: Path, source: str) -> int:
     if not source:
         raise Refused("say where the newer handout lies: make update FROM=folder")
     new = Path(source)
+    if not new.is_dir():
+        raise Refused(f"FROM={new}: no such folder; an archive is unpacked first, beside this one")
     if new.resolve() == root.resolve():
         raise Refused("FROM= is this folder itself")
     before = (root / "VERSION").read_text(encoding="utf-8").splitlines()[:1]

@@ -280,6 +280,30 @@ def test_a_replay_compares_and_writes_nothing(room):
     assert "has nothing of theirs" in room.run(*words[:3], "STUDENT=../ada", status=2)
 
 
+def test_without_submissions_a_graded_lab_is_counted_anew(room):
+    room.hand_in("ada", "points 60")
+    room.grade()
+    shutil.rmtree(room.handed_in)
+    (room.root / "secret").unlink()
+    words = ["grade_class", "LAB=2", f"OUT={room.out}"]
+    (room.out / "manual.csv").write_text("id,lab,points,reason\nada,2,+5,oral check\n")
+    assert "lab2: 1 graded" in room.run(*words)
+    assert rows(room)["2", "ada"]["points"] == "65" and len(room.graded()) == 1
+    assert "TIMES= and SHARD= are about" in room.run(*words, "SHARD=1/2", status=2)
+    said = room.run(words[0], "LAB=3", words[2], status=2)
+    assert "SUBMISSIONS=dir is needed" in said and "nothing of lab 3" in said
+
+
+def test_a_replay_names_the_partner_who_handed_in(room):
+    room.hand_in("ada", "points 100")
+    roster = room.root / "roster.csv"
+    roster.write_text("id,group\nada,g1\nbob,g1\ncleo,\n")
+    room.grade(f"ROSTER={roster}")
+    words = ["replay", f"OUT={room.out}", "LAB=2"]
+    assert "a partner: STUDENT=ada" in room.run(*words, "STUDENT=bob", status=2)
+    assert "a partner" not in room.run(*words, "STUDENT=cleo", status=2)
+
+
 # ---- killed at any moment ------------------------------------------------------------------------
 
 def inodes(room) -> dict:

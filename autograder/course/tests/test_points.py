@@ -137,7 +137,8 @@ def test_a_submission_that_is_too_late_leaves_the_one_before(course):
     found = course.rows()
     assert told(found[1, "cleo"]) == ("graded", 50, 0, 5)
     assert told(found[1, "ada"]) == ("too late", 0, 0, 5)
-    assert found[1, "ada"].note == "9 days late, and 5 late days were left"
+    assert found[1, "ada"].note == (
+        "9 days late; 5 late days were left, and one lab takes at most 3")
 
 
 def test_the_best_is_the_best_after_what_lateness_costs(course):
@@ -209,6 +210,8 @@ def test_a_withdrawn_claim_lowers_nobody(course):
     found = course.rows()
     assert found[1, "cleo"].points == 90  # 40 of 100 without it: 60, but it had 90 of 150
     assert found[1, "ada"].points == 135 and found[1, "ada"].most == 150
+    assert (found[1, "cleo"].manual, found[1, "ada"].manual) == (
+        "", "withdrawn im2col/more: 135 instead of 90")
     path.write_text("lab,claim,reason\n1,im2col/none,x\n")
     with pytest.raises(Refused, match="lab 1 has no claim im2col/none"):
         course.rows()

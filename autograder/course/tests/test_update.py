@@ -42,6 +42,14 @@ def run(folders, monkeypatch) -> int:
     return update.main([f"FROM={folders[1]}"])
 
 
+def test_what_is_no_folder_is_told_as_it_was_typed(folders, monkeypatch, capsys):
+    folders[1].with_suffix(".zip").write_bytes(b"PK")
+    assert run((folders[0], folders[1].with_suffix(".zip")), monkeypatch) == 2
+    assert f"FROM={folders[1]}.zip: no such folder; an archive is" in capsys.readouterr().err
+    assert run((folders[0], folders[0] / "tl"), monkeypatch) == 2
+    assert f"FROM={folders[0]}/tl is no handout" in capsys.readouterr().err
+
+
 def test_given_files_are_replaced_and_the_students_stay(folders, monkeypatch, capsys):
     mine, _ = folders
     (mine / STUDENTS).write_text("my work\n")
