@@ -157,30 +157,39 @@ static bool is_compared(uint64_t read, uint64_t atomic) {
            hc_check_sites(&count)[read & SITE_MASK].is_compared;
 }
 
+/* The record is one for a word, and what it says holds for all of its bytes: of two readers' bytes
+ * those stay that both have read. So neighbours in one word, each its owner's, make no race. */
+static uint64_t read_by_both(uint64_t old, uint64_t word) {
+    return (word & ~BYTES_MASK) | (old & word & BYTES_MASK);
+}
+
 static void add_reader(hc_cell *c, uint64_t word, uint64_t first) {
     uint64_t old = c->read;
+    bool overlap = old & word & BYTES_MASK;
     if (old < first) {
         c->read = word;
     } else if (old >= hc_check.interval_first) {
         bool other = word_thread(old) != word_thread(word);
-        if (other && !(old & word & BYTES_MASK)) return; /* one record a word: the first stays */
+        bool several = other || (old & (BLOCKS_BIT | MANY_BIT));
+        if (several && !overlap) return; /* the first stays */
         if (other &&
             hc_check_ordered_in_warp(old)) { /* who comes after us comes after the old reader too */
             c->read = word | (old & BLOCKS_BIT);
             return;
         }
-        uint64_t kept = old & (BYTES_MASK | BLOCKS_BIT | MANY_BIT);
+        uint64_t kept = old & (BLOCKS_BIT | MANY_BIT);
         bool weak = !(old & word & STRONG_BIT);
         if (other) {
             kept |= MANY_BIT;
             if (word_thread(old) / WARP != word_thread(word) / WARP) kept |= CLOCK_MASK;
         }
         if (word_clock(old) == CLOCK_WARPS) kept |= CLOCK_MASK;
-        c->read = (weak ? word & ~STRONG_BIT : word) | kept;
+        uint64_t both = several ? read_by_both(old, word) : word | (old & BYTES_MASK);
+        c->read = (weak ? both & ~STRONG_BIT : both) | kept;
     } else if (old >= hc_check.block_first) {
-        c->read = word | (old & BLOCKS_BIT ? old & (BLOCKS_BIT | BYTES_MASK) : 0);
+        c->read = old & BLOCKS_BIT && overlap ? read_by_both(old, word) | BLOCKS_BIT : word;
     } else {
-        c->read = word | BLOCKS_BIT | (old & BYTES_MASK);
+        c->read = overlap ? read_by_both(old, word) | BLOCKS_BIT : word;
     }
 }
 

@@ -178,6 +178,18 @@ WRONG(tile_read_past) {
     cudaDeviceSynchronize();
     cudaDeviceReset();
 }
+__shared__ int file_tile[64];
+__global__ void past_the_file_scope(int *out, int by) {
+    file_tile[threadIdx.x + by] = 1; // wrong file_scope_overrun: out-of-bounds
+    __syncthreads();
+    out[threadIdx.x] = file_tile[threadIdx.x];
+}
+WRONG(file_scope_overrun) {
+    int *out = device_count<int>(64);
+    past_the_file_scope<<<1, 64>>>(out, 1);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
 RIGHT(tiles_side_by_side) {
     int *out = device_count<int>(32);
     two_tiles<<<1, 32>>>(out, 0);

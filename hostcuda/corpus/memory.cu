@@ -216,3 +216,31 @@ RIGHT(error_names) {
     EXPECT(cudaSetDevice(3) == cudaErrorInvalidDevice);
     EXPECT(cudaGetLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaSuccess);
 }
+
+// Memory in stream order, from the pool that there is; and what only tells a GPU how to be quick.
+RIGHT(from_the_pool) {
+    cudaMemPool_t pool;
+    int supported = 0, *x, *y;
+    unsigned long long keep = ~0ull;
+    EXPECT(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0) == cudaSuccess);
+    EXPECT(supported == 1 && cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess);
+    EXPECT(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep) == cudaSuccess);
+    cudaStream_t s;
+    cudaStreamCreate(&s);
+    EXPECT(cudaMallocAsync(&x, 64 * sizeof(int), s) == cudaSuccess);
+    EXPECT(cudaMallocFromPoolAsync(&y, 64 * sizeof(int), pool, s) == cudaSuccess);
+    cudaMemsetAsync(x, 1, 64 * sizeof(int), s);
+    cudaMemcpyAsync(y, x, 64 * sizeof(int), cudaMemcpyDeviceToDevice, s);
+    cudaFreeAsync(x, s);
+    cudaStreamSynchronize(s);
+    EXPECT(to_host(y, 64)[63] == 0x01010101);
+    cudaFreeAsync(y, s);
+    cudaStreamSynchronize(s);
+    EXPECT(cudaMemPoolTrimTo(pool, 0) == cudaSuccess);
+    cudaStreamAttrValue window = {};
+    window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+    EXPECT(cudaStreamSetAttribute(s, cudaStreamAttributeAccessPolicyWindow, &window) ==
+           cudaSuccess);
+    EXPECT(cudaCtxResetPersistingL2Cache() == cudaSuccess);
+    cudaStreamDestroy(s);
+}

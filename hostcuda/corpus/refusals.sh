@@ -36,18 +36,24 @@ refused 2 'a texture' '\ntexture<float, 1> t;\n'
 refused 3 'a texture of three dimensions' \
     '__global__ void k(cudaStream_t s) {\n\nfloat x = tex3D<float>(t, 1, 2, 3); }\n'
 refused 1 'a surface' '__global__ void k() { surf2Dwrite(1, s, 2, 3); }\n'
-refused 1 'an asynchronous copy to shared memory' '#include <cooperative_groups/memcpy_async.h>\n'
+refused 1 'libcu++' '#include <cuda/semaphore>\n'
 refused 2 'a group of several devices' \
     'int n;\n__global__ void k() { auto g = this_multi_grid(); }\n'
 refused 1 'a launch on several devices' \
     'int main() { cudaLaunchCooperativeKernelMultiDevice(0, 0); }\n'
 refused 2 'dynamic parallelism (a launch within a kernel)' \
     '__global__ void child();\n__global__ void k() { child<<<1, 1>>>(); }\n'
-refused 1 'inline PTX (asm)' '__device__ void f() { asm("nop;"); }\n'
+refused 1 'this inline PTX (asm)' '__device__ void f() { asm("nop;"); }\n'
+refused 2 'this inline PTX (asm)' \
+    '__device__ void f(int x) {\nasm("add.s32 %0, %1, %2;" : "=r"(x) : "r"(x), "r"(x)); }\n'
+refused 1 'this inline PTX (asm)' \
+    '__device__ void f(float x) { asm("rcp.approx.f32 %0, 3, 4;" : "=f"(x)); }\n'
+accepted 'PTX of one known instruction' \
+    '__device__ void f(int x) { asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); }\n'
 refused 3 '8-bit floating point' '\n\n#include <cuda_fp8.h>\n'
 refused 1 'an initial value of a __shared__ variable' \
     '__global__ void k() { __shared__ int x = 1; }\n'
-refused 2 'a __shared__ variable outside of a function' '\n__shared__ int x[3];\n'
+refused 2 'a __shared__ variable outside of a function that is no array' '\n__shared__ int x;\n'
 refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
 refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
 refused 1 'an array of three dimensions or layers' 'int main() { cudaMalloc3DArray(0, 0, 1); }\n'

@@ -1,6 +1,10 @@
 // streams.cu: several streams, waiting and forgetting to wait, handles, graphs, errors of launches.
 #include "cases.h"
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 // CUDA 13 describes a place where CUDA 12 gave the device's number.
 #if CUDART_VERSION >= 13000
 static const cudaMemLocation device_0 = {cudaMemLocationTypeDevice, 0};
@@ -380,4 +384,33 @@ RIGHT(errors_stay_until_asked) {
     EXPECT(cudaPeekAtLastError() == cudaErrorMemoryAllocation);
     EXPECT(cudaGetLastError() == cudaErrorMemoryAllocation);
     EXPECT(cudaGetLastError() == cudaSuccess);
+}
+
+// A host function wakes a thread that asks CUDA nothing.
+struct bell {
+    std::mutex lock;
+    std::condition_variable rung;
+    bool done;
+};
+RIGHT(woken_by_a_host_function) {
+    int *x = device_count<int>(32), *h;
+    cudaStream_t s;
+    cudaStreamCreate(&s);
+    cudaMallocHost(&h, 32 * sizeof(int));
+    bell b = {};
+    add<<<1, 32, 0, s>>>(x, 5);
+    cudaMemcpyAsync(h, x, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
+    auto ring = [](void *p) {
+        bell *b = (bell *)p;
+        std::lock_guard<std::mutex> held(b->lock);
+        b->done = true;
+        b->rung.notify_one();
+    };
+    cudaLaunchHostFunc(s, ring, &b);
+    std::unique_lock<std::mutex> held(b.lock);
+    EXPECT(b.rung.wait_for(held, std::chrono::seconds(100), [&] { return b.done; }));
+    EXPECT(h[31] == 36);
+    held.unlock();
+    cudaStreamSynchronize(s);
+    cudaFree(x), cudaFreeHost(h), cudaStreamDestroy(s);
 }

@@ -5,6 +5,9 @@
 
 #include "hostcuda/hostcuda.h"
 #include "hostcuda/blas.h"
+/* (cuBLAS's header brings the types of cublasGemmEx, and programs rely on it) */
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 
 /* By this of cuBLAS's guards NVIDIA's helper_cuda.h knows that there are its errors. */
 #define CUBLAS_API_H_

@@ -4,8 +4,9 @@
  * ->  auto &tile = *({ typedef float hc_type; static hc_shared_site hc_site = {0, …};
  *         (hc_type (*)[16][16])hc_shared(&hc_site, sizeof(hc_type[16][16]), …, "tile"); });
  *
- *     extern __shared__ float s[];
+ *     extern __shared__ float s[];         extern __shared__ float s[][8];
  * ->  float *const s = (float *)hc_dynamic_shared();
+ *                                      ->  float (*const s)[8] = (float (*)[8])hc_dynamic_shared();
  *
  * A static thread_local would be simpler, but 96 KB of it keeps a plug-in from loading. */
 #define _GNU_SOURCE
@@ -69,21 +70,51 @@ static size_t first_declarator(const source *s, size_t i) {
 }
 
 static void rewrite_dynamic(source *s, size_t first, size_t name, size_t end) {
-    char *type = plain_type(s, first, name, NULL);
-    char *variable = token_text(s, name);
-    char *text = malloc(2 * strlen(type) + 2 * strlen(variable) + 120);
-    if (!text) exit(2);
+    char *type = plain_type(s, first, name, NULL), *variable = token_text(s, name), *text = NULL;
+    size_t rows = token_is(s, name + 1, "[") ? match_forward(s, name + 1) + 1 : end;
+    char *row = rows < end ? plain_type(s, rows, end, NULL) : strdup("");
     /* At file scope there is no block yet: an object that turns into the pointer when it is used.
      */
+    const char *form = "static const ::hc::dynamic_shared<%1$s %3$s> %2$s;";
     if (s->tokens[name].in_device)
-        sprintf(text, "%s *const %s = (%s *)hc_dynamic_shared();", type, variable, type);
-    else
-        sprintf(text, "static const ::hc::dynamic_shared<%s> %s;", type, variable);
+        form = *row ? "%1$s (*const %2$s)%3$s = (%1$s (*)%3$s)hc_dynamic_shared();"
+                    : "%1$s *const %2$s = (%1$s *)hc_dynamic_shared();";
+    int written = asprintf(&text, form, type, variable, row);
+    if (written < 0) exit(2);
+    edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start,
+                 text);
+    free(text);
+    free(row);
+    free(variable);
+    free(type);
+}
+
+/* An array at file scope, for every kernel of the file: an object that turns into the running
+ * block's array when it is used. False if it is no such array. */
+static bool rewrite_file_scope(source *s, size_t first, size_t name, size_t end) {
+    if (!token_is(s, name + 1, "[")) return false;
+    for (size_t i = name + 1; i < end; i = match_forward(s, i) + 1)
+        if (!token_is(s, i, "[")) return false;
+    char *align = NULL, *text = NULL;
+    char *type = plain_type(s, first, name, &align), *shape = plain_type(s, name + 1, end, NULL);
+    char *variable = token_text(s, name);
+    int written = asprintf(
+        &text,
+        "static hc_shared_site hc_site_%s = {0, sizeof(%s), 0}; static const struct "
+        "{ typedef %s hc_type%s; typedef std::remove_extent_t<hc_type> hc_row; operator hc_row *() "
+        "const { return (hc_row *)hc_shared(&hc_site_%s, sizeof(hc_type), %s, \"%s\"); } "
+        "} %s = {};",
+        variable, type, type, shape, variable, align ? align : "alignof(hc_type)", variable,
+        variable);
+    if (written < 0) exit(2);
     edit_replace(s, s->tokens[first].start, s->tokens[end].start + 1 - s->tokens[first].start,
                  text);
     free(text);
     free(variable);
+    free(shape);
     free(type);
+    free(align);
+    return true;
 }
 
 /* One declarator in tokens [from, to): stars, name, dimensions. The braces keep the names that it
@@ -222,8 +253,9 @@ void rewrite_shared(source *s) {
         } else if (dynamic) {
             rewrite_dynamic(s, first, declarator, end);
         } else if (!in_function(s, i) && !s->tokens[i].in_define) {
-            refuse(s, i, "a __shared__ variable outside of a function",
-                   "declare it in the kernel that uses it");
+            if (!rewrite_file_scope(s, first, declarator, end))
+                refuse(s, i, "a __shared__ variable outside of a function that is no array",
+                       "declare it in the kernel that uses it");
         } else {
             rewrite_static(s, first, declarator, end);
             for (size_t j = declarator; j < end; j++) {

@@ -181,6 +181,7 @@ static void rewrite(source *s) {
     rewrite_device_variables(s);
     rewrite_static_locals(s);
     rewrite_architecture(s);
+    rewrite_names(s);
     rewrite_launches(s, (const source *const *)put_in, put_in_count);
     edit_write(s);
     failed |= s->failed;

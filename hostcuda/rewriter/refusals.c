@@ -39,8 +39,6 @@ static const refusal names[] = {
     {"this_cluster", "a thread-block cluster", use_two_launches},
     {"cudaLaunchCooperativeKernelMultiDevice", "a launch on several devices", use_two_launches},
     {"__cluster_dims__", "a thread-block cluster", use_two_launches},
-    {"memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
-    {"__pipeline_memcpy_async", "an asynchronous copy to shared memory", "copy with a loop"},
     {"cublasLtMatmul*", "a product by cuBLASLt", "call cublasGemmEx"},
     {"cublasLtMatrix*", "a product by cuBLASLt", "call cublasGemmEx"},
     {"cudaGraphCreate", "a graph built node by node", use_capture},
@@ -52,12 +50,11 @@ static const refusal names[] = {
 
 /* The first that matches; one without words is not refused. */
 static const refusal headers[] = {
-    {"cooperative_groups/memcpy_async.h", "an asynchronous copy to shared memory",
-     "copy with a loop"},
     {"cuda_fp8*", "8-bit floating point", use_float},
-    {"cuda_pipeline*", "an asynchronous copy to shared memory", "copy with a loop"},
     {"cuda/barrier", NULL, NULL},
     {"cuda/atomic", NULL, NULL},
+    {"cuda/pipeline", NULL, NULL},
+    {"cuda/std/type_traits", NULL, NULL},
     {"cuda/*", "libcu++", "use the plain CUDA functions"},
     {"cub/*", "CUB", "write the reduction or scan yourself"},
     {"thrust/*", "Thrust", "write the kernel yourself"},
@@ -96,7 +93,8 @@ static void refuse_name(source *s, size_t i) {
     }
     refuse_heap(s, i);
     bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
-    if (assembler && t->in_device) refuse(s, i, "inline PTX (asm)", use_plain_c);
+    if (assembler && t->in_device && !rewrite_ptx(s, i))
+        refuse(s, i, "this inline PTX (asm)", use_plain_c);
 }
 
 static void refuse_header(source *s, size_t i) {
@@ -122,6 +120,29 @@ void refuse_unsupported(source *s) {
     }
 }
 
+static bool is_directive(const source *s, size_t i, const char *word) {
+    const token *t = &s->tokens[i];
+    if (t->kind != TOKEN_DIRECTIVE) return false;
+    const char *text = s->text + t->start + 1;
+    text += strspn(text, " \t");
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* The #endif of the #if at `i`, if what lies between is device code alone and there is no second
+ * branch: whatever asks for an architecture there asks for the device's. Else i. */
+static size_t device_branch(const source *s, size_t i) {
+    bool device = false;
+    int depth = 0;
+    for (size_t k = i; k < s->count; k++) {
+        if (is_directive(s, k, "if")) depth++;
+        if (depth == 1 && (is_directive(s, k, "el"))) return i;
+        if (is_directive(s, k, "endif") && --depth == 0) return device ? k : i;
+        if (token_is(s, k, "__host__")) return i;
+        device |= token_is(s, k, "__device__") || token_is(s, k, "__global__");
+    }
+    return i;
+}
+
 /* nvcc compiles each file twice and defines __CUDA_ARCH__ for the device. Here is one pass, without
  * it; in device code the name is HC_CUDA_ARCH, which is always defined. What shall run on both
  * would need both. */
@@ -130,7 +151,8 @@ void rewrite_architecture(source *s) {
     enum { LENGTH = sizeof name - 1 };
     for (size_t i = 0; i < s->count; i++) {
         const token *t = &s->tokens[i];
-        if (!t->in_device || (t->kind != TOKEN_DIRECTIVE && t->kind != TOKEN_NAME)) continue;
+        bool device = t->in_device || (is_directive(s, i, "if") && device_branch(s, i) > i);
+        if (!device || (t->kind != TOKEN_DIRECTIVE && t->kind != TOKEN_NAME)) continue;
         for (size_t at = t->start; at + LENGTH <= t->start + t->length; at++) {
             if (strncmp(s->text + at, name, LENGTH) != 0) continue;
             if (t->in_both) {
@@ -140,5 +162,27 @@ void rewrite_architecture(source *s) {
             }
             edit_replace(s, at, LENGTH, "HC_CUDA_ARCH");
         }
+    }
+}
+
+/* A kernel's clock() counts cycles of the device, the C library's counts something else. */
+static bool is_device_clock(const source *s, size_t i) {
+    const token *t = &s->tokens[i];
+    if (!t->in_device || t->in_both || !token_is(s, i, "clock")) return false;
+    if (!token_is(s, i + 1, "(") || !token_is(s, i + 2, ")")) return false;
+    bool named = token_is(s, i - 1, ".") || token_is(s, i - 1, "->") || token_is(s, i - 1, "::") ||
+                 s->tokens[i - 1].kind == TOKEN_NAME;
+    return !named || token_is(s, i - 1, "return");
+}
+
+/* Names that CUDA and the C++ library share. (__noinline__ can be no macro: the library's headers
+ * write __attribute__((__noinline__)).) */
+void rewrite_names(source *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const char *name = NULL;
+        if (is_device_clock(s, i)) name = "hc_clock";
+        if (token_is(s, i, "__noinline__") && !(i > 0 && token_is(s, i - 1, "(")))
+            name = "HC_NOINLINE";
+        if (name) edit_replace(s, s->tokens[i].start, s->tokens[i].length, name);
     }
 }

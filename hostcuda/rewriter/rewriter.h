@@ -70,8 +70,12 @@ void rewrite_shared(source *s);
 void rewrite_device_variables(source *s);
 void rewrite_static_locals(source *s);
 
+/* ptx.c */
+bool rewrite_ptx(source *s, size_t i);
+
 /* refusals.c */
 void refuse_unsupported(source *s);
 void rewrite_architecture(source *s);
+void rewrite_names(source *s);
 
 #endif

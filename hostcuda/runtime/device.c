@@ -47,6 +47,7 @@ cudaError_t hc_GetDeviceProperties(cudaDeviceProp *p, int device, const char *fi
                           .canMapHostMemory = 1,
                           .cooperativeLaunch = 1,
                           .deviceOverlap = 1,
+                          .memoryPoolsSupported = 1,
                           .globalL1CacheSupported = 1,
                           .localL1CacheSupported = 1};
     snprintf(p->name, sizeof p->name, "hostcuda (%d CPU workers)", workers);
@@ -94,6 +95,7 @@ cudaError_t hc_DeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int
         {cudaDevAttrManagedMemory, p.managedMemory},
         {cudaDevAttrCooperativeLaunch, p.cooperativeLaunch},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)p.sharedMemPerBlockOptin},
+        {cudaDevAttrMemoryPoolsSupported, p.memoryPoolsSupported},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].attribute != attribute) continue;

@@ -1,8 +1,10 @@
 /* stream.c: the API of streams, host functions, and calls of libraries in stream order. */
 #include "internal.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 cudaError_t hc_StreamCreateWithFlags(cudaStream_t *stream, unsigned flags, const char *file,
                                      int line) {
@@ -87,6 +89,58 @@ static cudaError_t run_host(hc_op *op) {
     return cudaSuccess;
 }
 
+/* ---- a program that waits for its host function, and asks CUDA nothing ---- */
+
+enum { TICK_MS = 100, QUIET = 10 };
+
+/* The number behind the stream's last host function; 0: it holds none. */
+static uint64_t behind_host_functions(const struct CUstream_st *s) {
+    uint64_t number = 0;
+    for (const hc_op *op = s->first; op; op = op->next)
+        if (op->run == run_host) number = op->number + 1;
+    return number;
+}
+
+/* Queues move when they are asked (queue.c), but a host function may be what wakes the program. So
+ * where nothing has been queued for QUIET ticks, what stands before one is done unasked. */
+static void *get_on(void *unused) {
+    (void)unused;
+    uint64_t seen = 0;
+    for (int quiet = 0;;) {
+        nanosleep(&(struct timespec){0, TICK_MS * 1000000}, NULL);
+        hc_enter();
+        quiet = hc_next_number() == seen ? quiet + 1 : 0;
+        seen = hc_next_number();
+        for (struct CUstream_st *s = &hc_default_stream; s && quiet >= QUIET; s = s->next) {
+            uint64_t number = behind_host_functions(s);
+            if (number == 0) continue;
+            hc_run_until(s, number);
+            break; /* (it may have destroyed a stream) */
+        }
+        hc_leave();
+    }
+    return NULL;
+}
+
+static bool getting_on;
+
+static void after_fork(void) { getting_on = false; }
+
+static void start_getting_on(void) {
+    if (getting_on) return;
+    static bool registered;
+    if (!registered) pthread_atfork(NULL, NULL, after_fork);
+    registered = getting_on = true;
+    pthread_t thread;
+    sigset_t all, old;
+    sigfillset(&all); /* signals of the program are for the program's threads */
+    sigdelset(&all, SIGSEGV), sigdelset(&all, SIGBUS), sigdelset(&all, SIGFPE);
+    sigdelset(&all, HC_WATCHDOG_SIGNAL);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (pthread_create(&thread, NULL, get_on, NULL) == 0) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
 cudaError_t hc_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data,
                               const char *file, int line) {
     if (!function) return hc_fail(cudaErrorInvalidValue);
@@ -95,6 +149,7 @@ cudaError_t hc_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *
     op->u.host.function = function;
     op->u.host.data = data;
     cudaError_t error = hc_queue(stream, op);
+    if (!error) start_getting_on();
     hc_leave();
     return error;
 }

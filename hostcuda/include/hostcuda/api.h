@@ -63,6 +63,11 @@ enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
+enum cudaSharedCarveout {
+    cudaSharedmemCarveoutDefault = -1,
+    cudaSharedmemCarveoutMaxL1 = 0,
+    cudaSharedmemCarveoutMaxShared = 100
+};
 enum cudaFuncCache {
     cudaFuncCachePreferNone,
     cudaFuncCachePreferShared,
@@ -99,7 +104,8 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
     cudaDevAttrManagedMemory = 83,
     cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaDevAttrMemoryPoolsSupported = 115
 };
 enum cudaComputeMode {
     cudaComputeModeDefault,
@@ -107,7 +113,13 @@ enum cudaComputeMode {
     cudaComputeModeProhibited,
     cudaComputeModeExclusiveProcess
 };
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
+enum cudaLimit {
+    cudaLimitStackSize,
+    cudaLimitPrintfFifoSize,
+    cudaLimitMallocHeapSize,
+    cudaLimitMaxL2FetchGranularity = 5,
+    cudaLimitPersistingL2CacheSize = 6
+};
 enum cudaMemoryAdvise {
     cudaMemAdviseSetReadMostly = 1,
     cudaMemAdviseUnsetReadMostly,
@@ -148,6 +160,7 @@ typedef struct cudaDeviceProp {
     int kernelExecTimeoutEnabled, computeMode, cooperativeLaunch;
     int deviceOverlap, concurrentManagedAccess, pageableMemoryAccess, streamPrioritiesSupported;
     int globalL1CacheSupported, localL1CacheSupported, pciDomainID, isMultiGpuBoard;
+    int persistingL2CacheMaxSize, accessPolicyMaxWindowSize, memoryPoolsSupported; /* 0, 0, 1 */
 } cudaDeviceProp;
 
 typedef struct cudaFuncAttributes {

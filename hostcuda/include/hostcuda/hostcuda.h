@@ -10,8 +10,10 @@
 #include "hostcuda/types.h"
 #include "hostcuda/kernel.h"
 #include "hostcuda/warp.h"
+#include "hostcuda/ptx.h"
 #include "hostcuda/atomics.h"
 #include "hostcuda/names.h"
+#include "hostcuda/hints.h"
 
 #ifdef HOSTCUDA_CHECK
 /* As calls they reach the hooks of CHECK=1; a compiler would expand the others without one. */

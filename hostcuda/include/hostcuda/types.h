@@ -11,7 +11,7 @@
 #define __constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__    __attribute__((noinline))
+#define HC_NOINLINE     __attribute__((noinline)) /* what the rewriter makes of __noinline__ */
 #define __launch_bounds__(...)
 #define __grid_constant__
 #ifndef __clang__
