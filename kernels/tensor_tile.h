@@ -41,59 +41,70 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
         return ((int)threadIdx.x + e * TENSOR_THREADS) / PIECES;
     }
     static __device__ int piece_of() { return (int)threadIdx.x % PIECES; }
+    /* Where that lies: lines that are so far apart turn their pieces alike. */
+    static __device__ int place_of(int e) {
+        return at(line_of(0), piece_of()) + e * TENSOR_THREADS * 16;
+    }
 };
 
 template <class T, int SIDE> struct stage_of {
     static constexpr int BYTES = (TENSOR_ROWS + SIDE) * SLICE_BYTES;
 };
 
-/* A number of TF32, which ROUND says is not rounded yet. */
-template <bool ROUND> static inline __device__ uint32_t tf32_at(const unsigned char *from) {
-    float x = *(const float *)from;
+/* A number of TF32 across k, which ROUND says is not rounded yet: lane / 4 + `on` behind i0, which is
+ * a warp's first, on line lane % 4 + `line`. `from` is a multiple of 128 and i0 of 32, so what `on`
+ * adds to a piece's number is a bit that turns, or one above: all places of a lane are one, with some
+ * bits turned, and none is kept in a register from slice to slice. */
+template <int SIDE, bool ROUND>
+static inline __device__ uint32_t tf32_at(const unsigned char *memory, int from, int i0, int on,
+                                          int line) {
+    typedef slice<float, SIDE, false> S;
+    int lane = (int)threadIdx.x % 32, piece = on / 4;
+    int place = from + S::at(lane % 4, i0 / 4 + lane / 16) + lane / 4 % 4 * 4;
+    place = (place ^ piece % 8 * 16) + piece / 8 * 128 + line * S::PIECES * 16;
+    float x = *(const float *)(memory + place);
     return ROUND ? to_tf32(x) : __float_as_uint(x);
 }
 
-/* The fragment of A from row i0 on, in step `step` of the slice; of ROUND all is rounded. */
+/* The slice lies at memory + from. The fragment of A from row i0 + `on` on, i0 being a warp's first,
+ * in step `step` of the slice; of ROUND all is rounded. */
 template <class T, int SIDE, bool ALONG_K, bool ROUND>
-static inline __device__ void load_a(uint32_t (&a)[4], const unsigned char *from, int i0,
-                                     int step) {
+static inline __device__ void load_a(uint32_t (&a)[4], const unsigned char *memory, int from,
+                                     int i0, int on, int step) {
     typedef slice<T, SIDE, ALONG_K> S;
     int lane = (int)threadIdx.x % 32;
     if constexpr (ALONG_K) {
-        ldmatrix(a, from + S::at(i0 + lane % 16, 2 * step + lane / 16));
+        ldmatrix(a, memory + from + S::at(i0 + on + lane % 16, 2 * step + lane / 16));
         if constexpr (ROUND)
             for (int i = 0; i < 4; i++) a[i] = to_tf32(__uint_as_float(a[i]));
     } else if constexpr (sizeof(T) == 2) {
         int line = step * 16 + lane % 8 + lane / 16 * 8;
-        ldmatrix_turned(a, from + S::at(line, i0 / 8 + lane / 8 % 2));
+        ldmatrix_turned(a, memory + from + S::at(line, (i0 + on) / 8 + lane / 8 % 2));
     } else {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int row = i0 + lane / 4 + i % 2 * 8, line = step * 8 + lane % 4 + i / 2 * 4;
-            a[i] = tf32_at<ROUND>(from + S::at(line, row / 4) + row % 4 * 4);
-        }
+        for (int i = 0; i < 4; i++)
+            a[i] = tf32_at<SIDE, ROUND>(memory, from, i0, on + i % 2 * 8, step * 8 + i / 2 * 4);
     }
 }
 
-/* The fragments of B from columns j0 and j0 + 8 on. */
+/* The fragments of B from columns j0 + `on` and 8 more on. */
 template <class T, int SIDE, bool ALONG_K, bool ROUND>
-static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *from, int j0,
-                                     int step) {
+static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *memory, int from,
+                                     int j0, int on, int step) {
     typedef slice<T, SIDE, ALONG_K> S;
     int lane = (int)threadIdx.x % 32;
     uint32_t r[4];
     if constexpr (ALONG_K) {
-        ldmatrix(r, from + S::at(j0 + lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2));
+        int column = j0 + on + lane % 8 + lane / 16 * 8;
+        ldmatrix(r, memory + from + S::at(column, 2 * step + lane / 8 % 2));
         if constexpr (ROUND)
             for (int i = 0; i < 4; i++) r[i] = to_tf32(__uint_as_float(r[i]));
     } else if constexpr (sizeof(T) == 2) {
-        ldmatrix_turned(r, from + S::at(step * 16 + lane % 16, j0 / 8 + lane / 16));
+        ldmatrix_turned(r, memory + from + S::at(step * 16 + lane % 16, (j0 + on) / 8 + lane / 16));
     } else {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int column = j0 + lane / 4 + i / 2 * 8, line = step * 8 + lane % 4 + i % 2 * 4;
-            r[i] = tf32_at<ROUND>(from + S::at(line, column / 4) + column % 4 * 4);
-        }
+        for (int i = 0; i < 4; i++)
+            r[i] = tf32_at<SIDE, ROUND>(memory, from, j0, on + i / 2 * 8, step * 8 + i % 2 * 4);
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) b[i / 2][i % 2] = r[i];
@@ -120,17 +131,18 @@ template <int SIDE> struct tensor_sums {
     }
 };
 
+/* Slices at memory + a and memory + b. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
-static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsigned char *a,
-                                            const unsigned char *b, int step) {
+static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsigned char *memory,
+                                            int a, int b, int step) {
     typedef tensor_sums<SIDE> W;
     uint32_t fa[W::DOWN][4], fb[W::ACROSS / 2][2][2];
 #pragma unroll
     for (int i = 0; i < W::DOWN; i++)
-        load_a<T, TENSOR_ROWS, A_ALONG_K, ROUND>(fa[i], a, W::row() + 16 * i, step);
+        load_a<T, TENSOR_ROWS, A_ALONG_K, ROUND>(fa[i], memory, a, W::row(), 16 * i, step);
 #pragma unroll
     for (int j = 0; j < W::ACROSS; j += 2)
-        load_b<T, SIDE, B_ALONG_K, ROUND>(fb[j / 2], b, W::column() + 8 * j, step);
+        load_b<T, SIDE, B_ALONG_K, ROUND>(fb[j / 2], memory, b, W::column(), 8 * j, step);
 #pragma unroll
     for (int i = 0; i < W::DOWN; i++)
 #pragma unroll
@@ -160,10 +172,10 @@ static inline __device__ void sum_by_tensor_cores(tensor_sums<SIDE> &sum, unsign
         copy_wait<TENSOR_STAGES - 2>();
         __syncthreads(); /* slice s has come, and all have multiplied the one before it */
         copy(s + TENSOR_STAGES - 1);
-        const unsigned char *a = memory + s % TENSOR_STAGES * bytes;
+        int a = s % TENSOR_STAGES * bytes;
 #pragma unroll
         for (int step = 0; step < 2; step++)
-            multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, a, a + a_bytes, step);
+            multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes, step);
     }
     copy_wait<0>();
 }

@@ -13,6 +13,15 @@ static int side_of(const char *device) {
     return strcmp(device, "cpu") == 0 ? SIDE_CPU : SIDE_HOSTCUDA;
 }
 
+/* (float's numbers that are read as two of bfloat16 are as good as others) */
+static tl_status multiply(tl_ctx *ctx, void *const a[3], const tl_matmul_geom *g) {
+    const tl_backend *ops = ctx->ops;
+    if (ops->precision == TL_FP32) return ops->gemm(ctx, a[0], a[1], a[2], g);
+    TL_NEED(ops->library_gemm, TL_ENOTIMPL, "%s was opened without a library for products in %s",
+            ops->name, tl_precision_name(ops->precision));
+    return ops->library_gemm(ctx, a[0], a[1], a[2], g, ops->precision);
+}
+
 tl_status ceilings_measure(ceilings *best, tl_ctx *ctx) {
     const tl_backend *ops = ctx->ops;
     int side = side_of(ops->name);
@@ -30,8 +39,7 @@ tl_status ceilings_measure(ceilings *best, tl_ctx *ctx) {
         status = ops->sync(ctx);
         double begin = now_seconds();
         if (status == TL_OK)
-            status =
-                i % 2 ? ops->gemm(ctx, a[0], a[1], a[2], &g) : ops->copy(ctx, a[0], a[1], bytes);
+            status = i % 2 ? multiply(ctx, a, &g) : ops->copy(ctx, a[0], a[1], bytes);
         if (status == TL_OK) status = ops->sync(ctx);
         double *of = i % 2 ? &best->flops : &best->bytes;
         double rate = (i % 2 ? flops : 2.0 * (double)bytes) / (now_seconds() - begin);

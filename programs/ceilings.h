@@ -5,11 +5,13 @@
 #include "tl/context.h"
 
 typedef struct ceilings {
-    double flops; /* FLOP/s of a large product */
+    double flops; /* FLOP/s of a large product, in the context's precision */
     double bytes; /* bytes/s of a large copy, which reads and writes each */
 } ceilings;
 
-/* The best of some runs: a ceiling is what can be reached, not what is usual. */
+/* The best of some runs: a ceiling is what can be reached, not what is usual. Products are those of
+ * the vendor's library: of ctx->ops->gemm, or in another precision than float's of library_gemm,
+ * TL_ENOTIMPL where ctx has none. */
 tl_status ceilings_measure(ceilings *best, tl_ctx *ctx);
 
 #endif

@@ -14,14 +14,22 @@ def how_to_measure(device):
     return owner().make("bench DEVICE=cpu")
 
 
+def _precision(line):
+    return line.get("precision", "fp32")
+
+
 def _chosen(report, device):
-    """{operation: [(warm, cold) of each rung]} at its costliest shape, where it has rungs."""
+    """{operation: [(warm, cold) of each rung]} at its costliest shape, where it has rungs: those of
+    float first, then those of tensor cores."""
     cases = {}
-    picked = latest(report, "ladder", device, "op", "shape", "rung", "cache", "real")
-    for (op, shape, rung, cache, _), line in picked.items():
+    names = ("op", "shape", "rung", "cache", "real")
+    picked = [*latest(report, "ladder", device, *names).items(),
+              *latest(report, "ladder_rounded", device, *names, "precision").items()]  # fmt: skip
+    for (op, shape, rung, cache, *_), line in picked:
         if line.get("real", "float") != "float":
             continue
-        cases.setdefault(op, {}).setdefault(shape, {}).setdefault(rung, {})[cache] = line
+        key = (_precision(line) != "fp32", _precision(line), rung)
+        cases.setdefault(op, {}).setdefault(shape, {}).setdefault(key, {})[cache] = line
     found = {}
     for op, shapes in cases.items():
         whole = [[(rungs[r]["warm"], rungs[r]["cold"]) for r in sorted(rungs)
@@ -38,11 +46,12 @@ def _row(warm, cold, scale):
     """Shares and rates are those of cold caches: what a step of a net finds."""
     own = [units.spread(line.fields, scale, line.where) for line in (warm, cold)]
     rate = cold["flops"] / cold["median"] if cold["flops"] else None
-    return [cold["rung"], *own,
+    ceiling = cold.get("of_ceiling")
+    return [cold["rung"], _precision(cold), *own,
             units.quantity(rate, 1e9, f"{cold.where} flops / median"),
             units.quantity(cold["bytes"] / cold["median"], 1e9, f"{cold.where} bytes / median"),
             units.quantity(cold["of_rung_0"], 1.0, f"{cold.where} of_rung_0"),
-            units.percent(cold["of_ceiling"], f"{cold.where} of_ceiling")]  # fmt: skip
+            units.percent(ceiling, f"{cold.where} of_ceiling")]  # fmt: skip
 
 
 def table(report, device):
@@ -59,20 +68,22 @@ def table(report, device):
                  for i, pair in enumerate(rungs)]  # fmt: skip
     caption = t(
         "The ladder rung by rung, {device}: each operation at its costliest shape, with warm and "
-        "with cold caches; rates, speed beside rung 0 (the plain path) and share of the measured "
-        "ceiling are of cold ones.",
+        "with cold caches; rates, speed beside rung 0 (the plain path, in fp32) and share of the "
+        "ceiling measured in the rung's precision are of cold ones.",
         device=DEVICES[device],
     )
-    header = [t("operation"), t("rung"), f"{t('warm')} ({unit})", f"{t('cold')} ({unit})",
-              "GFLOP/s", "GB/s", t("of rung 0"), t("ceiling (%)")]  # fmt: skip
-    return [Table(f"rungs-{device}", caption, "ll" + "r" * 6, header, rows, lines)]
+    header = [t("operation"), t("rung"), t("precision"), f"{t('warm')} ({unit})",
+              f"{t('cold')} ({unit})", "GFLOP/s", "GB/s", t("of rung 0"),
+              t("ceiling (%)")]  # fmt: skip
+    return [Table(f"rungs-{device}", caption, "lll" + "r" * 6, header, rows, lines)]
 
 
 def roofline(report, device):
     if owner().mine:
         return []  # their rung 0 is not the student's
     t = report.t
-    cold = [pair[1] for rungs in _chosen(report, device).values() for pair in rungs]
+    cold = [pair[1] for rungs in _chosen(report, device).values() for pair in rungs
+            if _precision(pair[1]) == "fp32"]  # under float's ceilings
     counted = [line for line in cold if line["flops"] and line["bytes"]]
     if not counted:
         raise Missing(t("no rung was timed"), how_to_measure(device))

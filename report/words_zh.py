@@ -83,10 +83,10 @@ ZH = {
     "STALE": "已过期",
     "Table": "表",
     "The ladder rung by rung, {device}: each operation at its costliest shape, with warm and "
-    "with cold caches; rates, speed beside rung 0 (the plain path) and share of the measured "
-    "ceiling are of cold ones.":
+    "with cold caches; rates, speed beside rung 0 (the plain path, in fp32) and share of the "
+    "ceiling measured in the rung's precision are of cold ones.":
         "逐级阶梯（{device}）：各算子取其最大的形状，分热缓存与冷缓存；速率、相对第 0 级"
-        "（朴素实现）的速度及实测上限的占比均取自冷缓存。",
+        "（朴素实现，fp32）的速度及该级精度下实测上限的占比均取自冷缓存。",
     "The ladder, {device}: one convolution, forward and backward, on the plain path (none) and "
     "with quicker kernels.":
         "阶梯（{device}）：同一卷积的前向加反向，朴素实现（none）与更快的"
@@ -178,6 +178,7 @@ ZH = {
     "passed": "通过",
     "pixels a side": "边长（像素）",
     "points": "得分",
+    "precision": "精度",
     "processor": "处理器",
     "ratio": "比值",
     "rungs": "阶梯级",

@@ -169,7 +169,9 @@ static void expect_alone(claim *c, const call_target *t, const char *name, tl_pr
         }
         ok(c, status);
         const tl_backend *ops = ctx->ops, *rounding = ops->rounding;
-        expect_true(c, ops->gemm != rounding->gemm || ops->conv2d_fwd != rounding->conv2d_fwd,
+        expect_true(c,
+                    ops->gemm != rounding->gemm || ops->conv2d_fwd != rounding->conv2d_fwd ||
+                        ops->linear_fwd != rounding->linear_fwd,
                     "%s is not taken", name);
         expect_true(c, ops->exact->precision == TL_FP32 && ops->exact->gemm != ops->gemm,
                     "%s stands among kernels for float", name);

@@ -75,6 +75,15 @@ static inline double *rounded_bound(claim *c, const double *scale, size_t n, siz
     return bound;
 }
 
+/* A result in the precision: the number itself of an exact sum, which NULL says it is; else off by
+ * its rounding, too. */
+static inline double rounded_result(double sum, tl_precision p, double *allowed) {
+    if (p != TL_BF16) return sum;
+    if (!allowed) return (double)tl_rounded((float)sum, p);
+    *allowed += (fabs(sum) + *allowed) * rounded_unit(p);
+    return sum;
+}
+
 /* x with so many bits of significand. */
 static inline double rounded_to_bits(double x, int bits) {
     int exponent;

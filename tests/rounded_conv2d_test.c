@@ -47,14 +47,6 @@ static conv2d_data operands(claim *c, const conv2d_data *d, tl_precision p) {
     return r;
 }
 
-/* A result in the precision: the number itself of an exact sum, else off by its rounding, too. */
-static double result(double sum, tl_precision p, double *allowed) {
-    if (p != TL_BF16) return sum;
-    if (!allowed) return (double)tl_rounded((float)sum, p);
-    *allowed += (fabs(sum) + *allowed) * rounded_unit(p);
-    return sum;
-}
-
 /* One image at a time, or as many as there is room for. */
 static void in_chunks(call_target *t, const tl_conv2d_geom *g, bool single) {
     t->column_bytes = single ? tl_conv2d_col_rows(g) * tl_conv2d_col_cols(g) * sizeof(tl_real) : 0;
@@ -70,7 +62,7 @@ static void expect_forward(claim *c, bool whole) {
             oracle_conv2d_fwd(want, scale, in.x_d, in.w_d, in.b_d, &d.g);
             double *bound = rounded_bound(c, scale, d.ys, d.ws / d.ks + 1);
             for (size_t i = 0; i < d.ys; i++)
-                want[i] = result(want[i], t->precision, whole ? NULL : &bound[i]);
+                want[i] = rounded_result(want[i], t->precision, whole ? NULL : &bound[i]);
             tl_real *y = reals(c, d.ys);
             in_chunks(t, &d.g, s % 2);
             conv2d_case(c, t, t->precision == TL_BF16 ? "conv2d_fwd in bf16" : "conv2d_fwd in tf32",
@@ -99,9 +91,9 @@ static void expect_gradient(claim *c, gradient of, bool whole) {
             double *bound = rounded_bound(c, scale, n, gradient_terms(&d, of) + 1);
             for (size_t i = 0; i < n; i++) {
                 double *allowed = whole ? NULL : &bound[i];
-                want[i] = result(want[i], t->precision, allowed) + (double)before[i];
+                want[i] = rounded_result(want[i], t->precision, allowed) + (double)before[i];
                 if (allowed) *allowed += fabs(want[i]) * 0x1p-23;
-                if (of == OF_INPUT) want[i] = result(want[i], t->precision, allowed);
+                if (of == OF_INPUT) want[i] = rounded_result(want[i], t->precision, allowed);
             }
             tl_real *grad = copy_reals(c, before, n);
             in_chunks(t, &d.g, s % 2);

@@ -180,7 +180,10 @@ def test_the_ladders_speeds_are_those_of_the_largest_shape():
     line = {"kind": "ladder", "op": "gemm", "cache": "warm", "rung": "gemm:6"}
     lines = [line | {"flops": 2e9, "median": 1e-3}, line | {"flops": 1e9, "median": 1e-9},
              line | {"flops": 2e9, "median": 1, "cache": "cold"}]  # fmt: skip
-    assert ladder.speeds(lines) == {"gemm:6": "2,000"}
+    library = {"kind": "ladder_rounded", "rung": "0", "flops": 2e9}
+    lines += [line | library | {"precision": "tf32", "median": 1e-4},
+              line | library | {"precision": "bf16", "median": 5e-5}]  # fmt: skip
+    assert ladder.speeds(lines) == {"gemm:6": "2,000", "0 tf32": "20,000", "0 bf16": "40,000"}
 
 
 # ---- measuring, without a GPU ----

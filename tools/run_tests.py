@@ -173,6 +173,8 @@ def steps(job: str) -> tuple:
     rows = re.findall(r"^STEP_(\w+)\((\w+), (\d+),.*?(\w+)\)$",
                       Path("kernels/rungs.def").read_text(), re.M)  # fmt: skip
     for kind, operation, number, precision in rows:
+        if number == "0":
+            continue  # the vendor's library takes no operation's place
         rounds = precision in ("TF32", "BF16")
         if rounds and not binary.startswith("build/float"):
             continue  # the double build has no other precision

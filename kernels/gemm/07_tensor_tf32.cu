@@ -14,53 +14,46 @@
 #include "kernels/gemm/operands.h"
 
 #ifndef TL_REAL_DOUBLE
-#include "kernels/tensor_tile.h"
+#include "kernels/gemm/tensor.h"
 
-enum { DOWN = 8 }; /* tiles of C that blocks go down before they go across */
-
-/* A thread's share of the copies of one operand: WHOLE says in vectors of four. */
+/* A thread's share of the copies of one operand: WHOLE says in vectors of four. Slices are asked
+ * for in order. */
 template <bool ALONG_K, bool WHOLE> struct copier {
     typedef slice<float, TENSOR_ROWS, ALONG_K> S;
-    const float *data;
-    size_t step;           /* between lines in memory */
-    int i0, length, depth; /* the tile's first line, and the operand's sizes across k and along k */
+    operand_reader<ALONG_K, TENSOR_THREADS / S::PIECES, S::DEPTH> reader;
 
-    __device__ copier(const operand &x, int first, int across, int along)
-        : data(x.data), step((size_t)(ALONG_K ? along : across)), i0(first), length(across),
-          depth(along) {}
+    __device__ copier(const operand &x, int i0, int length, int depth)
+        : reader(x, i0, S::line_of(0), S::piece_of(), length, depth) {}
 
-    __device__ void copy(unsigned char *to, int k0) {
-        int piece = S::piece_of();
+    __device__ void copy(unsigned char *to) {
 #pragma unroll
         for (int e = 0; e < S::EACH; e++) {
-            int line = S::line_of(e);
-            int at = (ALONG_K ? k0 : i0) + piece * 4, left = (ALONG_K ? depth : length) - at;
-            int row = (ALONG_K ? i0 : k0) + line;
-            if (row >= (ALONG_K ? length : depth)) left = 0;
-            const float *from = data + (size_t)row * step + at;
-            unsigned char *place = to + S::at(line, piece);
+            int there = reader.there(e);
+            const float *from = reader.four(e);
+            unsigned char *place = to + S::place_of(e);
             if constexpr (WHOLE) {
-                copy_16_async(place, from, left > 0);
+                copy_16_async(place, from, there > 0);
             } else {
 #pragma unroll
-                for (int i = 0; i < 4; i++) copy_async<1>((float *)place + i, from + i, i < left);
+                for (int i = 0; i < 4; i++) copy_async<1>((float *)place + i, from + i, i < there);
             }
         }
+        reader.next_slice();
     }
 };
 
 template <class A, class B> struct both {
     A a;
     B b;
-    __device__ void copy(unsigned char *to_a, unsigned char *to_b, int s) {
-        a.copy(to_a, s * A::S::DEPTH);
-        b.copy(to_b, s * B::S::DEPTH);
+    __device__ void copy(unsigned char *to_a, unsigned char *to_b, int) {
+        a.copy(to_a);
+        b.copy(to_b);
     }
 };
 
 template <bool A_ALONG_K, bool B_ALONG_K, bool WHOLE>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
-    multiply_tf32(product p, bool whole_c) {
+    multiply_tf32(product p, gemm_finish finish, bool whole_c) {
     extern __shared__ __align__(128) unsigned char memory[];
     typedef copier<A_ALONG_K, WHOLE> from_a;
     typedef copier<B_ALONG_K, WHOLE> from_b;
@@ -70,12 +63,11 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     tensor_sums<TENSOR_ROWS> sum = {};
     sum_by_tensor_cores<float, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, true>(
         sum, memory, from, (int)tiles_of(p.k, from_a::S::DEPTH));
-    sum.each([&](int i, int j, const float *two) {
-        if (i0 + i < p.m) put_vector<2>(p, i0 + i, j0 + j, two, whole_c);
-    });
+    sum.each(
+        [&](int i, int j, const float *two) { put_two(p, finish, i0 + i, j0 + j, two, whole_c); });
 }
 
-template <bool WHOLE> static void (*choose(const product &p))(product, bool) {
+template <bool WHOLE> static void (*choose(const product &p))(product, gemm_finish, bool) {
     if (p.A.col_step == 1)
         return p.B.col_step == 1 ? multiply_tf32<true, false, WHOLE>
                                  : multiply_tf32<true, true, WHOLE>;
@@ -83,18 +75,25 @@ template <bool WHOLE> static void (*choose(const product &p))(product, bool) {
                              : multiply_tf32<false, true, WHOLE>;
 }
 
-static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
-                      const tl_matmul_geom *g) {
-    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 7: ctx, C, A, B or g is NULL");
-    if (!countable(g)) return ctx->ops->rounding->gemm(ctx, C, A, B, g);
+extern "C" tl_status tl_gemm_tf32(tl_ctx *ctx, float *C, const float *A, const float *B,
+                                  const tl_matmul_geom *g, const gemm_finish *finish) {
+    TL_NEED(countable(g), TL_EINVAL, "a product by tensor cores: a size is above 2^30");
     const int bytes = TENSOR_STAGES * stage_of<float, TENSOR_ROWS>::BYTES;
     product p = product_of(C, A, B, g);
     auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     kernel<<<blocks_of(p, TENSOR_ROWS, TENSOR_ROWS), TENSOR_THREADS, (size_t)bytes,
-             tl_stream(ctx)>>>(p, stored_in_vectors(p, 2));
+             tl_stream(ctx)>>>(p, *finish, stored_in_vectors(p, 2));
     TL_LAUNCHED();
     return TL_OK;
+}
+
+static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
+                      const tl_matmul_geom *g) {
+    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 7: ctx, C, A, B or g is NULL");
+    if (!countable(g)) return ctx->ops->rounding->gemm(ctx, C, A, B, g);
+    const gemm_finish none = {NULL, false, false};
+    return tl_gemm_tf32(ctx, C, A, B, g, &none);
 }
 
 extern "C" void tl_rung_gemm_tensor_tf32(tl_backend *ops) { ops->gemm = gemm; }

@@ -14,43 +14,39 @@
 #include "kernels/gemm/operands.h"
 
 #ifndef TL_REAL_DOUBLE
-#include "kernels/tensor_tile.h"
+#include "kernels/gemm/tensor.h"
 
-enum { DOWN = 8, STAGES = 2 };
+enum { STAGES = 2 };
 
-/* A thread's share of a slice of one operand: four times four numbers. */
+/* A thread's share of a slice of one operand: four times four numbers. Slices are asked for in
+ * order. */
 template <bool ALONG_K, bool WHOLE> struct loader {
     typedef slice<bf16, TENSOR_ROWS, ALONG_K> S;
     static constexpr int FOURS = 2 * S::PIECES; /* of a line */
     static constexpr int EACH = 2 * S::EACH;
-    const float *data;
-    size_t step;
-    int i0, length, depth;
+    operand_reader<ALONG_K, TENSOR_THREADS / FOURS, S::DEPTH> reader;
     float held[EACH][4];
 
-    __device__ loader(const operand &x, int first, int across, int along)
-        : data(x.data), step((size_t)(ALONG_K ? along : across)), i0(first), length(across),
-          depth(along) {}
-
     static __device__ int line_of(int e) { return ((int)threadIdx.x + e * TENSOR_THREADS) / FOURS; }
-    __device__ void fetch(int s) {
-        int k0 = s * S::DEPTH;
-        int at = (ALONG_K ? k0 : i0) + (int)threadIdx.x % FOURS * 4;
+    __device__ loader(const operand &x, int i0, int length, int depth)
+        : reader(x, i0, line_of(0), (int)threadIdx.x % FOURS, length, depth) {}
+
+    __device__ void fetch() {
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
-            int row = (ALONG_K ? i0 : k0) + line_of(e), left = (ALONG_K ? depth : length) - at;
-            if (row >= (ALONG_K ? length : depth)) left = 0;
-            const float *from = data + (size_t)row * step + at;
+            int there = reader.there(e);
+            const float *from = reader.four(e);
             if constexpr (WHOLE) {
                 pack<4> p = {};
-                if (left > 0) p = *(const pack<4> *)from;
+                if (there > 0) p = *(const pack<4> *)from;
 #pragma unroll
                 for (int i = 0; i < 4; i++) held[e][i] = p.v[i];
             } else {
 #pragma unroll
-                for (int i = 0; i < 4; i++) held[e][i] = i < left ? from[i] : 0;
+                for (int i = 0; i < 4; i++) held[e][i] = i < there ? from[i] : 0;
             }
         }
+        reader.next_slice();
     }
     __device__ void store(unsigned char *to) {
         int four = (int)threadIdx.x % FOURS;
@@ -65,36 +61,35 @@ template <bool ALONG_K, bool WHOLE> struct loader {
 
 template <bool A_ALONG_K, bool B_ALONG_K, bool WHOLE>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
-    multiply_bf16(product p, bool whole_c) {
+    multiply_bf16(product p, gemm_finish finish, bool whole_c) {
     typedef loader<A_ALONG_K, WHOLE> from_a;
     typedef loader<B_ALONG_K, WHOLE> from_b;
-    __shared__ __align__(128) unsigned char a[STAGES][from_a::S::BYTES];
-    __shared__ __align__(128) unsigned char b[STAGES][from_b::S::BYTES];
+    enum { BYTES = from_a::S::BYTES, B = STAGES * BYTES }; /* of a slice; where those of B begin */
+    __shared__ __align__(128) unsigned char memory[2 * STAGES * BYTES];
     int i0, j0, slices = (int)tiles_of(p.k, from_a::S::DEPTH);
     banded_tile(p, TENSOR_ROWS, DOWN, &i0, &j0);
     from_a next_a(p.A, i0, p.m, p.k);
     from_b next_b(p.B, j0, p.n, p.k);
     tensor_sums<TENSOR_ROWS> sum = {};
-    next_a.fetch(0);
-    next_a.store(a[0]);
-    next_b.fetch(0);
-    next_b.store(b[0]);
+    next_a.fetch();
+    next_a.store(memory);
+    next_b.fetch();
+    next_b.store(memory + B);
     for (int s = 0; s < slices; s++) {
         __syncthreads(); /* slice s is there, and all have multiplied the one before it */
-        int now = s % STAGES, then = (s + 1) % STAGES;
-        next_a.fetch(s + 1); /* (zeros past the end) */
-        multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, a[now], b[now], 0);
-        next_a.store(a[then]);
-        next_b.fetch(s + 1);
-        multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, a[now], b[now], 1);
-        next_b.store(b[then]);
+        int now = s % STAGES * BYTES, then = (s + 1) % STAGES * BYTES;
+        next_a.fetch(); /* (zeros past the end) */
+        multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, memory, now, B + now, 0);
+        next_a.store(memory + then);
+        next_b.fetch();
+        multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, memory, now, B + now, 1);
+        next_b.store(memory + B + then);
     }
-    sum.each([&](int i, int j, const float *two) {
-        if (i0 + i < p.m) put_vector<2>(p, i0 + i, j0 + j, two, whole_c);
-    });
+    sum.each(
+        [&](int i, int j, const float *two) { put_two(p, finish, i0 + i, j0 + j, two, whole_c); });
 }
 
-template <bool WHOLE> static void (*choose(const product &p))(product, bool) {
+template <bool WHOLE> static void (*choose(const product &p))(product, gemm_finish, bool) {
     if (p.A.col_step == 1)
         return p.B.col_step == 1 ? multiply_bf16<true, false, WHOLE>
                                  : multiply_bf16<true, true, WHOLE>;
@@ -102,16 +97,23 @@ template <bool WHOLE> static void (*choose(const product &p))(product, bool) {
                              : multiply_bf16<false, true, WHOLE>;
 }
 
+extern "C" tl_status tl_gemm_bf16(tl_ctx *ctx, float *C, const float *A, const float *B,
+                                  const tl_matmul_geom *g, const gemm_finish *finish) {
+    TL_NEED(countable(g), TL_EINVAL, "a product by tensor cores: a size is above 2^30");
+    product p = product_of(C, A, B, g);
+    auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
+    kernel<<<blocks_of(p, TENSOR_ROWS, TENSOR_ROWS), TENSOR_THREADS, 0, tl_stream(ctx)>>>(
+        p, *finish, stored_in_vectors(p, 2));
+    TL_LAUNCHED();
+    return TL_OK;
+}
+
 static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
                       const tl_matmul_geom *g) {
     TL_NEED(ctx && C && A && B && g, TL_EINVAL, "gemm rung 8: ctx, C, A, B or g is NULL");
     if (!countable(g)) return ctx->ops->rounding->gemm(ctx, C, A, B, g);
-    product p = product_of(C, A, B, g);
-    auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
-    kernel<<<blocks_of(p, TENSOR_ROWS, TENSOR_ROWS), TENSOR_THREADS, 0, tl_stream(ctx)>>>(
-        p, stored_in_vectors(p, 2));
-    TL_LAUNCHED();
-    return TL_OK;
+    const gemm_finish none = {NULL, false, false};
+    return tl_gemm_bf16(ctx, C, A, B, g, &none);
 }
 
 extern "C" void tl_rung_gemm_tensor_bf16(tl_backend *ops) { ops->gemm = gemm; }

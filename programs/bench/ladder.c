@@ -17,11 +17,13 @@ static const struct {
     bool cpu;
     const char *name, *number;
     tl_precision precision;
+    int since;
 } known[] = {
-#define RUNG_CPU(op, number, function)               {true, #op ":" #number, #number, TL_FP32},
-#define RUNG_CUDA(op, number, function, since, type) {false, #op ":" #number, #number, TL_##type},
-#define STEP_CPU                                     RUNG_CPU
-#define STEP_CUDA                                    RUNG_CUDA
+#define RUNG_CPU(op, number, function) {true, #op ":" #number, #number, TL_FP32, 0},
+#define RUNG_CUDA(op, number, function, since, type)                                               \
+    {false, #op ":" #number, #number, TL_##type, since},
+#define STEP_CPU  RUNG_CPU
+#define STEP_CUDA RUNG_CUDA
 #include "kernels/rungs.def"
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -78,6 +80,29 @@ static tl_status add_rung(ladder *l, const char *device, const char *name, const
     return TL_OK;
 }
 
+/* The library in another precision: once, before the first rung that computes in it. */
+static tl_status add_library(ladder *l, const char *device, int threads, tl_precision precision) {
+    for (int i = 0; i < l->rungs; i++)
+        if (l->rung[i].ctx->ops->precision == precision) return TL_OK;
+    TL_TRY(add_rung(l, device, "0", "gemm:0", threads, precision));
+    l->rung[l->rungs - 1].library = true;
+    return TL_OK;
+}
+
+/* Of each precision in which a rung 0 computes; float's may be known. */
+static tl_status measure_ceilings(ladder *l, const ceilings *known_most) {
+    for (int i = 0; i < l->rungs; i++) {
+        tl_ctx *ctx = l->rung[i].ctx;
+        tl_precision precision = ctx->ops->precision;
+        if (i > 0 && !l->rung[i].library) continue;
+        if (i == 0 && known_most->flops > 0)
+            l->most[precision] = *known_most;
+        else
+            TL_TRY(ceilings_measure(&l->most[precision], ctx));
+    }
+    return TL_OK;
+}
+
 tl_status ladder_open(ladder *l, const char *device, int threads, const char *wanted,
                       const ceilings *known_most) {
     bool students = !rung_table[0].device;
@@ -87,19 +112,21 @@ tl_status ladder_open(ladder *l, const char *device, int threads, const char *wa
     bool cpu = strcmp(opened, "cpu") == 0;
     l->counts = strcmp(opened, "hostcuda") == 0;
     TL_TRY(check_wanted(wanted, cpu));
-    for (int i = 0; i < KNOWN && !students; i++)
-        if (known[i].cpu == cpu && listed(wanted, known[i].name, known[i].number))
-            TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads, known[i].precision));
+    for (int i = 0; i < KNOWN && !students; i++) {
+        if (known[i].cpu != cpu || !listed(wanted, known[i].name, known[i].number)) continue;
+        if (strcmp(known[i].number, "0") == 0) continue; /* add_library knows when */
+        /* an older GPU is asked for what it has; a rung that was named says itself what it needs */
+        bool too_old = ctx->ops->capability && ctx->ops->capability < known[i].since;
+        if (too_old && strcmp(wanted, "all") == 0) continue;
+        TL_TRY(add_library(l, opened, threads, known[i].precision));
+        TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads, known[i].precision));
+    }
     if (l->counts) return TL_OK;
     size_t cache = ctx->ops->cache_bytes;
     TL_NEED(cache > 0, TL_EDEVICE, "%s does not say how large its last cache is", opened);
     l->cold_bytes = cache + cache / 4;
     TL_TRY(tl_alloc_get(ctx->alloc, &l->cold_block, l->cold_bytes));
-    if (known_most->flops > 0) {
-        l->most = *known_most;
-        return TL_OK;
-    }
-    return ceilings_measure(&l->most, ctx);
+    return measure_ceilings(l, known_most);
 }
 
 void ladder_close(ladder *l) {
@@ -128,11 +155,30 @@ static bool replaces(const tl_backend *a, const tl_backend *b, const char *row) 
     return false;
 }
 
+/* Arguments in the order of gemm's row. */
+static tl_status run_library(tl_ctx *ctx, void *const *argument) {
+    return ctx->ops->library_gemm(ctx, argument[0], argument[1], argument[2], argument[3],
+                                  ctx->ops->precision);
+}
+
+/* The library has a product alone. */
+static tl_status set_library(bench_rung *r, const bench_case *which, const bench_shape *shape) {
+    r->taking_part = strcmp(which->row, "gemm") == 0;
+    if (!r->taking_part) return TL_OK;
+    TL_TRY(bench_set(&r->b, which->row, shape->number, shape->numbers));
+    r->b.row[0].run = run_library;
+    return TL_OK;
+}
+
 tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shape) {
     for (int i = 0; i < l->rungs; i++) {
         bench_rung *r = &l->rung[i];
         r->wrong = false;
         r->error_of_bound = 0;
+        if (r->library) {
+            TL_TRY(set_library(r, which, shape));
+            continue;
+        }
         const tl_backend *ops = r->ctx->ops;
         const tl_backend *below = ops->rounding ? ops->rounding : l->rung[0].ctx->ops;
         r->taking_part = i == 0 || replaces(below, ops, which->row);
@@ -158,10 +204,12 @@ static tl_status ask_all(ladder *l, const question *q, const bench_case *which,
         bench_rung *r = &l->rung[i];
         char wrong[WRONG_TEXT];
         if (!takes_part(r, q->precision)) continue;
-        TL_TRY(question_ask(q, &r->b, wrong, &r->error_of_bound));
+        TL_TRY(question_ask(q, &r->b, r->library, wrong, &r->error_of_bound));
         if (!wrong[0]) continue;
-        fprintf(stderr, "bench: %s %s: rung %s is wrong and is not timed: %s\n", which->row,
-                shape->name, r->name, wrong);
+        bool library = r->library;
+        fprintf(stderr, "bench: %s %s: rung %s%s%s is wrong and is not timed: %s\n", which->row,
+                shape->name, r->name, library ? " in " : "",
+                library ? tl_precision_name(q->precision) : "", wrong);
         r->taking_part = *all_right = false;
         r->wrong = true;
     }
@@ -186,6 +234,8 @@ tl_status ladder_ask(ladder *l, const bench_case *which, const bench_shape *shap
 }
 
 double ladder_floor(const ladder *l, const bench *b) {
-    double compute = b->row[0].flops / l->most.flops, move = b->row[0].bytes / l->most.bytes;
+    const ceilings *most = &l->most[b->ctx->ops->precision];
+    if (most->flops == 0) return 0;
+    double compute = b->row[0].flops / most->flops, move = b->row[0].bytes / most->bytes;
     return compute > move ? compute : move;
 }

@@ -26,6 +26,7 @@ typedef struct quartiles {
 
 typedef struct bench_rung {
     char name[RUNG_NAME]; /* "0": the plain path; "conv2d:3"; "mine" */
+    bool library;         /* "0" of another precision than float's: the vendor's library */
     tl_ctx *ctx;
     bench b;
     bool taking_part; /* it replaces the operation at hand, and was right */
@@ -42,12 +43,13 @@ typedef struct ladder {
     bool counts;       /* hostcuda: its times are not speeds, so memory traffic is counted */
     size_t cold_bytes; /* written between two samples of COLD */
     void *cold_block;
-    ceilings most;
+    ceilings most[TL_PRECISIONS]; /* .flops is 0: not measured */
 } ladder;
 
-/* Opens rung 0 and those wanted ("all", or a list of numbers and names) on the device, and measures
- * its ceilings, unless `known` has them. A program without rungs is one of a student's files: its
- * plain path is the rung `mine`. */
+/* Opens rung 0 and those wanted ("all", or a list of numbers and names) on the device, for each
+ * other precision than float's that they compute in the library's rung 0, and measures ceilings,
+ * float's unless `known` has them. A program without rungs is one of a student's files: its plain
+ * path is the rung `mine`. */
 tl_status ladder_open(ladder *l, const char *device, int threads, const char *wanted,
                       const ceilings *known);
 void ladder_close(ladder *l);
@@ -63,7 +65,8 @@ tl_status ladder_ask(ladder *l, const bench_case *which, const bench_shape *shap
 tl_status ladder_time(ladder *l);
 void ladder_clear(ladder *l);
 
-/* The least seconds that the ceilings leave for what b must compute and move. */
+/* The least seconds that the ceilings of its precision leave for what b must compute and move; 0:
+ * they were not measured. */
 double ladder_floor(const ladder *l, const bench *b);
 
 #endif

@@ -58,7 +58,7 @@ static bool shape_listed(const char *list, const bench_shape *s) {
 static bool shape_wanted(const options_of_bench *o, const ladder *l, const bench_shape *s) {
     if (strcmp(o->shape, "all") != 0) return shape_listed(o->shape, s);
     bool gpu = l->rung[0].ctx->ops->mark && !l->counts;
-    if (l->counts) return strcmp(s->name, "small") == 0 || strcmp(s->name, "odd") == 0;
+    if (l->counts) return shape_listed("small,odd,deep", s);
     return gpu || !s->gpu_alone;
 }
 
@@ -126,7 +126,7 @@ static tl_status run_mine(const options_of_bench *o, const ladder *l, const show
     snprintf(word[n++], sizeof *word, "SEED=%llu", (unsigned long long)o->seed);
     snprintf(word[n++], sizeof *word, "OUT=%s", o->out);
     snprintf(word[n++], sizeof *word, "BESIDE=%.17g,%.17g,%.17g,%.17g", s->base[WARM],
-             s->base[COLD], l->most.flops, l->most.bytes);
+             s->base[COLD], l->most[TL_FP32].flops, l->most[TL_FP32].bytes);
     for (int i = 0; i < n; i++) argv[i + 1] = word[i];
     fflush(stdout);
     pid_t child = fork();
@@ -159,6 +159,11 @@ static tl_status set_base(const options_of_bench *o, const ladder *l, shown *s) 
     }
     for (int cache = 0; cache < CACHES && first->taking_part; cache++)
         s->base[cache] = first->time[cache].median;
+    for (int i = 1; i < l->rungs; i++) {
+        const bench_rung *r = &l->rung[i];
+        for (int cache = 0; cache < CACHES && r->library && r->taking_part; cache++)
+            s->library[r->ctx->ops->precision][cache] = r->time[cache].median;
+    }
     return TL_OK;
 }
 
@@ -217,7 +222,12 @@ static void show_device(const ladder *l) {
             "are no\n         speeds here\n");
     else
         printf("ceilings %.1f GFLOP/s in a product, %.1f GB/s in a copy; cold: after %.0f MB\n",
-               1e-9 * l->most.flops, 1e-9 * l->most.bytes, 1e-6 * (double)l->cold_bytes);
+               1e-9 * l->most[TL_FP32].flops, 1e-9 * l->most[TL_FP32].bytes,
+               1e-6 * (double)l->cold_bytes);
+    for (int p = TL_FP32 + 1; p < TL_PRECISIONS; p++)
+        if (l->most[p].flops > 0)
+            printf("         %.1f GFLOP/s in a product in %s\n", 1e-9 * l->most[p].flops,
+                   tl_precision_name((tl_precision)p));
 }
 
 static tl_status work(int count, char *const word[], ladder *l, bool *all_right) {

@@ -124,17 +124,32 @@ tl_status question_make(question *q, const bench_case *which, const bench *b, bo
     return TL_OK;
 }
 
+/* Rounded, and of bfloat16 the upper halves side by side, in the first half of `to`. */
+static void store_in(void *to, const tl_real *x, size_t n, tl_precision precision) {
+    for (size_t i = 0; i < n; i++) {
+        float number = tl_rounded((float)x[i], precision);
+        uint32_t bits;
+        memcpy(&bits, &number, sizeof bits);
+        if (precision == TL_BF16)
+            ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+        else
+            ((float *)to)[i] = number;
+    }
+}
+
 /* (all bits set is NaN, and -1) */
-tl_status question_put(const question *q, const bench *b) {
+tl_status question_put(const question *q, const bench *b, bool stored) {
     for (int i = 0; i < b->arrays; i++) {
         const bench_array *a = &b->array[i];
         if (a->use == BENCH_SCRATCH) continue;
-        void *poison = q->given[i] ? NULL : malloc(a->bytes);
-        TL_NEED(q->given[i] || poison, TL_ENOMEM, "no memory for %zu bytes", a->bytes);
-        if (poison) memset(poison, 0xFF, a->bytes);
+        bool narrow = stored && a->use == BENCH_INPUT && a->element == BENCH_REAL;
+        void *made = q->given[i] && !narrow ? NULL : malloc(a->bytes);
+        TL_NEED((q->given[i] && !narrow) || made, TL_ENOMEM, "no memory for %zu bytes", a->bytes);
+        if (made) memset(made, 0xFF, a->bytes);
+        if (narrow) store_in(made, q->given[i], a->bytes / sizeof(tl_real), q->precision);
         tl_status status =
-            b->ctx->ops->copy_in(b->ctx, a->block, poison ? poison : q->given[i], a->bytes);
-        free(poison);
+            b->ctx->ops->copy_in(b->ctx, a->block, made ? made : q->given[i], a->bytes);
+        free(made);
         TL_TRY(status);
     }
     return TL_OK;
@@ -220,10 +235,11 @@ static void compare(const question *q, const expectation *e, const void *after,
     }
 }
 
-tl_status question_ask(const question *q, const bench *b, char wrong[WRONG_TEXT], double *worst) {
+tl_status question_ask(const question *q, const bench *b, bool stored, char wrong[WRONG_TEXT],
+                       double *worst) {
     const tl_backend *ops = b->ctx->ops;
     wrong[0] = '\0';
-    TL_TRY(question_put(q, b));
+    TL_TRY(question_put(q, b, stored));
     TL_TRY(b->row[0].run(b->ctx, b->row[0].argument));
     TL_TRY(ops->sync(b->ctx));
     for (int i = 0; i < q->expected && !wrong[0]; i++) {

@@ -44,11 +44,13 @@ typedef struct bench_case {
 /* Draws the inputs and asks the oracle. TL_ENOMEM. */
 tl_status question_make(question *q, const bench_case *which, const bench *b, bool whole,
                         uint64_t seed, tl_precision precision);
-/* Puts the inputs into b's arrays, poison where results go. */
-tl_status question_put(const question *q, const bench *b);
+/* Puts the inputs into b's arrays, poison where results go. `stored`: inputs are stored in the
+ * question's precision, as the vendor's library wants them (library_gemm of tl/backend.h). */
+tl_status question_put(const question *q, const bench *b, bool stored);
 /* Runs b's row and compares. wrong is "" or says what came out and what was expected; *worst grows
  * to the largest error as a share of its bound. */
-tl_status question_ask(const question *q, const bench *b, char wrong[WRONG_TEXT], double *worst);
+tl_status question_ask(const question *q, const bench *b, bool stored, char wrong[WRONG_TEXT],
+                       double *worst);
 void question_free(question *q);
 
 /* ---- for define ---- */

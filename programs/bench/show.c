@@ -51,26 +51,28 @@ static tl_status show_time(const ladder *l, const shown *s, const bench_rung *r,
     const bench_row *row = &r->b.row[0];
     quartiles t = r->time[cache];
     double of_0 = s->base[cache] / t.median, limit = ladder_floor(l, &r->b) / t.median;
+    tl_precision precision = r->ctx->ops->precision;
+    double library = s->library[precision][cache];
     bool fused = s->base[cache] == 0;
-    bool fp32 = r->ctx->ops->precision == TL_FP32; /* the ceilings are float's */
     char middle[32], beside[16], of_limit[16], name[RUNG_NAME + 8];
     name_of(r, name, sizeof name);
     snprintf(middle, sizeof middle, "(%.1f-%.1f)", 1e6 * t.low, 1e6 * t.high);
-    snprintf(of_limit, sizeof of_limit, fp32 ? "%.0f%%" : "-", 100 * limit);
+    snprintf(of_limit, sizeof of_limit, limit > 0 ? "%.0f%%" : "-", 100 * limit);
     snprintf(beside, sizeof beside, fused ? "-" : "%.2fx", of_0);
     printf("%-13s %-4s %10.1f  %-18s %8.1f %7.1f %6s %6s\n", name, bench_cache_names[cache],
            1e6 * t.median, middle, 1e-9 * row->flops / t.median, 1e-9 * row->bytes / t.median,
            beside, of_limit);
-    begin_line(s, r, fused ? "ladder_fused" : fp32 ? "ladder" : "ladder_rounded");
+    begin_line(s, r, fused ? "ladder_fused" : precision == TL_FP32 ? "ladder" : "ladder_rounded");
     jsonl_text(s->out, "cache", bench_cache_names[cache]);
     jsonl_text(s->out, "unit", "s");
     jsonl_number(s->out, "median", t.median);
     jsonl_numbers(s->out, "quartiles", (double[]){t.low, t.high}, 2);
     jsonl_numbers(s->out, "samples", r->sample[cache], l->samples);
     if (!fused) jsonl_number(s->out, "of_rung_0", of_0);
-    if (fp32) jsonl_number(s->out, "of_ceiling", limit);
-    jsonl_number(s->out, "peak_flops_per_s", l->most.flops);
-    jsonl_number(s->out, "peak_bytes_per_s", l->most.bytes);
+    if (library > 0) jsonl_number(s->out, "of_library", library / t.median);
+    if (limit > 0) jsonl_number(s->out, "of_ceiling", limit);
+    jsonl_number(s->out, "peak_flops_per_s", l->most[precision].flops);
+    jsonl_number(s->out, "peak_bytes_per_s", l->most[precision].bytes);
     jsonl_whole(s->out, "cold_bytes", l->cold_bytes);
     return jsonl_end(s->out);
 }

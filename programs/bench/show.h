@@ -9,7 +9,8 @@ typedef struct shown {
     const bench_case *which;
     const bench_shape *shape;
     uint64_t seed;
-    double base[CACHES]; /* rung 0's medians */
+    double base[CACHES];                   /* the medians of rung 0, of the plain path ... */
+    double library[TL_PRECISIONS][CACHES]; /* ... and of those by the vendor's library; 0: none */
     jsonl *out;
 } shown;
 

@@ -127,18 +127,22 @@ class Lab:
         return lines
 
     def ladder(self, device="cpu"):
-        """Two rungs of one operation at two shapes, and an operation that has one rung alone."""
+        """Two rungs of one operation at two shapes, of which conv2d:5 computes in bfloat16, and an
+        operation that has one rung alone."""
         lines = []
         for op, shape, rung, seconds in (("conv2d_fwd", "c2", "0", 3e-3),
-                                         ("conv2d_fwd", "c2", "conv2d:3", 1e-3),
+                                         ("conv2d_fwd", "c2", "conv2d:5", 2e-4),
                                          ("conv2d_fwd", "small", "0", 3e-6),
                                          ("conv2d_fwd", "small", "conv2d:3", 2e-6),
                                          ("sgd_step", "a", "0", 1e-5)):  # fmt: skip
             for cache, slower in (("warm", 1), ("cold", 1.25)):
                 flops = 4.7e9 if shape == "c2" else 3e4
+                rounded = rung == "conv2d:5"
                 lines.append(self.common(
-                    True, device, kind="ladder", program="bench", dataset="random", op=op,
-                    shape=shape, rung=rung, rungs=rung, cache=cache, flops=flops, bytes=3.3e7,
+                    True, device, kind="ladder_rounded" if rounded else "ladder",
+                    precision="bf16" if rounded else "fp32", program="bench", dataset="random",
+                    op=op, shape=shape, rung=rung, rungs=rung, cache=cache, flops=flops,
+                    bytes=3.3e7,
                     **figures(seconds * slower), of_rung_0=3e-3 / seconds, of_ceiling=0.4567,
                     peak_flops_per_s=2.3e11, peak_bytes_per_s=4.1e10,
                     command=f"make bench OP={op} SHAPE={shape} DEVICE={device}",

@@ -49,6 +49,7 @@ def test_every_value_on_the_page_is_the_number_of_its_line(lab, device):
     assert len(traced) > 0.9 * len([cell for cell in cells if cell["source"]])
     assert "??" not in page and "STALE" not in page
     # of the ladder the costliest shape, where there is more than one rung
+    assert "conv2d_fwdc20fp32" in page and "conv2d:5bf16" in page
     assert "conv2d_fwdc2" in page and "conv2d_fwdsmall" not in page and "sgd_stepa" not in page
 
 

@@ -20,12 +20,16 @@ PAGE, REDUCE, SOFTMAX = (ROOT / f"kernels/{op}/README.md" for op in ("gemm", "re
 BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 HEAD = re.compile(r"/\* [^:]*: rung (\d+) of \w+: (.*?)\.\n", re.S)
 NOT_MEASURED = "not measured"
+LIBRARY = {"0": "cuBLAS", "0 tf32": "cuBLAS in TF32",
+           "0 bf16": "cuBLAS in bfloat16, operands of 16 bits in memory"}  # fmt: skip
 
 
 def ideas(op: str = "gemm") -> dict[str, str]:
     """By rung, what the first sentence of its file says."""
     found = {}
     for path in sorted((ROOT / "kernels" / op).glob("*.cu")):
+        if path.name.startswith("00_"):  # the library, which LIBRARY names
+            continue
         number, idea = HEAD.match(path.read_text()).groups()
         found[f"{op}:{number}"] = re.sub(r"\s*\n \*\s*", " ", idea)
     return found
@@ -43,18 +47,25 @@ def run_sectors(*words: str) -> dict[str, dict]:
 
 
 def speeds(lines: list[dict], op: str = "gemm", what: str = "flops") -> dict[str, str]:
-    """Of each rung, in units of 1e9 a second."""
+    """Of each rung, in units of 1e9 a second; "0 tf32": of the library in that precision."""
     mine = [line for line in lines if line["kind"] in ("ladder", "ladder_rounded")
             and line["op"] == op and line["cache"] == "warm"]  # fmt: skip
     most = max((line["flops"] for line in mine), default=0)
-    return {line["rung"]: f"{line[what] / line['median'] / 1e9:,.0f}"
+    return {rung_of(line): f"{line[what] / line['median'] / 1e9:,.0f}"
             for line in mine if line["flops"] == most}  # fmt: skip
+
+
+def rung_of(line: dict) -> str:
+    """Rung 0 is there once in each precision."""
+    library = line["rung"] == "0" and line["kind"] == "ladder_rounded"
+    return f"0 {line['precision']}" if library else line["rung"]
 
 
 def table(counts: dict[str, dict], speed: dict[str, str]) -> str:
     rows = ["| rung | idea | sectors loaded | stored | bank conflicts | GFLOP/s |",
             "|---|---|---|---|---|---|",
-            f"| 0 | cuBLAS | – | – | – | {speed.get('0', NOT_MEASURED)} |"]  # fmt: skip
+            *(f"| {rung} | {idea} | – | – | – | {speed.get(rung, NOT_MEASURED)} |"
+              for rung, idea in LIBRARY.items())]  # fmt: skip
     for rung, idea in ideas().items():
         c = counts[rung]
         rows.append(f"| {rung[5:]} | {idea} | {c['load_sectors']:,} | {c['store_sectors']:,} | "

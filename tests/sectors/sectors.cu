@@ -17,7 +17,7 @@
 
 #include "hostcuda/corpus/lockstep.cuh"
 #include "kernels/device.h"
-#include "kernels/gemm/operands.h"
+#include "kernels/gemm/tensor.h"
 #include "kernels/reduce/05_vectors.h"
 #include "kernels/tensor_tile.h"
 #include "tl/conv2d.h"
