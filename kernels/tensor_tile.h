@@ -51,10 +51,10 @@ template <class T, int SIDE> struct stage_of {
     static constexpr int BYTES = (TENSOR_ROWS + SIDE) * SLICE_BYTES;
 };
 
-/* A number of TF32 across k, which ROUND says is not rounded yet: lane / 4 + `on` behind i0, which is
- * a warp's first, on line lane % 4 + `line`. `from` is a multiple of 128 and i0 of 32, so what `on`
- * adds to a piece's number is a bit that turns, or one above: all places of a lane are one, with some
- * bits turned, and none is kept in a register from slice to slice. */
+/* A number of TF32 across k, which ROUND says is not rounded yet: lane / 4 + `on` behind i0, which
+ * is a warp's first, on line lane % 4 + `line`. `from` is a multiple of 128 and i0 of 32, so what
+ * `on` adds to a piece's number is a bit that turns, or one above: all places of a lane are one,
+ * with some bits turned, and none is kept in a register from slice to slice. */
 template <int SIDE, bool ROUND>
 static inline __device__ uint32_t tf32_at(const unsigned char *memory, int from, int i0, int on,
                                           int line) {
@@ -66,8 +66,8 @@ static inline __device__ uint32_t tf32_at(const unsigned char *memory, int from,
     return ROUND ? to_tf32(x) : __float_as_uint(x);
 }
 
-/* The slice lies at memory + from. The fragment of A from row i0 + `on` on, i0 being a warp's first,
- * in step `step` of the slice; of ROUND all is rounded. */
+/* The slice lies at memory + from. The fragment of A from row i0 + `on` on, i0 being a warp's
+ * first, in step `step` of the slice; of ROUND all is rounded. */
 template <class T, int SIDE, bool ALONG_K, bool ROUND>
 static inline __device__ void load_a(uint32_t (&a)[4], const unsigned char *memory, int from,
                                      int i0, int on, int step) {
