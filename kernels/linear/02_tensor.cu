@@ -2,7 +2,8 @@
  *
  * Idea: y = x · wᵀ, dx = dy · w and dw = dyᵀ · x are three of the four orders in which rungs 7
  *   and 8 of gemm read memory. All that a layer adds is the end of a sum: the bias, and what
- *   bfloat16 rounds (kernels/gemm_tensor.h). Operands are rounded on their way, and no copy of them exists.
+ *   bfloat16 rounds (kernels/gemm_tensor.h). Operands are rounded on their way, and no copy of
+ *   them exists.
  * Before: rung 1 multiplies floats. Without a rung of its precision a layer is rounded between
  *   kernels for float: two or three copies, and a product no quicker.
  * Bound: tiles of 128 x 128, of which a layer of a net has few: 64 images and 128 outputs are half
