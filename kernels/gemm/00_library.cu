@@ -1,8 +1,8 @@
 /* 00_library.cu: rung 0 of gemm in TF32 and in bfloat16: cuBLAS, as the plain path has it in float.
  *
  * It fills library_gemm of tl/backend.h alone, what rungs 7 and 8 are timed beside (`make bench`):
- * operands are stored as cuBLAS takes them, and no time goes into rounding. It stands here and not in
- * tl/cuda, for what is linked with a student's code must have no product to call.
+ * operands are stored as cuBLAS takes them, and no time goes into rounding. It stands here and not
+ * in tl/cuda, for what is linked with a student's code must have no product to call.
  *
  * The operands change places as in tl_gemm: cuBLAS reads matrices column by column. */
 #include "kernels/rungs.h"
