@@ -133,8 +133,16 @@ static int sites(hostcuda_site_counts *out, int room) {
 }
 
 const hostcuda_counts *hostcuda_counts_get(void) {
-    static const hostcuda_counts table = {
-        HOSTCUDA_COUNTS_ABI, launches, kernels, reset, count_memory,
-        fail_launch,         watch,    worked,  guard, sites, confine};
+    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI,
+                                          launches,
+                                          kernels,
+                                          reset,
+                                          count_memory,
+                                          fail_launch,
+                                          watch,
+                                          worked,
+                                          guard,
+                                          sites,
+                                          confine};
     return &table;
 }
