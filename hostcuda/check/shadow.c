@@ -115,6 +115,11 @@ void hc_check_written(const void *p, size_t bytes) {
     if (bytes && in_global(p)) mark(r, offset_in(r, p), offset_in(r, p) + bytes, true);
 }
 
+void hc_check_unwritten(const void *p, size_t bytes) {
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    mark(r, offset_in(r, p), offset_in(r, p) + bytes, false);
+}
+
 void hc_check_set(const void *p, size_t bytes) {
     hc_check_written(p, bytes);
     hc_check_work_set(p, bytes);

@@ -1,5 +1,5 @@
-// check_work.cu: who did the work of a call (counts->watch), and what host code may touch meanwhile
-// (counts->guard).
+// check_work.cu: who did the work of a call (counts->watch), what host code may touch meanwhile
+// (counts->guard), and arrays that are narrower than their allocation (counts->confine).
 #include "cases.h"
 
 #include "hostcuda/counts.h"
@@ -209,6 +209,56 @@ RIGHT(stack_is_no_threads_memory) {
     leaves<<<1, 32>>>(found);
     EXPECT(cudaMemcpy(&n, found, sizeof n, cudaMemcpyDeviceToHost) == cudaSuccess && n == 0);
     cudaFree(found);
+}
+
+// ---- arrays in wider allocations ----
+
+enum { FENCE = 64 }; // elements on either side of the array
+
+// Threads beside the row read, but store nothing: no value tells.
+__global__ void copy_row(float *y, const float *x, int n) {
+    int i = threadIdx.x;
+    float value = x[i]; // wrong read_into_the_fence: out-of-bounds
+    if (i < n) y[i] = value;
+}
+__global__ void shift_row(float *y, const float *x) {
+    int i = threadIdx.x;
+    float left = x[i - 1]; // wrong read_before_it: out-of-bounds
+    if (i > 0) y[i] = left;
+}
+// likely read_into_the_fence: right past the end of a buffer: device[30] of 30
+// likely read_before_it: 4 bytes before the start of a buffer: device[-1] of 30
+static bool confined(const float *array, int n) {
+    const hostcuda_array arrays[] = {{array, n * sizeof *array, false}};
+    return outside(hostcuda_counts_get()->confine, arrays, 1);
+}
+static bool none_confined() { return outside(hostcuda_counts_get()->confine, nullptr, 0); }
+
+RIGHT(confined_and_whole_again) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    float *array = x + FENCE;
+    EXPECT(confined(array, 30));
+    copy_row<<<1, 30>>>(y, array, 30);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess && none_confined());
+    copy_row<<<1, 32>>>(y, array, 30); // reads that stay in the allocation
+    EXPECT(to_host(y, N)[29] == FENCE + 29);
+    EXPECT(to_host(x, N)[N - 1] == N - 1);
+    EXPECT(!confined(x + N - 1, 2)); // ends outside of it
+    cudaFree(x), cudaFree(y);
+}
+WRONG(read_into_the_fence) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    EXPECT(confined(x + FENCE, 30));
+    copy_row<<<1, 32>>>(y, x + FENCE, 30);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    cudaDeviceReset();
+}
+WRONG(read_before_it) {
+    float *x = device_count<float>(N), *y = device_count<float>(N);
+    EXPECT(confined(x + FENCE, 30));
+    shift_row<<<1, 30>>>(y, x + FENCE);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    cudaDeviceReset();
 }
 
 // ---- whither code goes ----

@@ -127,6 +127,7 @@ hc_buffer *hc_arena_nearest(const void *p) {
     hc_buffer *left = i > 0 ? &buffers[i - 1] : NULL;
     hc_buffer *right = i < buffer_count ? &buffers[i] : NULL;
     if (!left || !right) return left ? left : right;
+    if ((const char *)p < left->start) return left; /* on its first page, before its data */
     size_t to_left = (size_t)((const char *)p - left->start - left->bytes);
     return to_left <= (size_t)(right->start - (const char *)p) ? left : right;
 }

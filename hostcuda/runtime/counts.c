@@ -109,6 +109,20 @@ static void guard(const void *frame) {
 #endif
 }
 
+/* What earlier calls have queued may still touch all that was theirs. */
+static bool confine(const hostcuda_array *arrays, int count) {
+#ifdef HOSTCUDA_CHECK
+    hc_enter();
+    hc_drain_all();
+    bool good = hc_check_confine(arrays, count);
+    hc_leave();
+    return good;
+#else
+    (void)arrays, (void)count;
+    return false;
+#endif
+}
+
 static int sites(hostcuda_site_counts *out, int room) {
 #ifdef HOSTCUDA_CHECK
     return hc_check_site_counts(out, room);
@@ -119,8 +133,16 @@ static int sites(hostcuda_site_counts *out, int room) {
 }
 
 const hostcuda_counts *hostcuda_counts_get(void) {
-    static const hostcuda_counts table = {
-        HOSTCUDA_COUNTS_ABI, launches, kernels, reset, count_memory,
-        fail_launch,         watch,    worked,  guard, sites};
+    static const hostcuda_counts table = {HOSTCUDA_COUNTS_ABI,
+                                          launches,
+                                          kernels,
+                                          reset,
+                                          count_memory,
+                                          fail_launch,
+                                          watch,
+                                          worked,
+                                          guard,
+                                          sites,
+                                          confine};
     return &table;
 }

@@ -86,6 +86,8 @@ struct hc_buffer {
     const char *named; /* the arguments of its allocation as they were written, or NULL */
     size_t element;    /* bytes; 0: unknown */
     hc_site allocated, released;
+    char *whole; /* confined to an array (check/confine.c): the allocation, else NULL */
+    size_t whole_bytes;
 };
 cudaError_t hc_arena_allocate(hc_space space, size_t bytes, hc_site at, void **p);
 void hc_arena_release(hc_buffer *b, hc_site at);
@@ -337,6 +339,7 @@ void hc_check_shared_arena(const char *base);
 void hc_check_allocated(const hc_buffer *b);
 void hc_check_freed(const hc_buffer *b);
 void hc_check_written(const void *p, size_t bytes); /* by a memset or a library */
+void hc_check_unwritten(const void *p, size_t bytes);
 void hc_check_copied(const void *to, const void *from, size_t bytes);
 void hc_check_set(const void *p, size_t bytes); /* by a memset */
 void hc_check_launch_begins(void);
@@ -353,6 +356,7 @@ void hc_check_syncwarp(hc_worker *w, int warp, unsigned mask);
 void hc_check_meets(const void *at, bool may_release); /* what is there orders memory */
 void hc_check_count(bool on);
 int hc_check_site_counts(hostcuda_site_counts *out, int room);
+bool hc_check_confine(const hostcuda_array *arrays, int count);
 /* work.c: who does the work */
 bool hc_check_watch(const hostcuda_array *arrays, int count);
 void hc_check_worked(hostcuda_work *work);

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 4 };
+enum { HOSTCUDA_COUNTS_ABI = 5 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -69,6 +69,11 @@ typedef struct hostcuda_counts {
     /* How many instructions have accessed memory; fills up to room. One keeps its place. reset()
      * leaves them alone: who asks twice subtracts. */
     int (*sites)(hostcuda_site_counts *out, int room);
+    /* From here on each of these arrays is all that there is of its allocation (one array each): to
+     * touch what lies beside it is out-of-bounds. Runs first what is queued. NULL, 0: allocations
+     * are whole again, and what lay beside the arrays counts as written. False: this is not a
+     * CHECK=1 build, or an array does not lie in an allocation of its own. */
+    bool (*confine)(const hostcuda_array *arrays, int count);
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */
