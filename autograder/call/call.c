@@ -167,6 +167,9 @@ enum {
 
 /* Of each operation its largest call so far: what threads could share, and how many did. */
 static call_sharing largest[CALL_OPS];
+static const char *description = "";
+
+void call_describe(const char *text) { description = text; }
 
 static size_t bytes_of(const call_request *q, call_role role) {
     size_t bytes = 0;
@@ -195,11 +198,9 @@ static void note_sharing(const call_request *q, int64_t threads) {
     size_t pieces = pieces_of(q), enough = pieces / TILE < WARP ? pieces / TILE : WARP;
     call_sharing *most = &largest[q->op];
     if (pieces < most->pieces || (pieces == most->pieces && threads < most->threads)) return;
-    *most = (call_sharing){call_op_name(q->op), pieces,
-                           pieces < 2   ? 0
-                           : enough < 2 ? 2
-                                        : enough,
-                           threads};
+    *most = (call_sharing){.op = call_op_name(q->op), .pieces = pieces, .threads = threads};
+    most->enough = pieces < 2 ? 0 : enough < 2 ? 2 : enough;
+    snprintf(most->described, sizeof most->described, "%s", description);
 }
 
 /* Values say nothing of who computed them. Who computes on the host has to have the inputs there;

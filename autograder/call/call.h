@@ -144,8 +144,13 @@ typedef struct call_sharing {
     const char *op;
     size_t pieces, enough; /* what could be shared, and the threads that are enough for that */
     int64_t threads;
+    char described[512]; /* which call it was */
 } call_sharing;
 const call_sharing *call_shared_by_few(void);
+
+/* What a message is to say of the calls that follow: operation, device, shapes. The text may
+ * change from call to call. */
+void call_describe(const char *text);
 
 /* Closes the cached contexts, or the process that holds them; no call can follow. The report says
  * what is known only now: blocks still handed out; in kind and fault, how the process ended. */

@@ -100,6 +100,7 @@ void claim_begin(claim *c, const char *name) {
     c->verdicts = getenv("GRADLAB_CLAIMS");
     for (int i = 0; i < CALL_COUNTERS; i++) c->counter[i] = -1;
     snprintf(c->call, sizeof c->call, "(no call yet)");
+    call_describe(c->call);
     const char *seed = getenv("GRADLAB_SEED");
     char *end = NULL;
     c->seed = seed && *seed ? strtoull(seed, &end, 10) : 1;
@@ -241,11 +242,14 @@ static void no_launch(const claim *c, finding *f, const char *op) {
 
 static void parallel(const claim *c, finding *f, const call_sharing *few) {
     finding_begin(f, c, "parallel");
-    snprintf(f->call, sizeof f->call, "a call of %s", few->op);
+    snprintf(f->call, sizeof f->call, "%s", few->described);
     snprintf(f->text, sizeof f->text,
-             "in its largest call %lld thread%s did all of the work, %zu elements, which at least "
-             "%zu should share: a thread is to take a few elements of its own, not those of all",
-             (long long)few->threads, few->threads == 1 ? "" : "s", few->pieces, few->enough);
+             "in this call, the largest of %s, %lld thread%s did all of the work, %zu elements, "
+             "which at least %zu should share: a thread is to take a few elements of its own, not "
+             "those of all. Grids of tl_blocks are kept to a few blocks when graded (tl/cuda.h): "
+             "if one thread of each block writes, there are no more writers than blocks",
+             few->op, (long long)few->threads, few->threads == 1 ? "" : "s", few->pieces,
+             few->enough);
 }
 
 /* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */

@@ -4,7 +4,9 @@
 #include "tl/cuda.h"
 
 enum {
-    TILE = 64, /* rows and columns of C that a block computes */
+    /* Rows and columns of C that a block computes. The number is yours to change. A block has at
+     * most 1,024 threads: with a thread for each element 32 x 32 is the largest. */
+    TILE = 16,
 };
 
 /* A matrix as it lies in memory, read as if it were not transposed. */

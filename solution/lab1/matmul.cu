@@ -11,13 +11,15 @@
 #include "tl/cuda.h"
 
 enum {
-    TILE = 64, /* rows and columns of C that a block computes */
     //@lab 1:
-    DEPTH = 16, /* length of a slice of K */
-    SIDE = 4,   /* rows and columns of C that a thread computes */
-    //@end
-    //@lab 1:
+    TILE = 64,             /* rows and columns of C that a block computes */
+    DEPTH = 16,            /* length of a slice of K */
+    SIDE = 4,              /* rows and columns of C that a thread computes */
     THREADS = TILE / SIDE, /* of a block, in x and in y */
+    //@skeleton
+    // /* Rows and columns of C that a block computes. The number is yours to change. A block has at
+    //  * most 1,024 threads: with a thread for each element 32 x 32 is the largest. */
+    // TILE = 16,
     //@end
 };
 

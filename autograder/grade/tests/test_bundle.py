@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import types
 
 import pytest
@@ -60,6 +61,16 @@ def test_neither_source_nor_names_nor_paths_are_in_it(lab, tmp_path):
     for part in ["my_own_idea", "secret", "hello", "mia", "tower", str(tmp_path), "/opt", "/srv"]:
         assert part not in said, part
     assert "made on (host) by (user), (path)/y" in said and "~/bin/gcc" in said
+
+
+def test_a_doctor_that_takes_too_long_costs_its_part_alone(lab, monkeypatch):
+    def slow(*words, timeout):
+        raise subprocess.TimeoutExpired(["make", *words], timeout)
+
+    monkeypatch.setattr(bundle.make, "run", slow)
+    said = written(lab)
+    assert "== make doctor\n(make doctor had not ended after 120 s, so its part is missing" in said
+    assert "im2col/b (c): mismatch" in said and "gcc 12" in said
 
 
 @pytest.mark.parametrize("has_git", [True, False])
