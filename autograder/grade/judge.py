@@ -26,8 +26,8 @@ def features(record: dict, side: str) -> set:
     found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
     if record["kind"].startswith("race_"):
         found.add("race")
-        if met := MET.search(record.get("output") or ""):
-            found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
+    if met := MET.search(record.get("output") or ""):
+        found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")
