@@ -33,8 +33,8 @@ CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
         expect_ok(c, &r);
         for (uint64_t i = 0; i < o->total; i++) {
             want[i] = oracle_schedule((int)o->kind, o->base, o->factor, o->turn, o->total, i);
-            bound[i] = bound_double(16 + i / o->turn) *
-                       (o->kind == TL_SCHEDULE_STEP ? want[i] : o->base);
+            bound[i] =
+                bound_double(16 + i / o->turn) * (o->kind == TL_SCHEDULE_STEP ? want[i] : o->base);
         }
         expect_numbers(c, "learning rate", lr, want, bound, (int)o->total);
     }
