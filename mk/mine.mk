@@ -49,23 +49,31 @@ MINE_CUDA_OBJECTS = $(MINE_CU:%=build/$(mode)/%.o) $(call mine_reference_cu,.o) 
 mine_plugins = $(addprefix build/$(mode)/mine/,$(if $(HAVE_CXX),libtl_hostcuda.so) \
 	$(if $(CUDA),$(if $(findstring -san,$(mode))$(findstring -check,$(mode)),,libtl_cuda.so)))
 
+# In a handout `make train MINE=1` and `make train` take other objects under the same names: each
+# link depends on which ones. A reference's object may be older than what was linked without it.
+build/%/mine/objects: always
+	@mkdir -p $(@D)
+	@printf '%s\n' $(MINE_GIVEN) $(MINE_CU) $(MINE_FILES) $(HAVE_REFERENCE:%=solution/%) | \
+	    { $(call replace,$@); }
+
 build/%/mine/build_info.c: build/%/flags $(MINE_SOURCES) always
 	$(call build_info)
 
 $(call in_mine_modes,$(PROGRAMS:%=mine/%)): build/$$(mode)/programs/main_$$(@F).o \
-		$$(MINE_OBJECTS) build/$$(mode)/mine/build_info.o | $$(mine_plugins)
+		$$(MINE_OBJECTS) build/$$(mode)/mine/build_info.o build/$$(mode)/mine/objects \
+		| $$(mine_plugins)
 	$(call link,$(LIBS))
 
 $(foreach m,$(sort $(MINE_MODES) float-check),build/$m/mine/bench): $$(BENCH_OBJECTS) $$(MINE_OBJECTS) \
-		build/$$(mode)/mine/build_info.o | $$(mine_plugins)
+		build/$$(mode)/mine/build_info.o build/$$(mode)/mine/objects | $$(mine_plugins)
 	$(call link,$(LIBS))
 
-build/%/mine/libtl_hostcuda.so: $$(MINE_HOST_OBJECTS)
+build/%/mine/libtl_hostcuda.so: $$(MINE_HOST_OBJECTS) build/%/mine/objects
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(call hostcuda_link,$(CXX))
 
-build/%/mine/libtl_cuda.so: $$(MINE_CUDA_OBJECTS)
+build/%/mine/libtl_cuda.so: $$(MINE_CUDA_OBJECTS) build/%/mine/objects
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(cuda_link)

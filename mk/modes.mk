@@ -151,7 +151,7 @@ build/%/build_info.c: build/%/flags $(SOURCES) always
 
 # What is looked at anew each time is named here as far as it is there: else make takes it for a file
 # made on the way, and all that depends on it for old.
-LOOKED_AT := flags objects build_info.c mine/build_info.c host-flags cuda-flags
+LOOKED_AT := flags objects build_info.c mine/objects mine/build_info.c host-flags cuda-flags
 $(wildcard $(addprefix build/*/,$(LOOKED_AT))): always
 
 # The two plug-ins, as far as there are compilers for them. Order only: they are opened when a
@@ -181,7 +181,8 @@ build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/ob
 # then make takes flags, too, for such a file, and what depends on them for old.)
 .PRECIOUS: build/%.o build/%.lib.o build/%.host.o build/%.cu.host.o build/%.pic.o build/%.cu.o build/%.cu.lab.o \
 	build/%.mine.o build/%/build_info.o build/%/build_info.c build/%/flags build/%/objects \
-	build/%/host-flags build/%/cuda-flags build/%/mine/build_info.c build/check/%.o \
+	build/%/host-flags build/%/cuda-flags build/%/mine/build_info.c build/%/mine/objects \
+	build/check/%.o \
 	build/check/%.cu.o build/%/precompiled/hostcuda/hostcuda.h.gch build/%/libtl_hostcuda.so \
 	build/%/libtl_cuda.so build/%-debug/libtl_cuda.so
 .PHONY: always

@@ -22,6 +22,7 @@
 #include "tl/checkpoint.h"
 #include "tl/folder.h"
 #include "tl/plan.h"
+#include "why.h"
 
 /* What the hooks of a training run share. */
 typedef struct session {
@@ -320,7 +321,7 @@ static tl_status train(session *s) {
 /* Why the run failed, and, where a file could not be written, how to go on when that is fixed. */
 static void say_failed(const session *s, tl_status status) {
     const char *from = s->out.saved ? s->out.checkpoint : s->r.o.resume;
-    fprintf(stderr, "train: %s", tl_error());
+    say_why("train");
     if (status == TL_EIO && s->out.folder[0])
         fprintf(stderr, "; fix that or choose another folder with OUT=%s%s",
                 from ? ", and go on with RESUME=" : "", from ? from : "");

@@ -7,6 +7,7 @@
 #include "patience.h"
 #include "tl/device.h"
 #include "tl/status_internal.h"
+#include "why.h"
 
 const char *machine_name(void) {
     static char name[128] = "";
@@ -119,7 +120,10 @@ int run_program(const char *name, tl_status (*work)(run *r), int argc, char **ar
     if (status == TL_OK) status = run_open(&r, &o);
     if (status == TL_OK) status = work(&r);
     status = tl_root_cause(status);
-    if (status != TL_OK) fprintf(stderr, "%s: %s\n", name, tl_error());
+    if (status != TL_OK) {
+        say_why(name);
+        putc('\n', stderr);
+    }
     if (r.ctx) run_close(&r);
     return status == TL_OK ? 0 : 1;
 }

@@ -37,6 +37,9 @@ void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_rea
                       expect_shape shape);
 void expect_ints(claim *c, const char *name, const int32_t *got, const int32_t *want,
                  expect_shape shape);
+/* Numbers that are double in every build, looked at like an array. */
+void expect_numbers(claim *c, const char *name, const double *got, const double *want,
+                    const double *bound, int n);
 /* One number against its bound. */
 void expect_number(claim *c, const char *name, double got, double want, double bound);
 /* A sample moment against its expectation: chance alone moves it, so it does not count as rounding.

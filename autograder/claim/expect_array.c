@@ -151,6 +151,20 @@ void expect_close(claim *c, const char *name, const tl_real *got, const double *
     compare(c, name, got, NULL, want, bound, shape);
 }
 
+void expect_numbers(claim *c, const char *name, const double *got, const double *want,
+                    const double *bound, int n) {
+    if (c->case_failed) return;
+    const comparison x = {
+        .shape = SHAPE(n), .n = (size_t)n, .got = got, .want = want, .bound = bound};
+    size_t worst = 0, wrong = 0;
+    for (size_t i = 0; i < x.n; i++) {
+        wrong += !(comparison_badness(&x, i) <= 1);
+        if (comparison_badness(&x, i) > comparison_badness(&x, worst)) worst = i;
+    }
+    claim_note(c, comparison_badness(&x, worst));
+    if (wrong) fail_array(c, name, &x, wrong, worst, isnan(got[worst]) ? "nan" : "mismatch", "");
+}
+
 void expect_added(claim *c, const char *name, const tl_real *got, const tl_real *before,
                   const double *want, const double *bound, expect_shape shape) {
     compare(c, name, got, before, want, bound, shape);

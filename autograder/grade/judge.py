@@ -14,6 +14,9 @@ import words
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
 SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all of a file is so
 COSTS = ("sectors", "bank_conflicts")  # of a kernel: kinds of failure, and names of counters
+# hostcuda's words for two accesses that met: of which memory, and the lines of both.
+MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) memory that .*"
+                 r" writes at line (\d+)")
 PRODUCT = re.compile(r"\bk = (\d+)")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -23,6 +26,8 @@ def features(record: dict, side: str) -> set:
     found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
     if record["kind"].startswith("race_"):
         found.add("race")
+    if met := MET.search(record.get("output") or ""):
+        found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")

@@ -110,8 +110,9 @@ KINDS = {
                     "work. Queue what is to be done, and leave waiting to the caller."),
     "allocation": ("allocates", "Device memory is allocated in the middle of the work. Scratch is "
                    "handed in."),
-    "sectors": ("wasteful memory access", "Threads side by side touch memory that does not lie "
-                "side by side, so most of what is fetched is thrown away."),
+    "sectors": ("wasteful memory access", "More is fetched than is needed: threads side by "
+                "side touch memory that does not lie side by side, or the same memory is fetched "
+                "again and again."),
     "bank_conflicts": ("bank conflicts", "Threads of a warp meet in one bank of shared memory and "
                        "have to wait for each other."),
     "memory": ("out of memory", "Far more memory was asked for than the sizes call for."),

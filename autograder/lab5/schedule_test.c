@@ -24,18 +24,19 @@ static const tl_schedule senseless[] = {
 CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
     for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++) {
         const tl_schedule *o = &schedules[s];
-        double *lr = doubles(c, o->total);
+        double *lr = doubles(c, o->total), *want = doubles(c, o->total);
+        double *bound = doubles(c, o->total);
         call_report r;
         claim_case(c, &claim_targets[0], "schedule kind %d, turn %d, total %d", (int)o->kind,
                    (int)o->turn, (int)o->total);
         call_schedule_lr(&claim_targets[0], &r, lr, o->total, 0, o);
         expect_ok(c, &r);
         for (uint64_t i = 0; i < o->total; i++) {
-            double want = oracle_schedule((int)o->kind, o->base, o->factor, o->turn, o->total, i);
-            expect_number(c, "learning rate", lr[i], want,
-                          bound_double(16 + i / o->turn) *
-                              (o->kind == TL_SCHEDULE_STEP ? want : o->base));
+            want[i] = oracle_schedule((int)o->kind, o->base, o->factor, o->turn, o->total, i);
+            bound[i] =
+                bound_double(16 + i / o->turn) * (o->kind == TL_SCHEDULE_STEP ? want[i] : o->base);
         }
+        expect_numbers(c, "learning rate", lr, want, bound, (int)o->total);
     }
     for (size_t s = 0; s < sizeof senseless / sizeof *senseless; s++) {
         const tl_schedule *o = &senseless[s];

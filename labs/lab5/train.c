@@ -19,10 +19,12 @@ static tl_status forward_batch(tl_trainer *tr, const tl_device_split *split, int
                                tl_var **loss) {
     /* TODO(lab 5): One batch through the net. (1) ctx->ops->batch_load of the n images at the
      * position in *ctx->step, into tr->x and tr->label: shuffled if training, augmented and padded
-     * if training and tr->augment. (2) tr->x as a variable that wants no gradient (tl_tape_wrap):
-     * the batch may be smaller than the memory of tr->x, and the shape must say so. (3) The net's
-     * forward. (4) tl_loss_head (tl/loss.h), which also adds losses and hits to tr->sums. Nothing
-     * is read back to the host: that would wait for the device in every step. */
+     * if training and tr->augment. (2) The images as a variable that wants no gradient
+     * (tl_tape_wrap). The last batch may be smaller than tr->x, and wrapping needs equal sizes:
+     * wrap a copy of *tr->x, a local tl_tensor with dim[0] and size of n images and the same
+     * memory. (3) The net's forward. (4) tl_loss_head (tl/loss.h), which also adds losses and hits
+     * to tr->sums. Nothing is read back to the host: that would wait for the device in every step.
+     */
     (void)tr, (void)split, (void)n, (void)training, (void)loss;
     return TL_NOT_IMPLEMENTED();
 }

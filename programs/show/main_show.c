@@ -3,14 +3,13 @@
  * Exit status 1 with one line where something is not there yet: it names what to write first. */
 #include "show.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "programs/origin.h"
 #include "programs/patience.h"
+#include "programs/why.h"
 #include "programs/words.h"
 #include "tl/device.h"
 #include "tl/folder.h"
@@ -63,23 +62,6 @@ static tl_status run(show *s, show_fn lab, int number) {
     return status;
 }
 
-/* What is not written yet, as the line of a failure names it: "matmul.c:12: tl_matmul is not …".
- * The folder of the lab that has a file of this name is looked up. */
-static void explain(const char *line) {
-    char pattern[PATH_MAX];
-    int name = (int)strcspn(line, ":"), task = (int)strcspn(line, ".");
-    glob_t found = {0};
-    snprintf(pattern, sizeof pattern, "labs/lab[0-9]/%.*s", name, line);
-    if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1) {
-        const char *path = found.gl_pathv[0], *lab = path + strlen("labs/lab");
-        fprintf(stderr, "show: %s: write %s first, then: make grade LAB=%c T=%.*s\n", line, path,
-                *lab, task, line);
-    } else {
-        fprintf(stderr, "show: %s\n", line);
-    }
-    globfree(&found);
-}
-
 static tl_status show_one(const options_of_show *o) {
     show s = {.out = o->out,
               .resume = o->resume,
@@ -107,9 +89,8 @@ int main(int argc, char **argv) {
     tl_status status = words_read(&o, table, argc - 1, argv + 1);
     if (status == TL_OK) status = show_one(&o);
     status = tl_root_cause(status);
-    if (status == TL_ENOTIMPL)
-        explain(tl_error());
-    else if (status != TL_OK)
-        fprintf(stderr, "show: %s\n", tl_error());
-    return status == TL_OK ? 0 : 1;
+    if (status == TL_OK) return 0;
+    say_why("show");
+    putc('\n', stderr);
+    return 1;
 }

@@ -58,6 +58,18 @@ def test_the_own_results_are_reported_and_the_references_are_not(mine, device):
     assert sources(mine) == {"results/mine/all.jsonl"}
 
 
+def test_in_a_handout_a_command_says_mine_only_where_it_was_typed(tmp_path, monkeypatch):
+    """It is in the environment there anyway, and would take a student's files of closed labs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINE", "1")
+    monkeypatch.setenv("MAKEFLAGS", " -- DRAFT=1")
+    assert whose.owner().make("report") == "make report MINE=1"
+    (tmp_path / "given").mkdir()
+    assert whose.owner().make("report") == "make report"
+    monkeypatch.setenv("MAKEFLAGS", " -- MINE=1 DRAFT=1")
+    assert whose.owner().make("report") == "make report MINE=1"
+
+
 def test_an_ordinary_report_is_the_same_with_and_without_own_results(lab):
     lab.write(lab.everything())
     before = lab.build(folder="before").read_bytes()

@@ -1,5 +1,7 @@
 """test_mine.py: MINE=1 links a student's files alone: none of the solution, no quicker kernel."""
 
+import os
+import re
 import shutil
 import subprocess
 
@@ -36,6 +38,31 @@ def test_the_trainer_is_made_of_the_students_files():
 
 def test_the_device_beside_it_is_too():
     is_made_of("build/float/mine/libtl_hostcuda.so", ".cu", ".host.o")
+
+
+def test_a_handout_links_again_when_mine_is_typed_or_not(tmp_path):
+    """Other objects under the same names: a reference of a closed lab may be older than what was
+    linked without it."""
+    for name in ("Makefile", "mk", "labs", "tools", "autograder", "kernels", "hostcuda", "tl",
+                 "programs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "VERSION").write_text("gradlab 0\n")
+    closed = tmp_path / "given" / os.uname().machine / "float/solution/lab4"
+    closed.mkdir(parents=True)
+    (closed / "tape.o").touch()
+    listed, seen = "build/float/mine/objects", []
+    for typed in ([], [], ["MINE=1"]):
+        make.run("-C", str(tmp_path), listed, *typed, timeout=120)
+        file = tmp_path / listed
+        seen.append((file.read_text().split(), file.stat().st_mtime_ns))
+    assert seen[0] == seen[1] and seen[1][1] != seen[2][1]
+    assert "solution/lab4/tape.c" in seen[0][0] and "lab4/tape.c" not in seen[0][0]
+    assert "lab4/tape.c" in seen[2][0] and "solution/lab4/tape.c" not in seen[2][0]
+    made = [f"build/float/mine/{name}" for name in ("train", "libtl_hostcuda.so")]
+    known = make.run("-C", str(ROOT), "-np", "MINE=1", *made, timeout=120).stdout
+    for goal in made:
+        rule = re.search(rf"^{re.escape(goal)}: (.*)$", known, re.M)
+        assert rule and listed in rule[1].split("|")[0].split()
 
 
 @pytest.mark.parametrize("mode", ["", "SAN=1", "CHECK=1", "REAL=double"])

@@ -62,8 +62,11 @@ bool tl_tape_set_recording(tl_tape *tape, bool on);
 
 /* A new variable of the tape with its own memory, content undefined. */
 tl_status tl_tape_value(tl_tape *tape, tl_var **v, int ndim, const int dim[]);
-/* A variable that shares the memory of `value`, which stays the caller's and must outlive it:
- * an input to the graph, or another shape of an intermediate result. */
+/* A variable that shares the memory of `value`: an input to the graph, or another shape of an
+ * intermediate result. That memory stays the caller's and must outlive the variable; the tl_tensor
+ * itself is only read in this call. TL_ESHAPE unless `dim` has as many elements as `value`: to use
+ * the first images of a larger batch, wrap a local copy of its tl_tensor with a smaller dim[0] and
+ * size. */
 tl_status tl_tape_wrap(tl_tape *tape, tl_var **v, const tl_tensor *value, int ndim, const int dim[],
                        bool needs_grad);
 
