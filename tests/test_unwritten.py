@@ -19,7 +19,8 @@ def train(folder, name, *options, cwd=ROOT) -> str:
     program = unwritten("build/float/train", name, *UNWRITTEN[name], folder)
     done = subprocess.run(
         [program, "NET=a", "DATASET=shapes10", "DEVICE=cpu", "LIMIT=128", "EPOCHS=1",
-         f"OUT={folder}/out", *options], cwd=cwd, capture_output=True, text=True, timeout=60)  # fmt: skip
+         f"OUT={folder}/out", *options],
+        cwd=cwd, capture_output=True, text=True, timeout=60)  # fmt: skip
     assert not (folder / "out/checkpoint").exists()
     said = done.stderr.strip().split("\n")[-1]
     assert done.returncode == 1
