@@ -10,13 +10,9 @@ static const struct {
     double p;
     uint32_t layer;
     uint64_t index;
-} cases[] = {{1, 0.5, 0, 0},
-             {7, 0.25, 0, 1},
-             {1000, 0.25, 1, 0},
-             {4099, 0.5, 0, 77},
-             {257, 0.9, 3, 12},
-             {64, 0, 0, 5},
-             {1000, 0.001, 65535, 4000000000}};
+} cases[] = {{1000, 0.25, 1, 0}, /* the first failure is told: many numbers say what they share */
+             {7, 0.25, 0, 1},    {1, 0.5, 0, 0}, {4099, 0.5, 0, 77},
+             {257, 0.9, 3, 12},  {64, 0, 0, 5},  {1000, 0.001, 65535, 4000000000}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -129,7 +125,7 @@ CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
     FOR_TARGETS (t) {
         call_target failing = launches_failing(t);
-        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 2);
+        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 0);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);
         for (size_t k = 0; k < d.g.n; k++) {

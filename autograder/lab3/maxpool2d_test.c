@@ -8,9 +8,9 @@
 
 /* n, c, h, w, r, s, stride, pad */
 static const tl_pool2d_geom shapes[] = {
+    {3, 2, 6, 6, 2, 2, 2, 2, 0, 0, 0, 0}, /* as in the nets: one window per winner, so = shows */
     {2, 3, 7, 6, 3, 2, 2, 1, 1, 0, 0, 0}, /* nothing is square, windows overlap */
     {2, 2, 5, 9, 2, 3, 3, 2, 1, 2, 0, 0}, /* pad in both directions, stride > window */
-    {3, 2, 6, 6, 2, 2, 2, 2, 0, 0, 0, 0}, /* as in the nets */
     {2, 2, 6, 5, 2, 2, 2, 2, 1, 0, 0, 0}, /* nearly so: with padding, in one direction */
     {1, 2, 5, 6, 2, 2, 2, 2, 0, 1, 0, 0}, /* and in the other */
     {2, 1, 4, 5, 2, 2, 2, 1, 0, 0, 0, 0}, /* windows side by side, but overlapping in one */

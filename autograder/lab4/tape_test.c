@@ -116,10 +116,9 @@ CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
             int loss = graph_weigh(&g, all, 2);
             DO(&g, GRAPH_BACKWARD, loss);
             for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-            must(c, expect_gradients(&g, t,
-                                     mirrored ? "x*w*w + (x*w + x*x*w*w)"
-                                              : "(x*x*w*w + x*w) + x*w*w",
-                                     loss, leaf, 2, 1));
+            must(c, expect_gradients(
+                        &g, t, mirrored ? "x*w*w + (x*w + x*x*w*w)" : "(x*x*w*w + x*w) + x*w*w",
+                        loss, leaf, 2, 1));
         }
 }
 
