@@ -5,14 +5,19 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 
+/* The first that fails is told about, and many numbers show what they share. */
 static const struct {
     size_t n;
     double p;
     uint32_t layer;
     uint64_t index;
-} cases[] = {{1000, 0.25, 1, 0}, /* the first failure is told: many numbers say what they share */
-             {7, 0.25, 0, 1},    {1, 0.5, 0, 0}, {4099, 0.5, 0, 77},
-             {257, 0.9, 3, 12},  {64, 0, 0, 5},  {1000, 0.001, 65535, 4000000000}};
+} cases[] = {{1000, 0.25, 1, 0},
+             {7, 0.25, 0, 1},
+             {1, 0.5, 0, 0},
+             {4099, 0.5, 0, 77},
+             {257, 0.9, 3, 12},
+             {64, 0, 0, 5},
+             {1000, 0.001, 65535, 4000000000}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
