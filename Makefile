@@ -48,9 +48,10 @@ AFTER_SETUP := $(filter-out setup,$(MAKECMDGOALS))
 setup:
 	@YES=$(call quote,$(YES)) PYTHON=$(call quote,$(PYTHON)) CC=$(call quote,$(CC)) \
 	    CXX=$(call quote,$(CXX)) tools/setup.sh $(AFTER_SETUP)
+# (as if typed anew, so that a lab is built on all cores)
 ifneq ($(AFTER_SETUP),)
 $(firstword $(AFTER_SETUP)): setup
-	+@$(MAKE) $(AFTER_SETUP)
+	+@env -u MAKELEVEL $(MAKE) $(AFTER_SETUP)
 $(wordlist 2,$(words $(AFTER_SETUP)),$(AFTER_SETUP)): $(firstword $(AFTER_SETUP)) ; @:
 endif
 else

@@ -31,6 +31,8 @@ from tokens import HEADER, IDENTIFIER, NUMBER, ODD, PUNCTUATOR, STRING
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).resolve().parent
 MOST = 100  # findings of one file; nobody reads more
+# What is called often where it may not be -> what most of these tasks may call, and what that does.
+INSTEAD = {"tl_alloc_get": ("tl_tape_scratch", "takes memory that a reset of the tape gives back")}
 MODES = ("float", "double", "float-debug", "double-debug", "float-san", "double-san",
          "float-check", "double-check")
 
@@ -237,12 +239,19 @@ def symbol_findings(symbols: list, found: list, rules: Rules, exported: set) -> 
         name = as_written(symbol)
         if kind in "Uw":
             if name and not rules.allows(rules.calls, name):
-                out.append((lines.get(name, 1), f"{name}: this task is to be written without it"))
+                out.append((lines.get(name, 1), f"{name}: this task is to be written without it"
+                                                f"{instead_of(name, rules)}"))
             continue
         if (name := symbol) in lines and name in names.EVERYBODYS | contracts() - exported:
             out.append((lines[name], f"{name}: a function of this name is somebody else's; give "
                                      "yours another one, and make it static"))
     return out
+
+
+def instead_of(name: str, rules) -> str:
+    """What the same task may call in its place, in words."""
+    other, does = INSTEAD.get(name, ("", ""))
+    return f"; {other} {does}" if other and rules.allows(rules.calls, other) else ""
 
 
 @functools.cache

@@ -5,14 +5,15 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 
+/* The first that fails is told about, and many numbers show what they share. */
 static const struct {
     size_t n;
     double p;
     uint32_t layer;
     uint64_t index;
-} cases[] = {{1, 0.5, 0, 0},
+} cases[] = {{1000, 0.25, 1, 0},
              {7, 0.25, 0, 1},
-             {1000, 0.25, 1, 0},
+             {1, 0.5, 0, 0},
              {4099, 0.5, 0, 77},
              {257, 0.9, 3, 12},
              {64, 0, 0, 5},
@@ -129,7 +130,7 @@ CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
     FOR_TARGETS (t) {
         call_target failing = launches_failing(t);
-        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 2);
+        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 0);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);
         for (size_t k = 0; k < d.g.n; k++) {

@@ -100,19 +100,26 @@ CLAIM(lab4_tape, a_diamond_adds_the_gradients_of_both_sides) {
     }
 }
 
-/* A node must wait for all users of its output, the late ones too: x -> a -> b -> c, all summed. */
+/* A node must wait for all users of its output, the late ones too: x -> a -> b -> d, all summed. A
+ * walk that calls itself takes the inputs of a node from left to right, or from right to left: the
+ * shorter way to b and a is once the second input of a sum, and once the first. */
 CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
-    FOR_TARGETS (t) {
-        expect_shape s = SHAPE(5);
-        graph g = graph_new(c, 60, 100);
-        int x = graph_parameter(&g, s, 3), w = graph_parameter(&g, s, 3), leaf[] = {x, w};
-        int a = GRAPH(&g, s, GRAPH_MUL, x, w), b = GRAPH(&g, s, GRAPH_MUL, a, w);
-        int d = GRAPH(&g, s, GRAPH_MUL, b, x), ab = GRAPH(&g, s, GRAPH_ADD, d, a);
-        int all = GRAPH(&g, s, GRAPH_ADD, ab, b), loss = graph_weigh(&g, all, 2);
-        DO(&g, GRAPH_BACKWARD, loss);
-        for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-        must(c, expect_gradients(&g, t, "x*w, x*w*w, x*x*w*w, summed", loss, leaf, 2, 1));
-    }
+    FOR_TARGETS (t)
+        for (int mirrored = 0; mirrored < 2; mirrored++) {
+            expect_shape s = SHAPE(5);
+            graph g = graph_new(c, 60, 100);
+            int x = graph_parameter(&g, s, 3), w = graph_parameter(&g, s, 3), leaf[] = {x, w};
+            int a = GRAPH(&g, s, GRAPH_MUL, x, w), b = GRAPH(&g, s, GRAPH_MUL, a, w);
+            int d = GRAPH(&g, s, GRAPH_MUL, b, x);
+            int ad = mirrored ? GRAPH(&g, s, GRAPH_ADD, a, d) : GRAPH(&g, s, GRAPH_ADD, d, a);
+            int all = mirrored ? GRAPH(&g, s, GRAPH_ADD, b, ad) : GRAPH(&g, s, GRAPH_ADD, ad, b);
+            int loss = graph_weigh(&g, all, 2);
+            DO(&g, GRAPH_BACKWARD, loss);
+            for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+            must(c, expect_gradients(
+                        &g, t, mirrored ? "x*w*w + (x*w + x*x*w*w)" : "(x*x*w*w + x*w) + x*w*w",
+                        loss, leaf, 2, 1));
+        }
 }
 
 CLAIM(lab4_tape, results_that_the_loss_does_not_use_send_nothing) {

@@ -83,7 +83,7 @@ static tl_status sum_backward(tl_tape *t, tl_node *node) {
     /* TODO(lab 4): The backward rule of y = factor * sum(x): every element of x gets factor * dy,
      * and dy is one number in device memory, which the host must not read. Which operation of
      * ctx->ops spreads one number over an array? A matrix product can: with which matrices of how
-     * many rows and columns? */
+     * many rows and columns? Memory for one of them: tl_tape_scratch. */
     (void)t, (void)node;
     return TL_NOT_IMPLEMENTED();
 }

@@ -102,7 +102,7 @@ static tl_status sum_backward(tl_tape *t, tl_node *node) {
     //@lab 4: The backward rule of y = factor * sum(x): every element of x gets factor * dy, and dy
     //@  is one number in device memory, which the host must not read. Which operation of ctx->ops
     //@  spreads one number over an array? A matrix product can: with which matrices of how many
-    //@  rows and columns?
+    //@  rows and columns? Memory for one of them: tl_tape_scratch.
     tl_ctx *ctx = tl_tape_ctx(t);
     tl_tensor *dx;
     void *column;

@@ -304,6 +304,14 @@ def test_a_call_by_a_declared_pointer_is_found_too(tmp_path):
     assert found == ["cblas_dgemm: this task is to be written without it"]
 
 
+def test_a_refusal_names_what_takes_its_place_where_that_is_allowed(tmp_path):
+    text = "int tl_alloc_get(int);\nint %s(int a) { return tl_alloc_get(a); }\n"
+    said = "tl_alloc_get: this task is to be written without it"
+    assert symbols(tmp_path, text % "tl_op_mul", "lab4/ops_math.c") == [
+        f"{said}; tl_tape_scratch takes memory that a reset of the tape gives back"]
+    assert symbols(tmp_path, text % "tl_relu_fwd", "lab3/relu.c") == [said]
+
+
 def test_what_a_compiler_adds_is_nobodys_fault(tmp_path):
     assert symbols(tmp_path, """#include <math.h>
 #include <stdio.h>
