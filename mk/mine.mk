@@ -68,12 +68,15 @@ $(foreach m,$(sort $(MINE_MODES) float-check),build/$m/mine/bench): $$(BENCH_OBJ
 		build/$$(mode)/mine/build_info.o build/$$(mode)/mine/objects | $$(mine_plugins)
 	$(call link,$(LIBS))
 
-build/%/mine/libtl_hostcuda.so: $$(MINE_HOST_OBJECTS) build/%/mine/objects
+# (each by its name: of two patterns make takes the one whose objects are there already, and that is
+# the plug-in of the solution)
+$(foreach m,$(sort $(MINE_MODES) float-check),build/$m/mine/libtl_hostcuda.so): $$(MINE_HOST_OBJECTS) \
+		build/$$(mode)/mine/objects
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(call hostcuda_link,$(CXX))
 
-build/%/mine/libtl_cuda.so: $$(MINE_CUDA_OBJECTS) build/%/mine/objects
+$(call in_mine_modes,mine/libtl_cuda.so): $$(MINE_CUDA_OBJECTS) build/$$(mode)/mine/objects
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(cuda_link)

@@ -20,7 +20,8 @@ from tokens import IDENTIFIER, PUNCTUATOR, STRING
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIX = {".c": ".i", ".cu": ".ii"}  # of a source: what is put behind the name of its object
 # macros that hostcuda's rewriter writes
-WRITTEN = {"HC_SITE", "HC_NAME", "HC_DEVICE_CONSTANT", "HC_DEVICE_VARIABLE", "HC_STATIC_LOCAL"}
+WRITTEN = {"HC_SITE", "HC_NAME", "HC_DEVICE_CONSTANT", "HC_DEVICE_VARIABLE", "HC_STATIC_LOCAL",
+           "HC_NOINLINE"}
 LARGEST = 1 << 20  # of a student's own lines: four times what a source may have
 # (a # that macros bring to the beginning of a line is set in, and means nothing)
 MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*')
