@@ -46,7 +46,8 @@ LIMIT_S = 7200
 FRONT_END_MB = 300
 LEFT_MB = 5
 # with what each function of a file begins: it ends its process, it asks for what the gate refuses
-BROKEN = ["    *(volatile int *)8 = 1;\n", '    asm volatile("syscall");\n']
+REFUSED_LINE = '    asm volatile("syscall");\n'
+BROKEN = ["    *(volatile int *)8 = 1;\n", REFUSED_LINE]
 FUNCTION = re.compile(r"^\w[^;{}#]*\) *\{\n", re.MULTILINE)
 LOOPS = "    for (volatile int x = 0;; x++) {}\n"  # each of its claims waits: once is enough
 
@@ -61,13 +62,16 @@ class Lab:
         made = skeletons.skeletons(ROOT)
         self.skeleton = {n: made[f"labs/lab{number}/{n}"] for n in self.names}
 
-    def cost(self, name: str) -> int:
-        """What a file that does nothing right costs: its task on its side, and `whole` there. Where
-        a task has no kernels, its C file is judged on a device, too."""
+    def cost(self, name: str, line: str = "") -> int:
+        """What a file that does nothing right costs: its task on its side, and `whole` there if that
+        needs the task, or the file is refused and no extra credit. Where a task has no kernels, its C file is judged on
+        a device, too."""
         path = Path(name)
         task, whole = self.table.task(path.stem), self.table.task("whole")
         sides = {SIDE[path.suffix]} | ({"cuda"} if "cuda" not in task.sides else set())
-        due = {task.name} | ({"whole"} if task.name in whole.needs else set())
+        extra = all(claim.extra for claim in self.table.claims if claim.task == task.name)
+        concerned = task.name in whole.needs or (line == REFUSED_LINE and not extra)
+        due = {task.name} | ({"whole"} if concerned else set())
         return sum(points for claim in self.table.claims if claim.task in due and not claim.extra
                    for side, points in claim.points.items() if side in sides)
 
@@ -182,7 +186,7 @@ def submissions(lab: Lab, count: int, write: bool) -> list:
     made += [(lab.solution | {n: lab.skeleton[n]}, 100 - lab.cost(n))
              for n in names[:count // 10]]
     broken = [(n, BROKEN[i % len(BROKEN)]) for i, n in enumerate(names[1:count // 10])]
-    made += [(lab.broken(n, line), 100 - lab.cost(n))
+    made += [(lab.broken(n, line), 100 - lab.cost(n, line))
              for n, line in [(lab.names[0], LOOPS), *broken]]
     made += [(lab.skeleton, 0)] * (count // 10)
     made += [(lab.solution, 100)] * (count - count // 10 - len(made))
