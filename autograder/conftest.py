@@ -191,7 +191,7 @@ class Stage:
             self.program(f"build/{real}/lab9/grader", GRADER.format(
                 python=sys.executable, says=str(folder / "says.json"), real=real,
                 here=str(folder)))
-            for variant in ("all", "only-one", "only-two"):
+            for variant in ("all", "whole", "only-one", "only-two"):
                 self.program(f"build/{real}/lab9/{variant}/worker", "#!/bin/sh\n")
                 self.program(f"build/{real}-check/lab9/{variant}-cuda/worker", "#!/bin/sh\n")
                 self.write(f"build/{real}-check/lab9/{variant}-cuda/libtl_hostcuda.so", "")

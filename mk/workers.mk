@@ -7,12 +7,12 @@
 #   build/<mode>/labN/<variant>-cuda/worker      CUDA, and host code on a device, with
 #   build/<mode>/labN/<variant>-cuda/libtl_<device>.so
 #
-# A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `only-<task>`
-# that one. Of the reference (solution/) there is what lab.toml grants these tasks (grants.py); for
-# every other file stands one whose functions fail and say so (absent.py). No worker holds C and
-# CUDA of one task. The reference's objects, and those that stand for them, are shared by all. With
-# MINE=1 the other labs come from $(LABS), too (labN-mine/). Another folder than labs/ has its
-# objects and workers under build/<mode>/from/<folder>/.
+# A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `whole` all
+# but extra credit, `only-<task>` that one. Of the reference (solution/) there is what lab.toml
+# grants these tasks (grants.py); for every other file stands one whose functions fail and say so
+# (absent.py). No worker holds C and CUDA of one task. The reference's objects, and those that stand
+# for them, are shared by all. With MINE=1 the other labs come from $(LABS), too (labN-mine/).
+# Another folder than labs/ has its objects and workers under build/<mode>/from/<folder>/.
 #
 # What a run of the grader needs of all this, grade.py works out (plan.py), and writes it down as
 # prerequisites in $(LAB_PLAN). The recipes are here.

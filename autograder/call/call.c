@@ -182,7 +182,7 @@ static size_t bytes_of(const call_request *q, call_role role) {
 /* What each may have a thread of its own, in the simplest kernel: elements of the smallest output;
  * rows, where a loss is a number of all of them; where all outputs are one number, loads. */
 static size_t pieces_of(const call_request *q) {
-    if (q->op == CALL_sum) return q->buffer[1].count;
+    if (call_work_is_loading(q->op)) return q->buffer[1].count;
     size_t pieces = SIZE_MAX;
     for (int i = 0; i < q->buffers; i++) {
         const call_buffer *b = &q->buffer[i];
@@ -194,11 +194,15 @@ static size_t pieces_of(const call_request *q) {
     return pieces == SIZE_MAX ? 0 : pieces;
 }
 
-static void note_sharing(const call_request *q, int64_t threads) {
+static void note_sharing(const call_request *q, const call_report *r, int64_t threads) {
     size_t pieces = pieces_of(q), enough = pieces / TILE < WARP ? pieces / TILE : WARP;
     call_sharing *most = &largest[q->op];
     if (pieces < most->pieces || (pieces == most->pieces && threads < most->threads)) return;
-    *most = (call_sharing){.op = call_op_name(q->op), .pieces = pieces, .threads = threads};
+    *most = (call_sharing){.op = call_op_name(q->op),
+                           .pieces = pieces,
+                           .threads = threads,
+                           .launches = r->counter[CALL_LAUNCHES],
+                           .launch = r->launch};
     most->enough = pieces < 2 ? 0 : enough < 2 ? 2 : enough;
     snprintf(most->described, sizeof most->described, "%s", description);
 }
@@ -210,7 +214,7 @@ static void judge_work(const call_request *q, call_report *report) {
     if (!is_of_table(q->op) || counted[CALL_STORERS] < 0) return;
     if (report->status != TL_OK || report->fault[0]) return;
     size_t inputs = bytes_of(q, CALL_IN) + bytes_of(q, CALL_INOUT);
-    int64_t threads = counted[q->op == CALL_sum ? CALL_LOADERS : CALL_STORERS];
+    int64_t threads = counted[call_work_is_loading(q->op) ? CALL_LOADERS : CALL_STORERS];
     size_t words = (bytes_of(q, CALL_OUT) + bytes_of(q, CALL_INOUT)) / 4;
     if (counted[CALL_TO_HOST] > (int64_t)(inputs / 4 > HANDFUL ? inputs / 4 : HANDFUL))
         fault(report, "no_launch",
@@ -218,7 +222,7 @@ static void judge_work(const call_request *q, call_report *report) {
               "computed there is not the device's work",
               (long long)counted[CALL_TO_HOST], inputs);
     else
-        note_sharing(q, 4 * counted[CALL_CARRIED] > 3 * (int64_t)words ? 0 : threads);
+        note_sharing(q, report, 4 * counted[CALL_CARRIED] > 3 * (int64_t)words ? 0 : threads);
 }
 
 const call_sharing *call_shared_by_few(void) {
@@ -273,6 +277,7 @@ void call_run(const call_target *target, const call_request *request, call_repor
     report->live_bytes = wire.live_bytes;
     memcpy(report->error, wire.error, sizeof report->error);
     memcpy(report->counter, wire.counter, sizeof report->counter);
+    report->launch = wire.launch;
     report->reached = wire.reached;
     report->ended = wire.kind[0] != '\0';
     if (report->ended) fault(report, wire.kind, "%s", wire.ended);

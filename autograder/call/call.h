@@ -113,6 +113,12 @@ typedef enum call_counter {
 } call_counter;
 extern const char *const call_counter_names[CALL_COUNTERS];
 
+/* A launch of a kernel, as the process of the judged code tells it: for messages alone. */
+typedef struct call_launch {
+    char kernel[48]; /* "" where nobody can tell, or none was */
+    uint32_t grid[3], block[3];
+} call_launch;
+
 typedef struct call_report {
     tl_status status;
     char error[CALL_TEXT]; /* the line of tl_error, "" after TL_OK */
@@ -126,6 +132,7 @@ typedef struct call_report {
     int64_t live_bytes; /* handed out by the allocator after the call, less before it */
     size_t live_blocks; /* of call_close: handed out and never given back */
     int64_t counter[CALL_COUNTERS];
+    call_launch launch; /* the one that did most of the work that is counted */
 } call_report;
 
 /* Runs one call and judges its manners. The report is complete in every case. */
@@ -142,8 +149,9 @@ const char *call_idle_op(void);
  * in its outputs or, for a single sum, loaded its input. NULL: none. */
 typedef struct call_sharing {
     const char *op;
-    size_t pieces, enough; /* what could be shared, and the threads that are enough for that */
-    int64_t threads;
+    size_t pieces, enough;     /* what could be shared, and the threads that are enough for that */
+    int64_t threads, launches; /* launches: of the whole call */
+    call_launch launch;
     char described[512]; /* which call it was */
 } call_sharing;
 const call_sharing *call_shared_by_few(void);

@@ -149,13 +149,17 @@ static void confine(const call_wire *w, void *const block[CALL_BUFFERS]) {
     if (counts) counts->confine(array, block ? w->frames : 0);
 }
 
-static void read_work(const call_wire *w, int64_t counter[CALL_COUNTERS]) {
+static void read_work(call_wire *w) {
     hostcuda_work work;
     find_counts(w->target.device)->worked(&work);
-    counter[CALL_STORERS] = (int64_t)work.storers;
-    counter[CALL_LOADERS] = (int64_t)work.loaders;
-    counter[CALL_CARRIED] = (int64_t)work.carried;
-    counter[CALL_TO_HOST] = (int64_t)work.to_host;
+    w->counter[CALL_STORERS] = (int64_t)work.storers;
+    w->counter[CALL_LOADERS] = (int64_t)work.loaders;
+    w->counter[CALL_CARRIED] = (int64_t)work.carried;
+    w->counter[CALL_TO_HOST] = (int64_t)work.to_host;
+    const hostcuda_launch *most = call_work_is_loading(w->op) ? &work.loading : &work.storing;
+    snprintf(w->launch.kernel, sizeof w->launch.kernel, "%s", most->kernel ? most->kernel : "");
+    memcpy(w->launch.grid, most->grid, sizeof most->grid);
+    memcpy(w->launch.block, most->block, sizeof most->block);
 }
 
 /* The operation itself, whose host code may write to its own stack and variables alone. */
@@ -238,7 +242,7 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     read_counters(w, w->counter);
     for (int i = 0; i < CALL_COUNTERS; i++)
         if (w->counter[i] >= 0) w->counter[i] -= before[i];
-    if (watched) read_work(w, w->counter);
+    if (watched) read_work(w);
     for (int i = 0; i < w->frames; i++)
         TL_TRY(ctx->ops->copy_out(ctx, w->frame[i], block[i], w->frame_bytes[i]));
     memcpy(w->error, error, sizeof error);

@@ -286,6 +286,8 @@ void call_execute(call_wire *w) {
     w->reached = reply.reached != 0;
     w->live_bytes = reply.live_bytes;
     memcpy(w->counter, reply.counter, sizeof w->counter);
+    w->launch = reply.launch;
+    w->launch.kernel[sizeof w->launch.kernel - 1] = '\0';
     if (w->target.counted) sites = reply.sites;
     snprintf(w->error, sizeof w->error, "%.*s", CALL_TEXT - 1, reply.error);
     drain_output();

@@ -32,6 +32,7 @@ typedef struct message_reply {
     int32_t status, reached;
     int64_t live_bytes, blocks; /* blocks: of MESSAGE_CLOSE */
     int64_t counter[CALL_COUNTERS];
+    call_launch launch;
     call_sites sites;
     char error[CALL_TEXT];
     uint64_t bytes; /* of the frames that follow */

@@ -40,10 +40,14 @@ typedef struct call_wire {
     char error[CALL_TEXT];
     int64_t live_bytes;
     int64_t counter[CALL_COUNTERS];
+    call_launch launch;
     call_sites sites;
     /* how the process of the judged code came to its end: a kind and a line; "" while it lives */
     char kind[CALL_KIND], ended[CALL_TEXT];
 } call_wire;
+
+/* A single sum has one output: who loads is counted, not who stores. */
+static inline bool call_work_is_loading(call_op op) { return op == CALL_sum; }
 
 /* Opens the context of a target, if it is not open, as its first call would. call_direct.c */
 tl_status call_open(const call_target *target);

@@ -240,16 +240,54 @@ static void no_launch(const claim *c, finding *f, const char *op) {
              "it launched no kernel: the work of %s is not done on the device", op);
 }
 
+/* As one would write it: 3, or dim3(3, 2). */
+static const char *size_text(char to[40], const uint32_t d[3]) {
+    if (d[2] > 1)
+        snprintf(to, 40, "dim3(%u, %u, %u)", d[0], d[1], d[2]);
+    else if (d[1] > 1)
+        snprintf(to, 40, "dim3(%u, %u)", d[0], d[1]);
+    else
+        snprintf(to, 40, "%u", d[0]);
+    return to;
+}
+
+static double product_of(const uint32_t d[3]) { return (double)d[0] * d[1] * d[2]; }
+
+/* What was launched, and what the elements ask for: more threads, or that more of them write. */
+static void launch_text(char *to, size_t room, const call_sharing *few) {
+    enum { BLOCK = 256 }; /* as TL_BLOCK (tl/cuda.h) */
+    const call_launch *l = &few->launch;
+    double threads = product_of(l->grid) * product_of(l->block);
+    char grid[40], block[40], of[40] = "";
+    if (few->launches > 1)
+        snprintf(of, sizeof of, " (one of %lld launches)", (long long)few->launches);
+    int used = snprintf(to, room, ". The launch was %s<<<%s, %s>>>%s", l->kernel,
+                        size_text(grid, l->grid), size_text(block, l->block), of);
+    if (threads < (double)few->enough)
+        snprintf(to + used, room - (size_t)used,
+                 ": too few threads; <<<%zu, %d>>> has one for each of %zu elements",
+                 (few->pieces - 1) / BLOCK + 1, BLOCK, few->pieces);
+    else
+        snprintf(to + used, room - (size_t)used,
+                 ": %.0f threads are enough, but most of them took no part", threads);
+}
+
 static void parallel(const claim *c, finding *f, const call_sharing *few) {
+    const bool known = few->launch.kernel[0];
+    char launched[384] = "";
+    if (known) launch_text(launched, sizeof launched, few);
     finding_begin(f, c, "parallel");
     snprintf(f->call, sizeof f->call, "%s", few->described);
     snprintf(f->text, sizeof f->text,
              "in this call, the largest of %s, %lld thread%s did all of the work, %zu elements, "
              "which at least %zu should share: a thread is to take a few elements of its own, not "
-             "those of all. Grids of tl_blocks are kept to a few blocks when graded (tl/cuda.h): "
-             "if one thread of each block writes, there are no more writers than blocks",
+             "those of all%s%s",
              few->op, (long long)few->threads, few->threads == 1 ? "" : "s", few->pieces,
-             few->enough);
+             few->enough, launched,
+             known && product_of(few->launch.grid) == 1
+                 ? ""
+                 : ". Grids of tl_blocks are kept to a few blocks when graded (tl/cuda.h): if one "
+                   "thread of each block writes, there are no more writers than blocks");
 }
 
 /* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */

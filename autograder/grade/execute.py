@@ -37,7 +37,7 @@ class CannotGrade(Exception):
 class Run:
     """Where claims are judged."""
 
-    variant: str  # "all", or "only-<task>": the student's file for that task alone
+    variant: str  # "all" of the student's files; "whole": those but extra credit's; "only-<task>"
     device: str
     real: str
     build: str = ""  # "check" and "count": hostcuda's check build, which in "count" names no races
@@ -87,7 +87,10 @@ class Outcome:
 
 
 def variant_of(claim: table.Claim, taskwise: bool) -> str:
-    return f"only-{claim.task}" if taskwise and claim.task != "whole" else "all"
+    """Taskwise the whole lab, too, goes without what costs it nothing: refused extra credit."""
+    if not taskwise:
+        return "all"
+    return "whole" if claim.task == "whole" else f"only-{claim.task}"
 
 
 def build_of(claim: table.Claim, device: str, suffix: str) -> str:

@@ -78,9 +78,9 @@ def others_wrote(given: dict) -> bool:
     return given["LABS"].startswith(SUBMISSIONS)
 
 
-def choose_devices(given: dict, programs: execute.Programs) -> list:
-    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in and a GPU, and the
-    code is your own."""
+def choose_devices(given: dict, programs: execute.Programs, on_gpu) -> list:
+    """Those asked for; else cpu and hostcuda, and cuda where there are a plug-in for a run there
+    and a GPU, and the code is your own."""
     if asked := given["DEVICES"]:
         devices = asked.split(",")
         for device in devices:
@@ -89,8 +89,8 @@ def choose_devices(given: dict, programs: execute.Programs) -> list:
         return [device for device in DEVICES if device in devices]
     if others_wrote(given):
         return [device for device in DEVICES if device != "cuda"]
-    any_worker = programs.worker_of(execute.Run("all", "cuda", table.REALS[0]))
-    gpu = machine.has_gpu() and (any_worker.parent / "libtl_cuda.so").exists()
+    gpu = machine.has_gpu() and any(
+        (programs.worker_of(run).parent / "libtl_cuda.so").exists() for run in on_gpu)
     return [device for device in DEVICES if device != "cuda" or gpu]
 
 
@@ -154,9 +154,10 @@ def grade(given: dict) -> int:
     tree.check(lab)
     worker = given["WORKER"] or f"build/{{mode}}/lab{lab.number}/{{variant}}/worker"
     programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    devices = choose_devices(given, programs)
     claims = listing.wanted(lab, given["T"])
-    runs = execute.plan(claims, devices, bool(given["TASKWISE"]), given["SUFFIX"])
+    how = bool(given["TASKWISE"]), given["SUFFIX"]
+    devices = choose_devices(given, programs, execute.plan(claims, ["cuda"], *how))
+    runs = execute.plan(claims, devices, *how)
     if given["PLAN"]:
         order = plan.order_of(lab.number, runs, given["PLUGINS"].split(","), given["SUFFIX"],
                               bool(given["MINE"]))

@@ -140,8 +140,9 @@ class Grants:
 
     def started(self, variant: str, side: str) -> tuple:
         """(the student's files, files that the claims call) of a variant in a run of a side."""
-        tasks = [task for (lab, _), task in self.tasks.items()
-                 if lab == self.lab and variant in ("all", f"only-{task.name}")]
+        tasks = [task for (lab, _), task in self.tasks.items() if lab == self.lab
+                 and (variant in ("all", f"only-{task.name}")
+                      or variant == "whole" and not task.extra)]
         own = {self.file_of(self.lab, task, side) for task in tasks
                if side in task.sides or side == "cuda"} - {""}
         beside = set()

@@ -69,11 +69,13 @@ def names_own_file(record: dict, task: str) -> bool:
     return not named or task in named
 
 
-def gate_of(findings: list, task: table.Task, side: str) -> list:
-    """The findings that concern this side of the task; the whole lab is concerned by all."""
-    return [(file, line, text) for file, line, text in findings
-            if Path(file).name == task.file(side)
-            or (task.name == "whole" and Path(file).suffix == table.SUFFIX[side])]
+def gate_of(lab: table.Lab, findings: list, task: table.Task, side: str) -> list:
+    """The findings that concern this side of the task. The whole lab is concerned by all that it
+    runs (execute.variant_of): host code on a device, too, and no extra credit."""
+    tasks = [task] if task.name != "whole" else [
+        t for t in lab.tasks if not t.extra and (side in t.sides or side == "cuda")]
+    files = {t.file(side) for t in tasks}
+    return [(file, line, text) for file, line, text in findings if Path(file).name in files]
 
 
 def of_whole_files(lab: table.Lab, runs: dict, records: dict, findings: list) -> list:
@@ -93,7 +95,7 @@ def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, record
     result = {"claim": claim.short_name, "task": claim.task, "side": side,
               "points": 0, "max": claim.points[side], "extra": claim.extra,
               "evidence": claim.evidence, "hint": claim.hint}
-    if found := gate_of(findings, lab.task(claim.task), side):
+    if found := gate_of(lab, findings, lab.task(claim.task), side):
         file, line, text = found[0]
         record = {"kind": "gate", "text": text, "file": str(file), "line": line, "seed": None}
         return result | {"verdict": "fail", "kind": "gate", "failures": [record]}

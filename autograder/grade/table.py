@@ -74,6 +74,11 @@ class Task:
     allow: dict  # side -> what its file may use beside what every file may (gate.py)
     beside: tuple = ()  # tasks, of this lab or earlier ones, that its claims call (grants.py)
 
+    @property
+    def extra(self) -> bool:
+        """Extra credit alone: the whole lab goes without it."""
+        return all(c.extra for c in self.claims)
+
     def file(self, side: str) -> str:
         """What the student fixes. A C file may be judged on the device, too; the whole lab has none
         of its own."""

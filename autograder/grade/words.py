@@ -191,6 +191,8 @@ PATTERNS = {
     "stride": "only with a stride above 1",
     "padding": "only with padding",
     "overlap": "only where windows overlap",
+    "two_sizes": "only where windows are not square",
+    "two_strides": "only where the strides of height and width differ",
     "nonsquare": "only where height and width differ",
     "every_plane": "the same ones in every plane",
     "batch": "only with several images at once",

@@ -97,8 +97,9 @@ def soak(given: dict) -> int:
     worker = given["WORKER"] or (f"build/{{mode}}/from/{given['LABS']}/lab{lab.number}/{{variant}}/"
                                  "worker")
     programs = execute.Programs(execute.grader_of_lab(lab.number), worker, given["SUFFIX"])
-    devices = grade.choose_devices(given, programs)
-    runs = execute.plan(lab.claims, devices, False, given["SUFFIX"])
+    how = False, given["SUFFIX"]
+    devices = grade.choose_devices(given, programs, execute.plan(lab.claims, ["cuda"], *how))
+    runs = execute.plan(lab.claims, devices, *how)
     ready(lab, programs, runs)
     seeds = range(int(given["FIRST"]), int(given["FIRST"]) + int(given["SEEDS"]))
     factor, worst, begin = machine.measure(), {}, time.monotonic()

@@ -75,6 +75,7 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .live_bytes = w->live_bytes,
                            .blocks = blocks};
     memcpy(reply.counter, w->counter, sizeof reply.counter);
+    reply.launch = w->launch;
     reply.sites = w->sites;
     memcpy(reply.error, w->error, sizeof reply.error);
     for (int i = 0; i < w->frames; i++) reply.bytes += w->frame_bytes[i];

@@ -23,11 +23,14 @@ typedef struct array {
 static array arrays[ARRAYS];
 static int array_count;
 static uint64_t to_host; /* bytes */
+static hostcuda_launch storing, loading;
+static size_t most_stored, most_loaded; /* words, by one launch */
 
 static void forget(void) {
     for (int i = 0; i < array_count; i++) free(arrays[i].who);
     array_count = 0;
-    to_host = 0;
+    to_host = most_stored = most_loaded = 0;
+    storing = loading = (hostcuda_launch){.kernel = NULL};
 }
 
 bool hc_check_watch(const hostcuda_array *watched, int count) {
@@ -79,8 +82,16 @@ static void note_managed(const hc_region *r) {
     }
 }
 
-void hc_check_launch_ends(void) {
+static void note_launch(hostcuda_launch *of, size_t *most, size_t words, const hc_launch *l) {
+    if (words == 0 || words < *most) return;
+    *most = words;
+    *of = (hostcuda_launch){
+        l->kernel, {l->grid.x, l->grid.y, l->grid.z}, {l->block.x, l->block.y, l->block.z}};
+}
+
+void hc_check_launch_ends(const hc_launch *launch) {
     const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    size_t stored = 0, loaded = 0;
     if (!array_count) return;
     for (int i = 0; i < array_count; i++) {
         const array *a = &arrays[i];
@@ -94,8 +105,11 @@ void hc_check_launch_ends(void) {
                 block = hc_check_block_of(interval);
             }
             a->who[k] = THREADS + block * THREADS_MAX + (uint32_t)word_thread(word);
+            *(a->output ? &stored : &loaded) += 1;
         }
     }
+    note_launch(&storing, &most_stored, stored, launch);
+    note_launch(&loading, &most_loaded, loaded, launch);
     note_managed(r);
 }
 
@@ -118,7 +132,7 @@ static uint64_t different(bool output, uint32_t most) {
 
 void hc_check_worked(hostcuda_work *work) {
     uint32_t most = THREADS;
-    *work = (hostcuda_work){.to_host = to_host};
+    *work = (hostcuda_work){.to_host = to_host, .storing = storing, .loading = loading};
     for (int i = 0; i < array_count; i++)
         for (size_t k = 0; k < arrays[i].words; k++) {
             uint32_t who = arrays[i].who[k];

@@ -22,14 +22,20 @@ __global__ void twice(float *y, const float *x, int n) {
     int threads = gridDim.x * blockDim.x;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) y[i] = 2 * x[i];
 }
+static bool was(const hostcuda_launch &l, const char *kernel, dim3 grid, dim3 block) {
+    return l.kernel && strcmp(l.kernel, kernel) == 0 && l.grid[0] == grid.x &&
+           l.grid[1] == grid.y && l.grid[2] == grid.z && l.block[0] == block.x &&
+           l.block[1] == block.y && l.block[2] == block.z;
+}
 RIGHT(threads_that_store) {
-    float *x = device_count<float>(N), *y = device_count<float>(N);
+    float *x = device_count<float>(N), *y = device_count<float>(N), *m = device_count<float>(N);
     auto grid = work_of(y, x, [=] { twice<<<3, 128>>>(y, x, N); });
     EXPECT(grid.storers == 384 && grid.loaders == 384 && grid.carried == 0 && grid.to_host == 0);
     auto many = work_of(y, x, [=] { twice<<<8, 512>>>(y, x, N); });
     EXPECT(many.storers == N); // the others had nothing to do
     auto alone = work_of(y, x, [=] { twice<<<1, 1>>>(y, x, N); });
     EXPECT(alone.storers == 1 && alone.loaders == 1);
+    EXPECT(was(alone.storing, "twice", dim3(1), dim3(1)));
     // one thread, launched for each element, is one thread
     auto again = work_of(y, x, [=] {
         for (int i = 0; i < 100; i++) twice<<<1, 1>>>(y + i, x + i, 1);
@@ -38,7 +44,17 @@ RIGHT(threads_that_store) {
     // who stored last counts
     auto last = work_of(y, x, [=] { twice<<<3, 128>>>(y, x, N), twice<<<1, 2>>>(y, x, N); });
     EXPECT(last.storers == 2 && last.loaders == 2);
-    cudaFree(x), cudaFree(y);
+    EXPECT(was(last.storing, "twice", dim3(1), dim3(2)) &&
+           was(last.loading, "twice", dim3(1), dim3(2)));
+    // of several launches, the one with most words, of outputs and of inputs
+    auto parts = work_of(y, x, [=] {
+        twice<<<dim3(2, 1, 1), 64>>>(y, x, N), twice<<<1, 1>>>(y, x, 10), twice<<<1, 7>>>(m, x, N);
+    });
+    EXPECT(was(parts.storing, "twice", dim3(2), dim3(64)) &&
+           was(parts.loading, "twice", dim3(1), dim3(7)));
+    auto none = work_of(y, x, [] {});
+    EXPECT(!none.storing.kernel && !none.loading.kernel);
+    cudaFree(x), cudaFree(y), cudaFree(m);
 }
 
 __global__ void total(float *y, const float *x, int n) {

@@ -149,6 +149,6 @@ cudaError_t hc_grid_run(hc_launch *launch) {
     while (pool.busy > 0) pthread_cond_wait(&pool.done, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
     running = NULL;
-    hc_check_launch_ends();
+    hc_check_launch_ends(launch);
     return (cudaError_t)failure;
 }

@@ -343,7 +343,7 @@ void hc_check_unwritten(const void *p, size_t bytes);
 void hc_check_copied(const void *to, const void *from, size_t bytes);
 void hc_check_set(const void *p, size_t bytes); /* by a memset */
 void hc_check_launch_begins(void);
-void hc_check_launch_ends(void);
+void hc_check_launch_ends(const hc_launch *launch);
 void hc_check_block_begins(hc_worker *w);
 void hc_check_block_ends(void);
 void *hc_check_block_parks(hc_worker *w); /* what is kept of it until it goes on */
@@ -379,7 +379,7 @@ void hc_check_thread_starts(void);
 #define hc_check_copied(to, from, bytes) ((void)0)
 #define hc_check_set(p, bytes)           ((void)0)
 #define hc_check_launch_begins()         ((void)0)
-#define hc_check_launch_ends()           ((void)0)
+#define hc_check_launch_ends(launch)     ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
 #define hc_check_block_ends()            ((void)0)
 #define hc_check_block_parks(w)          NULL

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import document
+import judge
 import pytest
-from conftest import fail
+import table
+from conftest import LAB, fail
 
 ALL = "lab9: 100/100"
 
@@ -123,7 +125,7 @@ def test_taskwise_uses_a_worker_for_each_task_and_nothing_waits(stage):
     assert verdicts["two/third"] == "fail"
     for line in stage.runs():
         worker, claims = line.split()[0], line.split()[3:]
-        variant = "all" if claims == ["lab9_whole/together"] else f"only-{claims[0][5:8]}"
+        variant = "whole" if claims == ["lab9_whole/together"] else f"only-{claims[0][5:8]}"
         side = "-cuda" if line.split()[1] == "hostcuda" else ""
         assert worker.endswith(f"lab9/{variant}{side}/worker")
 
@@ -242,6 +244,44 @@ def test_a_gate_finding_costs_this_half_of_the_task(stage, capsys):
     stage.findings = [("labs/lab9/two.c", 1, "calls dlopen")]
     stage.grade()
     assert stage.result()["score"]["points"] == 50  # two and the whole
+
+
+MORE = """
+[[task]]
+name = "more"
+sides = ["c"]
+[[task.claim]]
+name = "bonus"
+real = ["float"]
+evidence = "proved"
+c = 4
+extra = true
+hint = "look at more"
+
+[[task]]
+name = "whole"
+"""
+
+
+@pytest.mark.parametrize("taskwise", [(), ("TASKWISE=1",)])
+def test_extra_credit_that_is_refused_costs_itself_alone(stage, taskwise):
+    """It is not linked with the whole lab where others' work is graded, which is taskwise."""
+    stage.write("autograder/lab9/lab.toml", LAB.replace('\n[[task]]\nname = "whole"\n', MORE))
+    stage.program("build/float/lab9/only-more/worker", "#!/bin/sh\n")
+    stage.says["list"] = [*stage.says["list"], "lab9_more/bonus"]
+    stage.findings = [("labs/lab9/more.c", 2, "calls dlopen")]
+    assert stage.grade(*taskwise) == 0
+    assert stage.result()["score"] | {"points": 100, "extra": 5} == stage.result()["score"]
+    kinds = {c["claim"]: c.get("kind") for c in stage.result()["claims"]}
+    assert kinds["more/bonus"] == "gate" and kinds["whole/together"] is None
+
+
+def test_the_whole_lab_is_concerned_by_the_host_code_of_a_device():
+    lab = table.load(5)
+    for name, sides in {"train.c": {"c", "cuda"}, "adam.c": {"c"}, "adam.cu": {"cuda"}}.items():
+        found = [(f"labs/lab5/{name}", 1, "calls dlopen")]
+        assert {side for side in table.SIDES
+                if judge.gate_of(lab, found, lab.task("whole"), side)} == sides, name
 
 
 def test_c_that_does_not_link_is_named_once_and_costs_no_cuda(stage, capsys):

@@ -84,6 +84,15 @@ def test_where_all_are_the_students_only_earlier_labs_are_ours(lists):
             assert not [n for n in given if n >= lab], (lab, side)
 
 
+def test_the_whole_lab_goes_without_extra_credit(lists):
+    for lab, known in lists.items():
+        extra = {task.name for task in table.load(lab).tasks if task.extra}
+        for side in table.SIDES:
+            left = stems(known.world("all", side).own) - stems(known.world("whole", side).own)
+            assert left == extra & stems(known.world("all", side).own)
+    assert {"batchnorm", "dropout"} == {t.name for t in table.load(3).tasks if t.extra}
+
+
 def test_host_code_alone_is_c_on_a_device(lists):
     """And whoever has kernels of his own has no C in the process."""
     for known, task, side in runs(lists):

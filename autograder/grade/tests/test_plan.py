@@ -153,8 +153,8 @@ def test_what_is_planned_is_written_once_and_told(stage, capsys):
     path = Path(capsys.readouterr().out.strip())
     made = read(path.read_text())
     assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_WORKERS"]] == [
-        "build/double/lab9/only-one/worker", "build/float/lab9/all/worker",
-        "build/float/lab9/only-one/worker", "build/float/lab9/only-two/worker"]
+        "build/double/lab9/only-one/worker", "build/float/lab9/only-one/worker",
+        "build/float/lab9/only-two/worker", "build/float/lab9/whole/worker"]
     assert [word.replace("$(LAB_FROM)", "") for word in made["LAB_BARE_COPIES"]] == [
         "build/double-check/lab9/only-one-cuda/worker",
         "build/float-check/lab9/only-one-cuda/worker"]

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 5 };
+enum { HOSTCUDA_COUNTS_ABI = 6 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -40,11 +40,17 @@ typedef struct hostcuda_array {
     size_t bytes;
     bool output; /* else an input */
 } hostcuda_array;
+typedef struct hostcuda_launch {
+    const char *kernel; /* as written at the launch; lives as long as the plug-in; NULL: none */
+    uint32_t grid[3], block[3];
+} hostcuda_launch;
 typedef struct hostcuda_work {
     uint64_t storers; /* threads whose values stand in an output; of a library's, one for a word */
     uint64_t loaders; /* threads that were the last to load a word of an input */
     uint64_t carried; /* words of outputs that a copy brought */
     uint64_t to_host; /* bytes that the host was given of device memory, in any way */
+    hostcuda_launch storing; /* the launch that stored most words of outputs (the last such) ... */
+    hostcuda_launch loading; /* ... and the one that loaded most of inputs */
 } hostcuda_work;
 
 typedef struct hostcuda_counts {
