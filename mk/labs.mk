@@ -113,9 +113,11 @@ LAB_PROGRAMS = LAB=$(LAB_N) LABS=$(LABS) SUFFIX=$(SUFFIX) \
 	WORKER='build/{mode}/$(LAB_FROM)lab$(LAB_N)$(if $(LAB_MINE),-mine)/{variant}/worker'
 
 # Behind `|| `: who is below MIN (status 1) has read it, and nothing of make's comes after it. At
-# SIGQUIT GNU make ends with status 1 and no word, once it has waited for who has sent it. Where its
-# caller has that signal ignored, it cannot be trapped either: then make has its line, and status 2.
-as_said = { case $$? in 1) trap 'kill -QUIT $$PPID; sleep 0.1; exit 0' QUIT; kill -QUIT $$$$; exit 1;; \
+# SIGQUIT GNU make ends with status 1 and no word, once it has waited for who has sent it. Where
+# make's caller has that signal ignored, it cannot be trapped either: then make has its line, and
+# status 2.
+as_said = { case $$? in \
+	1) trap 'kill -QUIT $$PPID; sleep 0.1; exit 0' QUIT; kill -QUIT $$$$; exit 1;; \
 	*) exit $$?;; esac; }
 
 # Where one file cannot be built, the others are graded one by one: it costs its own points alone.

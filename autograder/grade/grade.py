@@ -107,7 +107,7 @@ def show(result: dict, changes: list, given: dict, last: str, page: Path | None 
     own, hints = given["LABS"] == "labs", hints_of(given)
     where = best.told(result, Path(given["LABS"])) if own else []
     if page:
-        skeletons.replace(page, grade_page.html(result, changes, hints).encode("utf-8"))
+        skeletons.replace(page, grade_page.html(result, changes, hints, where).encode("utf-8"))
         where.append(f"as a page, with pictures: {page}")
     if given["JUNIT"]:
         Path(given["JUNIT"]).write_text(formats.junit(result), encoding="utf-8")

@@ -21,9 +21,9 @@ UNLIMITED = 10**9  # columns: lines break in the reader's window
 class GradePage(Report):
     """Collects elements in the place of lines."""
 
-    def __init__(self, document: dict, changes: list, hints: int | None):
+    def __init__(self, document: dict, changes: list, hints: int | None, best: list):
         super().__init__(document, changes, lambda _colour, line: line, UNLIMITED, True, hints)
-        self.inside = []
+        self.inside, self.best = [], best
 
     # ---- what the report writes with ----
 
@@ -96,6 +96,11 @@ class GradePage(Report):
             self.inside.append(tag("details", tag("summary", f"{len(names)} passed"),
                                    tag("ul", *(tag("li", name) for name in names))))
 
+    def personal_best(self) -> None:
+        """What best.py tells, which the terminal has behind the report."""
+        for line in self.best:
+            self.put(line)
+
     def table(self) -> None:
         rows = self.document["tasks"]
         sides = [h for h in SIDE_NAMES if any(h in row["sides"] for row in rows)]
@@ -117,8 +122,8 @@ class GradePage(Report):
         self.inside.append(tag("h1", f"Lab {d['lab']}, {d['title']}: {score}"))
         self.graded()
         self.contents()
-        for part in (self.files, self.failures, self.unjudged, self.measured, self.table,
-                     self.since_last_run, self.what_next, self.passed):
+        for part in (self.files, self.failures, self.unjudged, self.measured, self.personal_best,
+                     self.table, self.since_last_run, self.what_next, self.passed):
             part()
         return self.inside
 
@@ -133,6 +138,7 @@ def points_of(cell: dict | None) -> str:
     return f"{cell['points'] + cell['extra']}/{cell['max'] + cell['extra_max']}"
 
 
-def html(document: dict, changes: list, hints: int | None = None) -> str:
+def html(document: dict, changes: list, hints: int | None = None, best: list = ()) -> str:
+    """best: the lines of best.py, if it is the student's own kernel."""
     return page(f"Lab {document['lab']}: {last_line(document).split(': ', 1)[1]}",
-                *GradePage(document, changes, hints).body(), more_style=pictures.STYLE)
+                *GradePage(document, changes, hints, best).body(), more_style=pictures.STYLE)

@@ -74,36 +74,58 @@ static void fail_early(const hc_access *a, uint64_t old) {
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
 
+/* Was the access of word `other` on the line of access `a`? */
+static bool on_one_line(const hc_access *a, uint64_t other) {
+    unsigned count, here = hc_check_new_site(a->pc, a->bytes, a->kind);
+    unsigned there = (unsigned)(other & SITE_MASK);
+    hc_check_find_lines(here, here + 1);
+    hc_check_find_lines(there, there + 1);
+    const hc_check_site *sites = hc_check_sites(&count);
+    return sites[here].line == sites[there].line && !strcmp(sites[here].file, sites[there].file);
+}
+
 /* `bins[b]++` of several threads: the other one has read this place and then written it, both on
- * the line of access `a`. */
+ * the line of access `a`, which reads it by the same instruction. (Another one of that line is for
+ * another element: x[i + d] of `x[i] += x[i + d]`.) */
 static bool is_update(const hc_access *a, uint64_t old) {
     const hc_cell *c = a->region->cells + (a->address - a->region->base) / 4;
     if (c->write < a->region->first || (c->read ^ c->write) >> THREAD_SHIFT) return false;
-    unsigned count, here = hc_check_new_site(a->pc, a->bytes, a->kind);
-    const hc_check_site *sites = hc_check_sites(&count);
-    const uint64_t others[] = {old, c->read, c->write};
-    hc_check_find_lines(here, here + 1);
-    for (int i = 0; i < 3; i++) {
-        unsigned site = (unsigned)(others[i] & SITE_MASK);
-        hc_check_find_lines(site, site + 1);
-        if (sites[site].line != sites[here].line || strcmp(sites[site].file, sites[here].file))
-            return false;
-    }
-    return true;
+    unsigned here = hc_check_new_site(a->pc, a->bytes, a->kind);
+    if (!(a->kind & ACCESS_WRITE) && here != (unsigned)(c->read & SITE_MASK)) return false;
+    return on_one_line(a, old) && on_one_line(a, c->read) && on_one_line(a, c->write);
 }
 
-static const char *likely(const hc_access *a, uint64_t old, conflict how) {
+/* Two threads of a block run one line, no update; `stores`: both write. */
+static const char *likely_on_one_line(bool stores, bool in_warp) {
+    if (stores)
+        return "several threads run this line and store to one element, and which comes last is "
+               "open: give each thread an element of its own, or let one of them store";
+    if (in_warp)
+        return "two threads run this line, and one reads what the other writes: a __syncthreads() "
+               "is missing between, in a loop between its passes (both threads are of one warp, "
+               "which does not run in lock-step: __syncwarp() would do too)";
+    return "two threads run this line, and one reads what the other writes: a __syncthreads() is "
+           "missing between, in a loop between its passes; without a loop read into a local "
+           "variable first";
+}
+
+static const char *likely(const hc_access *a, uint64_t old, bool old_wrote, conflict how) {
     bool atomic = (a->kind & ACCESS_STRONG) || (old & STRONG_BIT);
     if (!atomic && is_update(a, old))
-        return "several threads change one element, and `x[i]++` is a read and a write: what "
-               "another thread adds between is lost; use atomicAdd(&x[i], 1)";
+        return "several threads run this line for one element, and `x[i] += v` is a read and a "
+               "write: what another thread adds between is lost; use atomicAdd(&x[i], v), or give "
+               "each thread an element of its own";
     if (how == BETWEEN_BLOCKS)
         return "blocks run in any order: combine with atomicAdd and its kin, give each block its "
                "own elements, or end the kernel and launch a second one";
     if (atomic)
         return "an atomic protects only against other atomics: put a __syncthreads() between, or "
                "make both accesses atomic";
-    if (word_thread(old) / WARP == hc_self->current / WARP && word_clock(old) != CLOCK_WARPS)
+    bool in_warp =
+        word_thread(old) / WARP == hc_self->current / WARP && word_clock(old) != CLOCK_WARPS;
+    if (on_one_line(a, old))
+        return likely_on_one_line(old_wrote && a->kind & ACCESS_WRITE, in_warp);
+    if (in_warp)
         return "a __syncthreads() is missing between the two lines (both threads are of one warp, "
                "which does not run in lock-step: __syncwarp() would do too)";
     return "a __syncthreads() is missing between the two lines (in a loop also between its end "
@@ -135,7 +157,7 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
     hc_report_thread(&t);
     hc_check_message_where(&t, a);
     hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
-    hc_report_likely(&t, likely(a, old, how));
+    hc_report_likely(&t, likely(a, old, old_wrote, how));
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }

@@ -47,6 +47,7 @@ RIGHT(neighbours_in_a_word) {
 __global__ void each_others(short *x) {
     x[blockIdx.x] += x[blockIdx.x ^ 1]; // wrong neighbours_meet: race-between-blocks
 }
+// likely neighbours_meet: blocks run in any order
 WRONG(neighbours_meet) {
     short *x = device_count<short>(64);
     each_others<<<64, 1>>>(x);

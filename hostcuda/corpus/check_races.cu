@@ -349,8 +349,35 @@ RIGHT(device_variable_atomic) {
     EXPECT(total == 384);
 }
 
+// What thread i - d has read and written on this line thread i only reads: atomics are no cure.
+__global__ void prefix_raced(float *x) {
+    int i = threadIdx.x;
+    for (int d = 1; d < 64; d *= 2)
+        if (i >= d) x[i] += x[i - d]; // wrong prefix_in_place: race
+}
+WRONG(prefix_in_place) {
+    float *x = device_count<float>(64);
+    prefix_raced<<<1, 64>>>(x);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
+__global__ void shift_by_a_warp(int *x) {
+    x[threadIdx.x] = x[threadIdx.x + 32]; // wrong shift_on_one_line: race
+}
+WRONG(shift_on_one_line) {
+    int *x = device_count<int>(128);
+    shift_by_a_warp<<<1, 96>>>(x);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
+
 // What each message advises (runner.cpp).
-// likely lost_counts: use atomicAdd
+// likely lost_counts: use atomicAdd(&x[i], v), or give each thread an element of its own
 // likely lost_between_blocks: use atomicAdd
 // likely scatter_without_atomic: use atomicAdd
-// likely in_place_shift: a __syncthreads() is missing
+// likely device_variable: use atomicAdd
+// likely different_values: give each thread an element of its own, or let one of them store
+// likely in_place_shift: a __syncthreads() is missing between the two lines
+// likely tree_without_barrier: one reads what the other writes: a __syncthreads() is missing
+// likely prefix_in_place: one reads what the other writes: a __syncthreads() is missing
+// likely shift_on_one_line: without a loop read into a local variable first

@@ -47,6 +47,17 @@ def test_the_best_is_kept_and_told_beside_what_was_counted(counted, stage, capsy
     assert told == [f"one: 900 sectors and 2 conflicts of banks, as your best of {day}"]
 
 
+def test_the_page_tells_it_as_the_terminal_does(counted, stage, capsys):
+    page = stage.folder / "build/grade/lab9/grade.html"
+    counted(900, 4, capsys=capsys)
+    assert not page.exists()
+    told, _ = counted(900, 2, "HTML=1", capsys=capsys)
+    assert len(told) == 1 and f"<p>{told[0]}</p>" in page.read_text()
+    stage.write("labs/lab9/best.json", "{")
+    told, _ = counted(900, 2, "HTML=1", capsys=capsys)
+    assert len(told) == 2 and all(f"<p>{line}</p>" in page.read_text() for line in told)
+
+
 def test_a_rung_that_is_not_reached_has_a_best_too(counted, capsys):
     _, kept = counted(900, capsys=capsys, record=fail("sectors", text="900 sectors"))
     assert kept == (900, 0)
