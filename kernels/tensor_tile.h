@@ -2,24 +2,27 @@
  *
  * A block of 256 threads makes 128 x SIDE sums[i][j] = sum over k of a[i][k] * b[j][k], SIDE 64 or
  * 128, in slices of 64 bytes along k: 32 numbers of bfloat16, 16 of TF32. A warp has 32 columns,
- * and 64 or 32 rows; a slice is two steps of an mma.
+ * and 64 or 32 rows; a slice is two steps of an mma. Where warpgroups multiply (warpgroup.h), a
+ * warp has 16 rows and all columns.
  *
  * An operand's slice lies in shared memory in the order in which memory has it: ALONG_K as lines of
- * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16
- * bytes change places within a line, by the line's number, so that the 8 lines that an ldmatrix
- * reads, and the 4 that are read number by number, lie in different banks; none is empty. */
+ * 64 bytes, one for each i, else as lines of numbers, one for each k: 64 of bfloat16, a panel
+ * behind the other, or of TF32 128 or SIDE. Pieces of 16 bytes change places within a line, by the
+ * line's number, so that the 8 lines that an ldmatrix reads, and the 4 that are read number by
+ * number, lie in different banks; none is empty. */
 #ifndef KERNELS_TENSOR_TILE_H
 #define KERNELS_TENSOR_TILE_H
 
 #include "kernels/device.h"
 #include "kernels/mma.h"
+#include "kernels/warpgroup.h"
 
 typedef uint16_t bf16; /* its bits; TF32 is kept as float */
 
 enum {
     TENSOR_ROWS = 128,    /* of a block's tile */
     TENSOR_THREADS = 256, /* of a block */
-    TENSOR_STAGES = 4,    /* slices in shared memory where copies pass the registers by */
+    TENSOR_STAGES = 5,    /* slices in shared memory where copies pass the registers by */
     SLICE_BYTES = 64,     /* of a line along k */
 };
 
@@ -31,10 +34,13 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
     static constexpr int BYTES = SIDE * SLICE_BYTES;
     static constexpr int EACH = BYTES / 16 / TENSOR_THREADS; /* pieces of a thread */
 
+    static constexpr int PANEL = !ALONG_K && sizeof(T) == 2 ? 8 : PIECES; /* pieces of its lines */
+    static constexpr int PANEL_BYTES = PANEL * 16 * DEPTH;
+
     /* Where a piece lies, in bytes. */
     static __device__ int at(int line, int piece) {
         int turn = ALONG_K ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
-        return (line * PIECES + (piece ^ turn)) * 16;
+        return piece / PANEL * PANEL_BYTES + (line * PANEL + (piece % PANEL ^ turn)) * 16;
     }
     /* The thread's e-th piece: neighbours side by side. */
     static __device__ int line_of(int e) {
@@ -43,7 +49,7 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
     static __device__ int piece_of() { return (int)threadIdx.x % PIECES; }
     /* Where that lies: lines that are so far apart turn their pieces alike. */
     static __device__ int place_of(int e) {
-        return at(line_of(0), piece_of()) + e * TENSOR_THREADS * 16;
+        return at(line_of(0), piece_of()) + e * (TENSOR_THREADS / PIECES) * PANEL * 16;
     }
 };
 
@@ -110,12 +116,18 @@ static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *m
     for (int i = 0; i < 4; i++) b[i / 2][i % 2] = r[i];
 }
 
+/* Whether warpgroups multiply: numbers that are rounded already, TF32 only if both run along k. */
+template <class T, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
+static constexpr bool BY_WARPGROUP = HAS_WARPGROUPS && !ROUND &&
+                                     (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
+
 /* A warp's sums: fragments down and across. */
-template <int SIDE> struct tensor_sums {
-    static constexpr int DOWN = SIDE / 32, ACROSS = 4, WARPS_ACROSS = SIDE / 32;
+template <int SIDE, bool WARPGROUP = false> struct tensor_sums {
+    static constexpr int WARPS_ACROSS = WARPGROUP ? 1 : SIDE / 32;
+    static constexpr int DOWN = WARPGROUP ? 1 : SIDE / 32, ACROSS = SIDE / 8 / WARPS_ACROSS;
     float of[DOWN][ACROSS][4];
     static __device__ int row() { return (int)threadIdx.x / 32 / WARPS_ACROSS * DOWN * 16; }
-    static __device__ int column() { return (int)threadIdx.x / 32 % WARPS_ACROSS * 32; }
+    static __device__ int column() { return (int)threadIdx.x / 32 % WARPS_ACROSS * ACROSS * 8; }
 
     /* put(i, j, two sums): those of columns j and j + 1, which is even. */
     template <class Put> __device__ void each(Put put) const {
@@ -130,6 +142,10 @@ template <int SIDE> struct tensor_sums {
                         &of[i][j][2 * half]);
     }
 };
+
+/* The sums of sum_by_tensor_cores with these arguments. */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
+using sums_of = tensor_sums<SIDE, BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>>;
 
 /* Slices at memory + a and memory + b. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
@@ -154,13 +170,74 @@ static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsign
         }
 }
 
+#if HAS_WARPGROUPS
+/* Where step `step` of a slice lies that begins at `address`, from line or panel `part` of 64 on. */
+template <class T, int SIDE, bool ALONG_K>
+static inline __device__ uint64_t step_of(unsigned address, int part, int step) {
+    typedef slice<T, SIDE, ALONG_K> S;
+    if constexpr (ALONG_K)
+        return operand_at(address + part * 64 * SLICE_BYTES + step * 32, TURNED_64, 16, 512);
+    else
+        return operand_at(address + part * S::PANEL_BYTES + step * 16 * 128, TURNED_128,
+                          S::PANEL_BYTES, 1024);
+}
+
+/* A slice that this thread has waited for is multiplied while the next one is asked for: what a
+ * copy overwrites is the slice before the last, whose product every warpgroup has waited for when
+ * it comes to the barrier. */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, class Source>
+static inline __device__ void sum_by_warpgroups(tensor_sums<SIDE, true> &sum, unsigned memory,
+                                                unsigned char *generic, Source &from, int slices) {
+    const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
+    int warpgroup = (int)threadIdx.x / 128;
+    auto copy = [&](int s) {
+        unsigned char *to = generic + s % TENSOR_STAGES * bytes;
+        if (s < slices) from.copy(to, to + a_bytes, s);
+        copy_commit();
+    };
+    for (int s = 0; s < TENSOR_STAGES - 2; s++) copy(s);
+    for (int s = 0; s < slices; s++) {
+        copy_wait<TENSOR_STAGES - 3>();
+        shared_is_written();
+        __syncthreads();
+        unsigned a = memory + (unsigned)(s % TENSOR_STAGES * bytes), b = a + (unsigned)a_bytes;
+        warpgroup_begin();
+#pragma unroll
+        for (int step = 0; step < 2; step++) {
+            uint64_t of_a = step_of<T, TENSOR_ROWS, A_ALONG_K>(a, warpgroup, step);
+            uint64_t of_b = step_of<T, SIDE, B_ALONG_K>(b, 0, step);
+            if constexpr (sizeof(T) == 2)
+                warpgroup_bf16<!A_ALONG_K, !B_ALONG_K>(sum.of[0], of_a, of_b);
+            else
+                warpgroup_tf32(sum.of[0], of_a, of_b);
+        }
+        warpgroup_commit();
+        copy(s + TENSOR_STAGES - 2);
+        warpgroup_wait<1>();
+    }
+    warpgroup_wait<0>();
+#pragma unroll
+    for (int j = 0; j < tensor_sums<SIDE, true>::ACROSS; j++) warpgroup_sums_are_ours(sum.of[0][j]);
+    copy_wait<0>();
+}
+#endif
+
 /* Sums over all slices. from.copy(a, b, s) starts the thread's copies of slice s to shared memory,
  * zeros for what lies outside; slices are asked for in order. All but one of the stages are on
  * their way while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy
  * is done at once.) */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, class Source>
-static inline __device__ void sum_by_tensor_cores(tensor_sums<SIDE> &sum, unsigned char *memory,
-                                                  Source &from, int slices) {
+static inline __device__ void
+sum_by_tensor_cores(sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum, unsigned char *memory,
+                    Source &from, int slices) {
+#if HAS_WARPGROUPS
+    if constexpr (BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>) {
+        sum_by_warpgroups<T, SIDE, A_ALONG_K, B_ALONG_K>(
+            sum, (unsigned)__cvta_generic_to_shared(memory), memory, from, slices);
+        return;
+    } else
+#endif
+    {
     const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
     auto copy = [&](int s) {
         unsigned char *to = memory + s % TENSOR_STAGES * bytes;
@@ -178,6 +255,7 @@ static inline __device__ void sum_by_tensor_cores(tensor_sums<SIDE> &sum, unsign
             multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes, step);
     }
     copy_wait<0>();
+    }
 }
 
 #endif

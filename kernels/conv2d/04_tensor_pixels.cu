@@ -91,11 +91,11 @@ template <class T, int SIDE, bool INPUT> struct pixels_source {
 template <class T, int SIDE, bool INPUT>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     sum_pixels(pixels_job job) {
-    extern __shared__ __align__(128) unsigned char memory[];
+    extern __shared__ __align__(1024) unsigned char memory[];
     int across = (job.out - 1) / SIDE + 1;
     int i0 = (int)blockIdx.x / across * TENSOR_ROWS, j0 = (int)blockIdx.x % across * SIDE;
     pixels_source<T, SIDE, INPUT> from(job, i0, j0);
-    tensor_sums<SIDE> sum = {};
+    sums_of<T, SIDE, true, true, false> sum = {};
     int slices = job.r * job.s * (job.channels / (SLICE_BYTES / (int)sizeof(T)));
     sum_by_tensor_cores<T, SIDE, true, true, false>(sum, memory, from, slices);
     int plane = job.high * job.wide;

@@ -72,13 +72,13 @@ template <class T, int SIDE> struct weight_source {
 template <class T, int SIDE>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     sum_outputs(weight_job job) {
-    extern __shared__ __align__(128) unsigned char memory[];
+    extern __shared__ __align__(1024) unsigned char memory[];
     int lines = job.g.r * job.g.s * job.c, across = (job.g.k - 1) / SIDE + 1;
     int down = (lines - 1) / TENSOR_ROWS + 1, tile = (int)blockIdx.x % (across * down);
     int share = (int)blockIdx.x / (across * down);
     int i0 = tile / across * TENSOR_ROWS, j0 = tile % across * SIDE;
     weight_source<T, SIDE> from(job, i0, j0, share);
-    tensor_sums<SIDE> sum = {};
+    sums_of<T, SIDE, false, false, false> sum = {};
     int left = (job.outputs - from.first + weight_source<T, SIDE>::A::DEPTH - 1) /
                weight_source<T, SIDE>::A::DEPTH;
     sum_by_tensor_cores<T, SIDE, false, false, false>(sum, memory, from,
