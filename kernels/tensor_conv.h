@@ -39,6 +39,16 @@ static inline int padded_to(tl_precision precision, int channels) {
 /* Whether tiles are 128 channels across: those of 64 would not waste less. */
 static inline bool fill_wide(int channels) { return (channels - 1) % 128 >= 64; }
 
+/* What the kernels count in int, with room for a tile that reaches past the end. */
+static inline bool tensor_countable(const tl_conv2d_geom *g) {
+    const size_t most = (size_t)1 << 30;
+    size_t h = (size_t)g->h + 2 * (size_t)g->pad_h + 1, w = (size_t)g->w + 2 * (size_t)g->pad_w + 1;
+    size_t channels = (size_t)(g->c > g->k ? g->c : g->k) + 32, n = (size_t)g->n;
+    if (h > most || w > most || h * w > most || channels > most / (h * w)) return false;
+    size_t taps = (size_t)g->r * (size_t)g->s;
+    return n <= most / (h * w) && taps <= most / channels / channels;
+}
+
 /* dw of a convolution, whose parts lie [tap][c][k]. As an image of one pixel is one of many with all
  * their channels side by side, what is one tap for the product may be several of dw. */
 typedef struct weight_job {

@@ -4,20 +4,10 @@
 
 #ifndef TL_REAL_DOUBLE
 
-/* What the kernels count in int, with room for a tile that reaches past the end. */
-static bool countable(const tl_conv2d_geom *g) {
-    const size_t most = (size_t)1 << 30;
-    size_t h = (size_t)g->h + 2 * (size_t)g->pad_h + 1, w = (size_t)g->w + 2 * (size_t)g->pad_w + 1;
-    size_t channels = (size_t)(g->c > g->k ? g->c : g->k) + 32, n = (size_t)g->n;
-    if (h > most || w > most || h * w > most || channels > most / (h * w)) return false;
-    size_t taps = (size_t)g->r * (size_t)g->s;
-    return n <= most / (h * w) && taps <= most / channels / channels;
-}
-
 /* False: the geometry is left to what rounds between kernels for float. */
 static bool plan_of(tensor_plan *p, const tl_ctx *ctx, const tl_conv2d_geom *g, tensor_pass pass) {
     *p = tensor_plan{*g, ctx->ops->precision, 0, 1, 0, 0};
-    if (g->c < LEAST_CHANNELS || g->k < LEAST_CHANNELS || !countable(g)) return false;
+    if (g->c < LEAST_CHANNELS || g->k < LEAST_CHANNELS || !tensor_countable(g)) return false;
     size_t room = tl_conv2d_work_bytes(g, ctx->ops->column_bytes);
     size_t each = p->precision == TL_BF16 ? sizeof(bf16) : sizeof(float);
     size_t c = (size_t)padded_to(p->precision, g->c) * each;
