@@ -10,10 +10,11 @@
 #ifndef GEMM_TENSOR_STORED_H
 #define GEMM_TENSOR_STORED_H
 
-#include <cuda.h>
-
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
+
+#if !defined(TL_REAL_DOUBLE) && !defined(HOSTCUDA)
+#include <cuda.h>
 
 enum {
     STORED_X = 128,
@@ -46,5 +47,6 @@ tl_status tl_gemm_stored_tiles(tl_ctx *ctx, const CUtensorMap *x, const CUtensor
 
 #ifdef __cplusplus
 }
+#endif
 #endif
 #endif
