@@ -111,7 +111,7 @@ template <class T, bool INPUT>
 static tl_status launch(tl_ctx *ctx, const pixels_job &job, const tensor_end &end) {
     to_pixels<T, INPUT> to = {end};
     if (job.shares == 1) to.end.sums = NULL;
-    bool wide = fill_wide(job.out) && tiles_of(job.count, job.out, 128) >= FULL_GPU;
+    bool wide = fill_wide(job.out) && tiles_of(job.count, job.out, 128) >= FULL_GPU / 2;
     TL_TRY((wide ? sum_pixels_on<T, 128, INPUT>(ctx, job, to)
                  : sum_pixels_on<T, 64, INPUT>(ctx, job, to)));
     if (job.shares == 1) return TL_OK;
