@@ -41,7 +41,7 @@ static tl_status find_encoder(decltype(&cuTensorMapEncodeTiled) *encode) {
 
 /* Boxes of 128 bytes by `lines`, or across by as many k as 128 bytes hold of numbers. */
 static tl_status describe(CUtensorMap *map, const stored_operand *o, bool narrow, int lines) {
-    decltype(&cuTensorMapEncodeTiled) encode;
+    decltype(&cuTensorMapEncodeTiled) encode = NULL;
     TL_TRY(find_encoder(&encode));
     cuuint32_t depth = (cuuint32_t)(STORED_SLICE / bytes_of(narrow));
     cuuint64_t length = (cuuint64_t)stored_length(o);
