@@ -8,20 +8,23 @@
  * geometry alone. Each leaves its sums, and a second kernel adds them in the order of the shares:
  * same bits in every run.
  *
- * Bound: where an output lies in the image is worked out anew for each slice, by two divisions for
- * 16 bytes; in TF32 the reading of fragments number by number. */
+ * Bound: of bfloat16 what tensor cores multiply; in TF32 the reading of fragments number by number. */
 #include "kernels/conv2d/04_tensor.h"
 
 #ifndef TL_REAL_DOUBLE
 
+/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row and
+ * image go on by as much, and what is too far is carried to the next of them. */
 template <class T, int SIDE> struct weight_source {
     typedef slice<T, TENSOR_ROWS, false> A;
     typedef slice<T, SIDE, false> B;
     const weight_job &job;
-    int first;   /* output of the share */
-    int h, w;    /* the pixel that its tap reads for output 0 */
-    int channel; /* -1: past the last */
-    int filter;  /* … */
+    int first, images;                      /* output of the share; of all that are here */
+    int step_n, step_p, step_q;             /* DEPTH outputs */
+    int n[A::EACH], p[A::EACH], q[A::EACH]; /* outputs of the next slice */
+    int h, w;                               /* the pixel that its tap reads for output 0 */
+    int channel;                            /* -1: past the last */
+    int filter;                             /* ... */
 
     __device__ weight_source(const weight_job &of, int i0, int j0, int share)
         : job(of), first(share * of.slices * A::DEPTH) {
@@ -30,29 +33,43 @@ template <class T, int SIDE> struct weight_source {
         channel = tap < of.g.r * of.g.s ? i % of.c : -1;
         filter = j0 + B::piece_of() * B::NUMBERS;
         if (filter >= of.k) filter = -1;
+        images = of.outputs / (of.g.p * of.g.q);
+        part(A::DEPTH, &step_n, &step_p, &step_q);
+#pragma unroll
+        for (int e = 0; e < A::EACH; e++) part(first + A::line_of(e), &n[e], &p[e], &q[e]);
+    }
+
+    __device__ void part(int output, int *of_n, int *of_p, int *of_q) const {
+        int row = output / job.g.q;
+        *of_q = output % job.g.q, *of_p = row % job.g.p, *of_n = row / job.g.p;
+    }
+
+    __device__ void go_on(int *of_n, int *of_p, int *of_q) const {
+        *of_q += step_q;
+        int carry = *of_q >= job.g.q;
+        *of_q -= carry ? job.g.q : 0;
+        *of_p += step_p + carry;
+        carry = *of_p >= job.g.p;
+        *of_p -= carry ? job.g.p : 0;
+        *of_n += step_n + carry;
     }
 
     __device__ void copy(unsigned char *a, unsigned char *b, int s) {
-        int from = first + s * A::DEPTH;
+        const T *x = (const T *)job.x, *dy = (const T *)job.dy;
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
-            int line = A::line_of(e), output = from + line;
-            int row = output / job.g.q, n = row / job.g.p;
-            int at_h = (row - n * job.g.p) * job.g.stride_h + h;
-            int at_w = (output - row * job.g.q) * job.g.stride_w + w;
-            bool there = channel >= 0 && output < job.outputs && at_h >= 0 && at_h < job.g.h &&
-                         at_w >= 0 && at_w < job.g.w;
-            size_t pixel =
-                ((size_t)n * (size_t)job.g.h + (size_t)at_h) * (size_t)job.g.w + (size_t)at_w;
-            const T *x = (const T *)job.x;
-            copy_16_async(a + A::at(line, A::piece_of()),
-                          there ? x + pixel * (size_t)job.c + channel : x, there);
+            int at_h = p[e] * job.g.stride_h + h, at_w = q[e] * job.g.stride_w + w;
+            bool there = channel >= 0 && n[e] < images && (unsigned)at_h < (unsigned)job.g.h &&
+                         (unsigned)at_w < (unsigned)job.g.w;
+            int pixel = (n[e] * job.g.h + at_h) * job.g.w + at_w;
+            copy_16_async(a + A::at(A::line_of(e), A::piece_of()),
+                          there ? x + (size_t)pixel * (size_t)job.c + channel : x, there);
+            go_on(&n[e], &p[e], &q[e]);
         }
 #pragma unroll
         for (int e = 0; e < B::EACH; e++) {
-            int line = B::line_of(e), output = from + line;
+            int line = B::line_of(e), output = first + s * A::DEPTH + line;
             bool there = filter >= 0 && output < job.outputs;
-            const T *dy = (const T *)job.dy;
             copy_16_async(b + B::at(line, B::piece_of()),
                           there ? dy + (size_t)output * (size_t)job.k + filter : dy, there);
         }

@@ -72,7 +72,8 @@ static __global__ void __launch_bounds__(TL_BLOCK)
     int l = 0;
     while (l + 1 < list.count && blockIdx.x >= list.layer[l + 1].first) l++;
     const weights_of &of = list.layer[l];
-    int c_all = (of.channels + depth - 1) / depth * depth, k_all = (of.k + depth - 1) / depth * depth;
+    int c_all = (of.channels + depth - 1) / depth * depth,
+        k_all = (of.k + depth - 1) / depth * depth;
     int across = (c_all - 1) / WEIGHT_SIDE + 1, down = (k_all - 1) / WEIGHT_SIDE + 1;
     int block = (int)(blockIdx.x - of.first), c0 = block % across * WEIGHT_SIDE;
     int k0 = block / across % down * WEIGHT_SIDE, t0 = block / (across * down) * WEIGHT_TAPS;
@@ -95,8 +96,8 @@ static __global__ void __launch_bounds__(TL_BLOCK)
                         part[other][side * taps + t]);
         k = k0 + side, c = c0 + other;
         if (!of.backward_wanted || k >= k_all || c >= (of.by_tap ? c_all : of.channels)) continue;
-        size_t row = of.by_tap ? tap * (size_t)c_all + (size_t)c
-                               : (size_t)c * (size_t)of.taps + tap;
+        size_t row =
+            of.by_tap ? tap * (size_t)c_all + (size_t)c : (size_t)c * (size_t)of.taps + tap;
         put_rounded(backward + row * (size_t)k_all + (size_t)k, part[side][other * taps + t]);
     }
 }
@@ -108,17 +109,17 @@ extern "C" tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const t
     for (const tl_net_layer *l = layer;; l++) {
         const tl_net_product *p = &l->of.product;
         bool wanted = backward && !p->first;
-        list.layer[list.count++] = weights_of{l->w,        p->forward, p->backward, p->conv.k,
-                                              p->channels, p->taps,    p->linear,   wanted,
-                                              blocks};
+        list.layer[list.count++] =
+            weights_of{l->w,    p->forward, p->backward, p->conv.k, p->channels,
+                       p->taps, p->linear,  wanted,      blocks};
         blocks += (unsigned)(parts_of(padded_to(precision, p->channels), WEIGHT_SIDE) *
                              parts_of(padded_to(precision, p->conv.k), WEIGHT_SIDE) *
                              parts_of(p->taps, WEIGHT_TAPS));
         if (p->last) break;
     }
     if (precision == TL_BF16)
-        pack_weights<bf16><<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
-                                                                    padded<bf16>(1));
+        pack_weights<bf16>
+            <<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((unsigned char *)kept, list, padded<bf16>(1));
     else
         pack_weights<float><<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
                                                                      padded<float>(1));
