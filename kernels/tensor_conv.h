@@ -57,7 +57,6 @@ typedef struct weight_job {
     tl_conv2d_geom g;
     int outputs;        /* of all images that are here */
     int shares, slices; /* of a share */
-    int on_n, on_p, on_q; /* how far a slice's outputs go: images, rows, outputs */
     float *sums;        /* [share][taps and c][g.k], not padded in k */
     bool add;           /* images before these have left their sums there */
     int taps, of_tap;   /* dw[g.k][channels][taps], whose sums are [taps][of_tap][g.k] */

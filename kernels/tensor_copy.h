@@ -35,7 +35,7 @@ static inline __device__ void barrier_arrive_at(unsigned barrier, int rank) {
 }
 static inline __device__ void barrier_wait(unsigned barrier, int parity) {
     asm volatile("{.reg .pred over; again: "
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%0], %1; "
+                 "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1; "
                  "@!over bra again;}" ::"r"(barrier),
                  "r"(parity)
                  : "memory");

@@ -3,7 +3,7 @@
  *
  * A tile is 128 outputs by 64 or 128 channels. The lines of its first factor are the pixels that
  * the outputs read through one tap: a thread has worked out once where two of its outputs begin,
- * and for each tap whether that pixel lies in the image; if not, cp.async writes zeros. dx is
+ * and each slice asks whether that pixel lies in the image; if not, cp.async writes zeros. dx is
  * the same of dy: pixel h was read through tap r by output p where p * stride = h + pad - r *
  * dilation, if there is such a p. (With strides most taps find none, and multiply zeros.)
  *
@@ -46,35 +46,40 @@ static inline pixels_job pixels_job_of(const tl_conv2d_geom &g, bool input) {
     return job;
 }
 
-/* Where output `at` of an axis reads through a tap; -1: nowhere. */
-template <bool INPUT> static inline __device__ int read_at(const axis_read &a, int at, int tap) {
-    int pixel = INPUT ? at + a.pad - tap * a.dilation : at * a.stride - a.pad + tap * a.dilation;
-    if (INPUT && a.stride > 1) {
-        if (pixel % a.stride != 0) return -1;
-        pixel /= a.stride;
-    }
-    return pixel >= 0 && pixel < a.pixels ? pixel : -1;
+/* Output `at` of an axis, as read_at takes it. */
+template <bool INPUT> static inline __device__ int begin_of(const axis_read &a, int at) {
+    return INPUT ? at + a.pad : at * a.stride - a.pad;
 }
 
-/* A thread's copies: slices go through the channels of a tap, then to the next tap. */
+/* Where an output reads through a tap; not below a.pixels, or below 0: nowhere. */
+template <bool INPUT> static inline __device__ int read_at(const axis_read &a, int begin, int tap) {
+    int pixel = INPUT ? begin - tap * a.dilation : begin + tap * a.dilation;
+    if (!INPUT || a.stride == 1) return pixel;
+    return pixel % a.stride == 0 ? pixel / a.stride : -1;
+}
+
+static inline __device__ bool lies_in(const axis_read &a, int pixel) {
+    return (unsigned)pixel < (unsigned)a.pixels;
+}
+
+/* A thread's copies: slices go through the channels of a tap, then to the next tap. (Offsets within
+ * an image, and within the weights, fit an int: tensor_countable.) */
 template <class T, int SIDE, bool INPUT> struct pixels_source {
     typedef slice<T, TENSOR_ROWS, true> A;
     typedef slice<T, SIDE, true> B;
     const pixels_job &job;
     const T *image[A::EACH]; /* NULL: past the last output */
-    const T *pixel[A::EACH]; /* that this tap reads, from the thread's piece on; NULL: none */
-    const T *weights;        /* of the thread's first channel of outputs, this slice's */
     int h[A::EACH], w[A::EACH];
-    int j0, channel, r, s;
+    int filter[B::EACH]; /* where its weights begin; -1: past the last */
+    int weight;          /* how far they are read */
+    int channel, r, s;
 
     /* `slice`: the first. */
-    __device__ pixels_source(const pixels_job &of, int i0, int first, int slice)
-        : job(of), j0(first) {
+    __device__ pixels_source(const pixels_job &of, int i0, int j0, int slice)
+        : job(of), weight(slice * A::DEPTH + A::piece_of() * A::NUMBERS) {
         int of_tap = of.channels / A::DEPTH, tap = slice / of_tap;
         r = tap / of.s, s = tap % of.s;
-        channel = slice % of_tap * A::DEPTH;
-        weights = (const T *)of.weights + (size_t)(first + B::line_of(0)) * of_output() +
-                  (size_t)slice * B::DEPTH + B::piece_of() * B::NUMBERS;
+        channel = slice % of_tap * A::DEPTH + A::piece_of() * A::NUMBERS;
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
             int at = i0 + A::line_of(e), corner = of.windows ? at % 4 : 0;
@@ -84,48 +89,36 @@ template <class T, int SIDE, bool INPUT> struct pixels_source {
             place -= n * plane;
             h[e] = place / wide, w[e] = place % wide;
             if (of.windows) h[e] = 2 * h[e] + corner / 2, w[e] = 2 * w[e] + corner % 2;
+            h[e] = begin_of<INPUT>(of.h, h[e]), w[e] = begin_of<INPUT>(of.w, w[e]);
             image[e] = at < of.count ? (const T *)of.from + (size_t)n * pixels * (size_t)of.channels
                                      : NULL;
         }
+#pragma unroll
+        for (int e = 0; e < B::EACH; e++) {
+            int to = j0 + B::line_of(e);
+            filter[e] = to < of.out ? to * of.r * of.s * of.channels : -1;
+        }
     }
 
-    /* Weights of an output channel: all taps, and the channels of each. */
-    __device__ size_t of_output() const {
-        return (size_t)(job.r * job.s) * (size_t)job.channels;
-    }
-
-    __device__ void find_pixels() {
+    __device__ void copy(unsigned char *a, unsigned char *b, int) {
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
             int at_h = read_at<INPUT>(job.h, h[e], r), at_w = read_at<INPUT>(job.w, w[e], s);
-            bool there = image[e] && at_h >= 0 && at_w >= 0;
-            size_t place = (size_t)at_h * (size_t)job.w.pixels + (size_t)at_w;
-            pixel[e] = there ? image[e] + place * (size_t)job.channels +
-                                   (channel + A::piece_of() * A::NUMBERS)
-                             : NULL;
+            bool there = image[e] && lies_in(job.h, at_h) && lies_in(job.w, at_w);
+            int offset = (at_h * job.w.pixels + at_w) * job.channels + channel;
+            copy_16_async_again(a + A::place_of(e),
+                          there ? image[e] + offset : (const T *)job.from, there);
         }
-    }
-
-    __device__ void copy(unsigned char *a, unsigned char *b, int slice) {
-        if (slice == 0 || channel == 0) find_pixels();
-#pragma unroll
-        for (int e = 0; e < A::EACH; e++) {
-            bool there = pixel[e];
-            copy_16_async(a + A::place_of(e), there ? pixel[e] : (const T *)job.from, there);
-            if (there) pixel[e] += A::DEPTH;
-        }
+        const T *weights = (const T *)job.weights + weight;
 #pragma unroll
         for (int e = 0; e < B::EACH; e++) {
-            int line = e * (TENSOR_THREADS / B::PIECES); /* behind the thread's first */
-            bool there = j0 + B::line_of(0) + line < job.out;
+            bool there = filter[e] >= 0;
             copy_16_async(b + B::place_of(e),
-                          there ? weights + (size_t)line * of_output() : (const T *)job.weights,
-                          there);
+                          there ? weights + filter[e] : (const T *)job.weights, there);
         }
-        weights += B::DEPTH;
-        channel += A::DEPTH;
-        if (channel == job.channels) {
-            channel = 0;
+        weight += A::DEPTH, channel += A::DEPTH;
+        if (channel >= job.channels) {
+            channel -= job.channels;
             if (++s == job.s) s = 0, r++;
         }
     }
@@ -161,7 +154,7 @@ static tl_status sum_pixels_on(tl_ctx *ctx, pixels_job job, const End &end) {
     job.slices = (pixels_slices<T>(job) - 1) / job.shares + 1;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     kernel<<<tiles *(unsigned)job.shares, TENSOR_THREADS, (size_t)bytes, tl_stream(ctx)>>>(job,
-                                                                                          end);
+                                                                                           end);
     TL_LAUNCHED();
     return TL_OK;
 }

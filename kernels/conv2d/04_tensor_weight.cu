@@ -8,21 +8,23 @@
  * geometry alone. Each leaves its sums, and a second kernel adds them in the order of the shares:
  * same bits in every run.
  *
- * Bound: in TF32 the reading of fragments number by number. */
+ * Bound: of bfloat16 what tensor cores multiply; in TF32 the reading of fragments number by number. */
 #include "kernels/conv2d/04_tensor.h"
 
 #ifndef TL_REAL_DOUBLE
 
+/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row and
+ * image go on by as much, and what is too far is carried to the next of them. */
 template <class T, int SIDE> struct weight_source {
     typedef slice<T, TENSOR_ROWS, false> A;
     typedef slice<T, SIDE, false> B;
     const weight_job &job;
-    int first;   /* output of the share */
-    int h, w;    /* the pixel that its tap reads for output 0 */
-    int channel; /* -1: past the last */
-    int filter;  /* … */
-    /* where the thread's outputs of the slice to come lie: no slice divides */
-    int n[A::EACH], p[A::EACH], q[A::EACH];
+    int first, images;                      /* output of the share; of all that are here */
+    int step_n, step_p, step_q;             /* DEPTH outputs */
+    int n[A::EACH], p[A::EACH], q[A::EACH]; /* outputs of the next slice */
+    int h, w;                               /* the pixel that its tap reads for output 0 */
+    int channel;                            /* -1: past the last */
+    int filter;                             /* ... */
 
     __device__ weight_source(const weight_job &of, int i0, int j0, int share)
         : job(of), first(share * of.slices * A::DEPTH) {
@@ -31,39 +33,43 @@ template <class T, int SIDE> struct weight_source {
         channel = tap < of.g.r * of.g.s ? i % of.c : -1;
         filter = j0 + B::piece_of() * B::NUMBERS;
         if (filter >= of.k) filter = -1;
+        images = of.outputs / (of.g.p * of.g.q);
+        part(A::DEPTH, &step_n, &step_p, &step_q);
 #pragma unroll
-        for (int e = 0; e < A::EACH; e++) {
-            int output = first + A::line_of(e), row = output / of.g.q;
-            q[e] = output - row * of.g.q, n[e] = row / of.g.p, p[e] = row - n[e] * of.g.p;
-        }
+        for (int e = 0; e < A::EACH; e++) part(first + A::line_of(e), &n[e], &p[e], &q[e]);
     }
 
-    /* DEPTH outputs on, which are job.on_n images, job.on_p rows and job.on_q outputs. */
-    __device__ void go_on(int e) {
-        q[e] += job.on_q, p[e] += job.on_p, n[e] += job.on_n;
-        if (q[e] >= job.g.q) q[e] -= job.g.q, p[e]++;
-        if (p[e] >= job.g.p) p[e] -= job.g.p, n[e]++;
+    __device__ void part(int output, int *of_n, int *of_p, int *of_q) const {
+        int row = output / job.g.q;
+        *of_q = output % job.g.q, *of_p = row % job.g.p, *of_n = row / job.g.p;
+    }
+
+    __device__ void go_on(int *of_n, int *of_p, int *of_q) const {
+        *of_q += step_q;
+        int carry = *of_q >= job.g.q;
+        *of_q -= carry ? job.g.q : 0;
+        *of_p += step_p + carry;
+        carry = *of_p >= job.g.p;
+        *of_p -= carry ? job.g.p : 0;
+        *of_n += step_n + carry;
     }
 
     __device__ void copy(unsigned char *a, unsigned char *b, int s) {
-        int from = first + s * A::DEPTH;
+        const T *x = (const T *)job.x, *dy = (const T *)job.dy;
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
             int at_h = p[e] * job.g.stride_h + h, at_w = q[e] * job.g.stride_w + w;
-            bool there = channel >= 0 && from + A::line_of(e) < job.outputs && at_h >= 0 &&
-                         at_h < job.g.h && at_w >= 0 && at_w < job.g.w;
-            size_t pixel =
-                ((size_t)n[e] * (size_t)job.g.h + (size_t)at_h) * (size_t)job.g.w + (size_t)at_w;
-            const T *x = (const T *)job.x;
-            copy_16_async(a + A::place_of(e), there ? x + pixel * (size_t)job.c + channel : x,
-                          there);
-            go_on(e);
+            bool there = channel >= 0 && n[e] < images && (unsigned)at_h < (unsigned)job.g.h &&
+                         (unsigned)at_w < (unsigned)job.g.w;
+            int pixel = (n[e] * job.g.h + at_h) * job.g.w + at_w;
+            copy_16_async_again(a + A::place_of(e),
+                          there ? x + (size_t)pixel * (size_t)job.c + channel : x, there);
+            go_on(&n[e], &p[e], &q[e]);
         }
 #pragma unroll
         for (int e = 0; e < B::EACH; e++) {
-            int line = B::line_of(e), output = from + line;
+            int line = B::line_of(e), output = first + s * A::DEPTH + line;
             bool there = filter >= 0 && output < job.outputs;
-            const T *dy = (const T *)job.dy;
             copy_16_async(b + B::place_of(e),
                           there ? dy + (size_t)output * (size_t)job.k + filter : dy, there);
         }
@@ -97,7 +103,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
 }
 
 /* A block's part of dw: so many filters, channels, and at most so many taps. */
-enum { FILTERS = 8, CHANNELS = 32, TAPS = 9 };
+enum { FILTERS = 32, CHANNELS = 1, TAPS = 9, ADDERS = FILTERS * CHANNELS * TAPS };
 
 /* dw += the shares' sums, added in their order. Those lie filter by filter, and dw tap by tap: they
  * change places in shared memory, so that neither is read or written in jumps. */
@@ -163,8 +169,6 @@ extern "C" tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_prec
     int depth = depth_of(precision);
     bool wide = fill_wide(job->g.k);
     job->slices = ((job->outputs + depth - 1) / depth - 1) / job->shares + 1;
-    job->on_q = depth % job->g.q, job->on_p = depth / job->g.q % job->g.p;
-    job->on_n = depth / job->g.q / job->g.p;
     if (precision == TL_BF16)
         return wide ? launch<bf16, 128>(ctx, *job) : launch<bf16, 64>(ctx, *job);
     return wide ? launch<float, 128>(ctx, *job) : launch<float, 64>(ctx, *job);
@@ -175,7 +179,7 @@ extern "C" tl_status tl_tensor_weight_add(tl_ctx *ctx, float *dw, const weight_j
     auto kernel = precision == TL_BF16 ? add_shares<bf16> : add_shares<float>;
     int blocks = (job->g.k - 1) / FILTERS + 1;
     blocks *= ((job->taps - 1) / TAPS + 1) * ((job->channels - 1) / CHANNELS + 1);
-    kernel<<<(unsigned)blocks, TL_BLOCK, 0, tl_stream(ctx)>>>(dw, *job);
+    kernel<<<(unsigned)blocks, ADDERS, 0, tl_stream(ctx)>>>(dw, *job);
     TL_LAUNCHED();
     return TL_OK;
 }

@@ -72,8 +72,8 @@ static bool join(const tl_ctx *ctx, tl_net_plan *plan) {
             if (!before || !follow(&before->of.product, &l)) return false;
             continue;
         }
-        tl_net_product p = before ? next_of(&l, &before->of.product, ctx->ops->precision)
-                                  : first_of(&l);
+        tl_net_product p =
+            before ? next_of(&l, &before->of.product, ctx->ops->precision) : first_of(&l);
         if (!tensor_countable(&p.conv) || (p.first && !tensor_countable(&p.image))) return false;
         l.kind = TL_NET_PRODUCT, l.of.product = p;
         plan->layer[kept++] = l;
@@ -176,8 +176,7 @@ static void backward(builder *b) {
     for (int i = last; i >= 0; i--) {
         const tl_conv2d_geom *g = &product(b, i)->conv;
         int c = padded_to(b->precision, g->c);
-        size_t shares =
-            (size_t)tl_tensor_weight_shares(g, c, b->precision, TENSOR_SHARES_ROOM);
+        size_t shares = (size_t)tl_tensor_weight_shares(g, c, b->precision, TENSOR_SHARES_ROOM);
         call(b, i, tl_rung_net_tensor_weight, dy, b->x[i],
              buffer(b, shares * tl_tensor_weight_bytes(g, c)), NONE, NONE);
         if (i == 0) break;

@@ -23,15 +23,15 @@
 
 /* What becomes of the sums of [rows] x [channels], on their way to memory. (02_tensor_end.h) */
 typedef struct tensor_end {
-    float *sums;         /* NULL; or [share][rows][channels], which are to be added first */
-    int rows, channels;  /* channels: padded */
-    void *to;            /* T [rows][channels]; of a pool: see below */
-    float *plain;        /* in its place for a net's result: float [rows][out] */
-    int out;             /* channels that are none of the padding */
-    const float *bias;   /* forward: [out], or NULL */
-    bool relu;           /* forward; dx: 0 where `held` is not positive */
-    const void *held;    /* dx: what the ReLU made, as `to` */
-    float *columns;      /* dx: [part][channels], sums of parts of the rows; or NULL */
+    float *sums;          /* NULL; or [share][rows][channels], which are to be added first */
+    int rows, channels;   /* channels: padded */
+    void *to;             /* T [rows][channels]; of a pool: see below */
+    float *plain;         /* in its place for a net's result: float [rows][out] */
+    int out;              /* channels that are none of the padding */
+    const float *bias;    /* forward: [out], or NULL */
+    bool relu;            /* forward; dx: 0 where `held` is not positive */
+    const void *held;     /* dx: what the ReLU made, as `to` */
+    float *columns;       /* dx: [part][channels], sums of parts of the rows; or NULL */
     int pixels, of_pixel; /* a row is so many pixels of so many channels */
     /* of images of high x wide pixels windows of 2x2 are pooled. Forward, four rows are a window
      * and `to` has a row for each; dx has a row for each window, and `to` all pixels. */
@@ -69,8 +69,8 @@ tl_status tl_rung_net_tensor_sums(tl_ctx *ctx, const tl_conv2d_geom *g, bool inp
 
 /* to[n][p][q][...] = the c * r * s numbers that each output of g reads, channel by channel, rounded;
  * zeros behind them up to whole slices. */
-tl_status tl_rung_net_tensor_pack(tl_ctx *ctx, void *to, const float *from,
-                                  const tl_conv2d_geom *g, tl_precision precision);
+tl_status tl_rung_net_tensor_pack(tl_ctx *ctx, void *to, const float *from, const tl_conv2d_geom *g,
+                                  tl_precision precision);
 /* The weights of all products from `layer` on, to kept + their offsets, rounded: forward as
  * [k][taps][channels], backward as [channels][taps][k], but of linear layers as [taps][channels][k].
  * What is side by side is filled up with zeros to whole slices. */

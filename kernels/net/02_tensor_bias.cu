@@ -10,8 +10,8 @@ typedef struct columns_of {
     const float *parts; /* [count][stride] */
     float *db;          /* [out] */
     int count, stride, out;
-    bool rounded;       /* parts are numbers of the precision, not rounded yet */
-    unsigned first;     /* block */
+    bool rounded;   /* parts are numbers of the precision, not rounded yet */
+    unsigned first; /* block */
 } columns_of;
 typedef struct columns_list {
     int count;

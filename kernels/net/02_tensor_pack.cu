@@ -4,42 +4,49 @@
 
 #ifndef TL_REAL_DOUBLE
 
-/* A thread has 16 bytes of a line. */
+/* A thread has the same 16 bytes of many lines: which channel and tap they come from it works out
+ * once. Blocks are lines of pieces by lines. */
 template <class T>
-static __global__ void pack_columns(T *to, const float *from, tl_conv2d_geom g, int channels,
-                                    size_t pieces) {
+static __global__ void pack_columns(T *to, const float *from, tl_conv2d_geom g, int channels) {
     const int N = piece<T>::NUMBERS;
-    int of_line = channels / N, taps = g.r * g.s, used = g.c * taps;
-    for (size_t t = tl_thread(); t < pieces; t += tl_threads()) {
-        size_t line = t / (size_t)of_line, row = line / (size_t)g.q, n = row / (size_t)g.p;
-        int first = (int)(t % (size_t)of_line) * N;
-        int h0 = (int)(row % (size_t)g.p) * g.stride_h - g.pad_h;
-        int w0 = (int)(line % (size_t)g.q) * g.stride_w - g.pad_w;
+    int taps = g.r * g.s, lines = g.n * g.p * g.q;
+    int first = (int)(blockIdx.y * blockDim.x + threadIdx.x) * N;
+    if (first >= channels) return;
+    int plane[N], down[N], right[N];
+#pragma unroll
+    for (int e = 0; e < N; e++) {
+        int c = (first + e) / taps, tap = (first + e) % taps;
+        plane[e] = c < g.c ? c * g.h * g.w : -1;
+        down[e] = tap / g.s * g.dil_h - g.pad_h, right[e] = tap % g.s * g.dil_w - g.pad_w;
+    }
+    int step = (int)(gridDim.x * blockDim.y);
+    for (int line = (int)(blockIdx.x * blockDim.y + threadIdx.y); line < lines; line += step) {
+        int row = line / g.q, n = row / g.p;
+        int h0 = (row - n * g.p) * g.stride_h, w0 = (line - row * g.q) * g.stride_w;
+        const float *image = from + (size_t)n * (size_t)(g.c * g.h * g.w);
         float v[N];
 #pragma unroll
         for (int e = 0; e < N; e++) {
-            int c = (first + e) / taps, tap = (first + e) % taps;
-            int h = h0 + tap / g.s * g.dil_h, w = w0 + tap % g.s * g.dil_w;
-            bool there = first + e < used && h >= 0 && h < g.h && w >= 0 && w < g.w;
-            size_t plane = n * (size_t)g.c + (size_t)c;
-            v[e] = there ? from[(plane * (size_t)g.h + (size_t)h) * (size_t)g.w + (size_t)w] : 0.0f;
+            int h = h0 + down[e], w = w0 + right[e];
+            bool there = plane[e] >= 0 && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
+            v[e] = there ? image[plane[e] + h * g.w + w] : 0.0f;
         }
-        put_piece(to + line * (size_t)channels + first, v);
+        put_piece(to + (size_t)line * (size_t)channels + first, v);
     }
 }
 
 extern "C" tl_status tl_rung_net_tensor_pack(tl_ctx *ctx, void *to, const float *from,
                                              const tl_conv2d_geom *g, tl_precision precision) {
     int channels = padded_to(precision, g->c * g->r * g->s);
-    size_t lines = (size_t)g->n * (size_t)g->p * (size_t)g->q;
-    size_t pieces = lines * (size_t)(channels / (precision == TL_BF16 ? 8 : 4));
-    unsigned blocks = tl_blocks(pieces, TL_BLOCK);
+    int pieces = channels / (precision == TL_BF16 ? 8 : 4);
+    unsigned wide = pieces < TL_BLOCK ? (unsigned)pieces : (unsigned)TL_BLOCK;
+    dim3 block(wide, TL_BLOCK / wide);
+    dim3 blocks(tl_blocks((size_t)g->n * (size_t)g->p * (size_t)g->q, 4 * (size_t)block.y),
+                ((unsigned)pieces - 1) / wide + 1);
     if (precision == TL_BF16)
-        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((bf16 *)to, from, *g, channels,
-                                                              pieces);
+        pack_columns<<<blocks, block, 0, tl_stream(ctx)>>>((bf16 *)to, from, *g, channels);
     else
-        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((float *)to, from, *g, channels,
-                                                              pieces);
+        pack_columns<<<blocks, block, 0, tl_stream(ctx)>>>((float *)to, from, *g, channels);
     TL_LAUNCHED();
     return TL_OK;
 }
@@ -59,20 +66,21 @@ typedef struct weights_list {
 } weights_list;
 
 /* A block's part: so many filters and channels, and at most so many taps. */
-enum { WEIGHT_SIDE = 32, WEIGHT_TAPS = 9 };
+enum { WEIGHT_SIDE = 32, WEIGHT_TAPS = 9, WEIGHT_THREADS = 1024 };
 
 static int parts_of(int size, int part) { return (size - 1) / part + 1; }
 
 /* The parts of a layer go along its channels first. Both orders are written from shared memory:
  * neither of them is read in jumps. */
 template <class T>
-static __global__ void __launch_bounds__(TL_BLOCK)
+static __global__ void __launch_bounds__(WEIGHT_THREADS)
     pack_weights(unsigned char *kept, const weights_list list, int depth) {
     __shared__ float part[WEIGHT_SIDE][WEIGHT_SIDE * WEIGHT_TAPS + 1];
     int l = 0;
     while (l + 1 < list.count && blockIdx.x >= list.layer[l + 1].first) l++;
     const weights_of &of = list.layer[l];
-    int c_all = (of.channels + depth - 1) / depth * depth, k_all = (of.k + depth - 1) / depth * depth;
+    int c_all = (of.channels + depth - 1) / depth * depth,
+        k_all = (of.k + depth - 1) / depth * depth;
     int across = (c_all - 1) / WEIGHT_SIDE + 1, down = (k_all - 1) / WEIGHT_SIDE + 1;
     int block = (int)(blockIdx.x - of.first), c0 = block % across * WEIGHT_SIDE;
     int k0 = block / across % down * WEIGHT_SIDE, t0 = block / (across * down) * WEIGHT_TAPS;
@@ -95,8 +103,8 @@ static __global__ void __launch_bounds__(TL_BLOCK)
                         part[other][side * taps + t]);
         k = k0 + side, c = c0 + other;
         if (!of.backward_wanted || k >= k_all || c >= (of.by_tap ? c_all : of.channels)) continue;
-        size_t row = of.by_tap ? tap * (size_t)c_all + (size_t)c
-                               : (size_t)c * (size_t)of.taps + tap;
+        size_t row =
+            of.by_tap ? tap * (size_t)c_all + (size_t)c : (size_t)c * (size_t)of.taps + tap;
         put_rounded(backward + row * (size_t)k_all + (size_t)k, part[side][other * taps + t]);
     }
 }
@@ -108,19 +116,19 @@ extern "C" tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const t
     for (const tl_net_layer *l = layer;; l++) {
         const tl_net_product *p = &l->of.product;
         bool wanted = backward && !p->first;
-        list.layer[list.count++] = weights_of{l->w,        p->forward, p->backward, p->conv.k,
-                                              p->channels, p->taps,    p->linear,   wanted,
-                                              blocks};
+        list.layer[list.count++] =
+            weights_of{l->w,    p->forward, p->backward, p->conv.k, p->channels,
+                       p->taps, p->linear,  wanted,      blocks};
         blocks += (unsigned)(parts_of(padded_to(precision, p->channels), WEIGHT_SIDE) *
                              parts_of(padded_to(precision, p->conv.k), WEIGHT_SIDE) *
                              parts_of(p->taps, WEIGHT_TAPS));
         if (p->last) break;
     }
     if (precision == TL_BF16)
-        pack_weights<bf16><<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
-                                                                    padded<bf16>(1));
+        pack_weights<bf16>
+            <<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept, list, padded<bf16>(1));
     else
-        pack_weights<float><<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
+        pack_weights<float><<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
                                                                      padded<float>(1));
     TL_LAUNCHED();
     return TL_OK;

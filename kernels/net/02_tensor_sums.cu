@@ -37,14 +37,13 @@ template <class T, bool INPUT> struct to_pixels {
         });
         __syncthreads();
         const int N = piece<T>::NUMBERS;
-        end_rows<T, INPUT, TENSOR_ROWS, SIDE>(
-            end, tile, i0, j0, [&](float (&v)[N], int i, int j) {
+        end_rows<T, INPUT, TENSOR_ROWS, SIDE>(end, tile, i0, j0, [&](float(&v)[N], int i, int j) {
 #pragma unroll
-                for (int e = 0; e < N; e += 4) {
-                    pack<4> four = *(const pack<4> *)(tile + place_of<SIDE>(i, j + e));
-                    for (int f = 0; f < 4; f++) v[e + f] = four.v[f];
-                }
-            });
+            for (int e = 0; e < N; e += 4) {
+                pack<4> four = *(const pack<4> *)(tile + place_of<SIDE>(i, j + e));
+                for (int f = 0; f < 4; f++) v[e + f] = four.v[f];
+            }
+        });
     }
 };
 
@@ -59,7 +58,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS) add_sums(tensor_end end
     int j0 = (int)blockIdx.x % across * SHARED_SIDE;
     size_t each = (size_t)end.rows * (size_t)end.channels;
     end_rows<T, INPUT, TENSOR_END_ROWS, SHARED_SIDE>(
-        end, memory, i0, j0, [&](float (&v)[N], int i, int j) {
+        end, memory, i0, j0, [&](float(&v)[N], int i, int j) {
             const float *from =
                 end.sums + (size_t)(i0 + i) * (size_t)end.channels + (size_t)(j0 + j);
 #pragma unroll
