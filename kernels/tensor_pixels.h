@@ -100,23 +100,29 @@ template <class T, int SIDE, bool INPUT> struct pixels_source {
         }
     }
 
-    __device__ void copy(unsigned char *a, unsigned char *b, int) {
+    /* (slices that are copied together are of one tap) */
+    template <int DEEP>
+    __device__ void copy(unsigned char *a, unsigned char *b, int apart, int) {
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
             int at_h = read_at<INPUT>(job.h, h[e], r), at_w = read_at<INPUT>(job.w, w[e], s);
             bool there = image[e] && lies_in(job.h, at_h) && lies_in(job.w, at_w);
             int offset = (at_h * job.w.pixels + at_w) * job.channels + channel;
-            copy_16_async_again(a + A::place_of(e),
-                          there ? image[e] + offset : (const T *)job.from, there);
+            const T *pixel = there ? image[e] + offset : (const T *)job.from;
+#pragma unroll
+            for (int d = 0; d < DEEP; d++)
+                copy_16_async_again(a + d * apart + A::place_of(e), pixel + d * A::DEPTH, there);
         }
         const T *weights = (const T *)job.weights + weight;
 #pragma unroll
         for (int e = 0; e < B::EACH; e++) {
             bool there = filter[e] >= 0;
-            copy_16_async(b + B::place_of(e),
-                          there ? weights + filter[e] : (const T *)job.weights, there);
+            const T *from = there ? weights + filter[e] : (const T *)job.weights;
+#pragma unroll
+            for (int d = 0; d < DEEP; d++)
+                copy_16_async(b + d * apart + B::place_of(e), from + d * B::DEPTH, there);
         }
-        weight += A::DEPTH, channel += A::DEPTH;
+        weight += DEEP * A::DEPTH, channel += DEEP * A::DEPTH;
         if (channel >= job.channels) {
             channel -= job.channels;
             if (++s == job.s) s = 0, r++;
@@ -129,8 +135,8 @@ template <class T> static inline __host__ __device__ int pixels_slices(const pix
     return job.r * job.s * (job.channels / (SLICE_BYTES / (int)sizeof(T)));
 }
 
-template <class T, int SIDE, bool INPUT, class End>
-static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
+template <class T, int SIDE, bool INPUT, int DEEP, class End>
+static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC * (SIDE == 64 ? 2 : 1))
     sum_pixels(pixels_job job, End end) {
     extern __shared__ __align__(1024) unsigned char memory[];
     int across = (job.out - 1) / SIDE + 1, tile = (int)blockIdx.x / job.shares;
@@ -139,24 +145,32 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     pixels_source<T, SIDE, INPUT> from(job, i0, j0, first);
     sums_of<T, SIDE, true, true, false> sum = {};
     int left = pixels_slices<T>(job) - first;
-    sum_by_tensor_cores<T, SIDE, true, true, false>(sum, memory, from,
+    sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
                                                     left < job.slices ? left : job.slices);
     end.template put<SIDE>(sum, memory, job, i0, j0, share);
 }
 
 /* (job.shares is there, and job.slices follows from it) */
-template <class T, int SIDE, bool INPUT, class End>
-static tl_status sum_pixels_on(tl_ctx *ctx, pixels_job job, const End &end) {
-    const int bytes = TENSOR_STAGES * stage_of<T, SIDE>::BYTES;
-    auto kernel = sum_pixels<T, SIDE, INPUT, End>;
+template <class T, int SIDE, bool INPUT, int DEEP, class End>
+static tl_status sum_pixels_deep(tl_ctx *ctx, pixels_job job, const End &end) {
+    const int bytes = stage_of<T, SIDE, DEEP>::MEMORY;
+    auto kernel = sum_pixels<T, SIDE, INPUT, DEEP, End>;
     unsigned tiles = (unsigned)((job.count - 1) / TENSOR_ROWS + 1);
     tiles *= (unsigned)((job.out - 1) / SIDE + 1);
-    job.slices = (pixels_slices<T>(job) - 1) / job.shares + 1;
+    job.slices = ((pixels_slices<T>(job) / DEEP - 1) / job.shares + 1) * DEEP;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     kernel<<<tiles *(unsigned)job.shares, TENSOR_THREADS, (size_t)bytes, tl_stream(ctx)>>>(job,
-                                                                                           end);
+                                                                                          end);
     TL_LAUNCHED();
     return TL_OK;
+}
+
+/* Two slices of a tap at a time where all have an even number: half of the work of finding pixels. */
+template <class T, int SIDE, bool INPUT, class End>
+static tl_status sum_pixels_on(tl_ctx *ctx, const pixels_job &job, const End &end) {
+    bool even = job.channels % (2 * SLICE_BYTES / (int)sizeof(T)) == 0;
+    return even ? sum_pixels_deep<T, SIDE, INPUT, 2>(ctx, job, end)
+                : sum_pixels_deep<T, SIDE, INPUT, 1>(ctx, job, end);
 }
 
 #endif

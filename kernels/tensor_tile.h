@@ -22,7 +22,6 @@ typedef uint16_t bf16; /* its bits; TF32 is kept as float */
 enum {
     TENSOR_ROWS = 128,    /* of a block's tile */
     TENSOR_THREADS = 256, /* of a block */
-    TENSOR_STAGES = 5,    /* slices in shared memory where copies pass the registers by */
     SLICE_BYTES = 64,     /* of a line along k */
 };
 
@@ -53,8 +52,12 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
     }
 };
 
-template <class T, int SIDE> struct stage_of {
-    static constexpr int BYTES = (TENSOR_ROWS + SIDE) * SLICE_BYTES;
+/* What shared memory holds where copies pass the registers by: STAGES times DEEP slices, which are
+ * asked for and multiplied together. */
+template <class T, int SIDE, int DEEP = 1> struct stage_of {
+    static constexpr int STAGES = DEEP == 1 ? 5 : 3;
+    static constexpr int SLICE = (TENSOR_ROWS + SIDE) * SLICE_BYTES; /* of both operands */
+    static constexpr int BYTES = DEEP * SLICE, MEMORY = STAGES * BYTES;
 };
 
 /* A number of TF32 across k, which ROUND says is not rounded yet: lane / 4 + `on` behind i0, which
@@ -182,80 +185,75 @@ static inline __device__ uint64_t step_of(unsigned address, int part, int step) 
                           S::PANEL_BYTES, 1024);
 }
 
-/* A slice that this thread has waited for is multiplied while the next one is asked for: what a
- * copy overwrites is the slice before the last, whose product every warpgroup has waited for when
- * it comes to the barrier. */
-template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, class Source>
-static inline __device__ void sum_by_warpgroups(tensor_sums<SIDE, true> &sum, unsigned memory,
-                                                unsigned char *generic, Source &from, int slices) {
-    const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
+/* A slice at `address`, by the block's two warpgroups. */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K>
+static inline __device__ void multiply_by_warpgroup(tensor_sums<SIDE, true> &sum,
+                                                    unsigned address) {
+    unsigned b = address + TENSOR_ROWS * SLICE_BYTES;
     int warpgroup = (int)threadIdx.x / 128;
-    auto copy = [&](int s) {
-        unsigned char *to = generic + s % TENSOR_STAGES * bytes;
-        if (s < slices) from.copy(to, to + a_bytes, s);
-        copy_commit();
-    };
-    for (int s = 0; s < TENSOR_STAGES - 2; s++) copy(s);
-    for (int s = 0; s < slices; s++) {
-        copy_wait<TENSOR_STAGES - 3>();
-        shared_is_written();
-        __syncthreads();
-        unsigned a = memory + (unsigned)(s % TENSOR_STAGES * bytes), b = a + (unsigned)a_bytes;
-        warpgroup_begin();
 #pragma unroll
-        for (int step = 0; step < 2; step++) {
-            uint64_t of_a = step_of<T, TENSOR_ROWS, A_ALONG_K>(a, warpgroup, step);
-            uint64_t of_b = step_of<T, SIDE, B_ALONG_K>(b, 0, step);
-            if constexpr (sizeof(T) == 2)
-                warpgroup_bf16<!A_ALONG_K, !B_ALONG_K>(sum.of[0], of_a, of_b);
-            else
-                warpgroup_tf32(sum.of[0], of_a, of_b);
-        }
-        warpgroup_commit();
-        copy(s + TENSOR_STAGES - 2);
-        warpgroup_wait<1>();
+    for (int step = 0; step < 2; step++) {
+        uint64_t of_a = step_of<T, TENSOR_ROWS, A_ALONG_K>(address, warpgroup, step);
+        uint64_t of_b = step_of<T, SIDE, B_ALONG_K>(b, 0, step);
+        if constexpr (sizeof(T) == 2)
+            warpgroup_bf16<!A_ALONG_K, !B_ALONG_K>(sum.of[0], of_a, of_b);
+        else
+            warpgroup_tf32(sum.of[0], of_a, of_b);
     }
-    warpgroup_wait<0>();
-#pragma unroll
-    for (int j = 0; j < tensor_sums<SIDE, true>::ACROSS; j++) warpgroup_sums_are_ours(sum.of[0][j]);
-    copy_wait<0>();
 }
 #endif
 
-/* Sums over all slices. from.copy(a, b, s) starts the thread's copies of slice s to shared memory,
- * zeros for what lies outside; slices are asked for in order. All but one of the stages are on
- * their way while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy
- * is done at once.) */
-template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, class Source>
+/* Sums over all slices, which DEEP divides. from.copy<DEEP>(a, b, apart, s) starts the thread's
+ * copies of slices s to s + DEEP - 1 to shared memory, each so many bytes from the one before, zeros
+ * for what lies outside; slices are asked for in order. All but one of the stages are on their way
+ * while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy is done at
+ * once.) */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, int DEEP, class Source>
 static inline __device__ void
 sum_by_tensor_cores(sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum, unsigned char *memory,
                     Source &from, int slices) {
-#if HAS_WARPGROUPS
-    if constexpr (BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>) {
-        sum_by_warpgroups<T, SIDE, A_ALONG_K, B_ALONG_K>(
-            sum, (unsigned)__cvta_generic_to_shared(memory), memory, from, slices);
-        return;
-    } else
-#endif
-    {
-    const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
-    auto copy = [&](int s) {
-        unsigned char *to = memory + s % TENSOR_STAGES * bytes;
-        if (s < slices) from.copy(to, to + a_bytes, s);
+    typedef stage_of<T, SIDE, DEEP> S;
+    const int a_bytes = TENSOR_ROWS * SLICE_BYTES;
+    int stages = slices / DEEP;
+    auto copy = [&](int stage) {
+        unsigned char *to = memory + stage % S::STAGES * S::BYTES;
+        if (stage < stages) from.template copy<DEEP>(to, to + a_bytes, S::SLICE, stage * DEEP);
         copy_commit();
     };
-    for (int s = 0; s < TENSOR_STAGES - 1; s++) copy(s);
-    for (int s = 0; s < slices; s++) {
-        copy_wait<TENSOR_STAGES - 2>();
-        __syncthreads(); /* slice s has come, and all have multiplied the one before it */
-        copy(s + TENSOR_STAGES - 1);
-        int a = s % TENSOR_STAGES * bytes;
+    for (int stage = 0; stage < S::STAGES - 1; stage++) copy(stage);
+    for (int stage = 0; stage < stages; stage++) {
+        int now = stage % S::STAGES * S::BYTES;
+        copy_wait<S::STAGES - 2>();
+#if HAS_WARPGROUPS
+        if constexpr (BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>) {
+            shared_is_written();
+            __syncthreads(); /* the stage has come, and all have multiplied the one before it */
+            warpgroup_begin();
 #pragma unroll
-        for (int step = 0; step < 2; step++)
-            multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes, step);
+            for (int slice = 0; slice < DEEP; slice++)
+                multiply_by_warpgroup<T, SIDE, A_ALONG_K, B_ALONG_K>(
+                    sum, (unsigned)__cvta_generic_to_shared(memory) +
+                             (unsigned)(now + slice * S::SLICE));
+            warpgroup_commit();
+            copy(stage + S::STAGES - 1);
+            warpgroup_wait<0>();
+#pragma unroll
+            for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum.of[0][j]);
+            continue;
+        } else
+#endif
+        {
+            __syncthreads();
+            copy(stage + S::STAGES - 1);
+#pragma unroll
+            for (int step = 0; step < 2 * DEEP; step++) {
+                int a = now + step / 2 * S::SLICE;
+                multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes,
+                                                                    step % 2);
+            }
+        }
     }
     copy_wait<0>();
-    }
 }
 
 #endif

@@ -54,7 +54,7 @@ template <class T, int SIDE> struct weight_source {
         *of_n += step_n + carry;
     }
 
-    __device__ void copy(unsigned char *a, unsigned char *b, int s) {
+    template <int DEEP> __device__ void copy(unsigned char *a, unsigned char *b, int, int s) {
         const T *x = (const T *)job.x, *dy = (const T *)job.dy;
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
@@ -88,7 +88,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     sums_of<T, SIDE, false, false, false> sum = {};
     int left = (job.outputs - from.first + weight_source<T, SIDE>::A::DEPTH - 1) /
                weight_source<T, SIDE>::A::DEPTH;
-    sum_by_tensor_cores<T, SIDE, false, false, false>(sum, memory, from,
+    sum_by_tensor_cores<T, SIDE, false, false, false, 1>(sum, memory, from,
                                                       left < job.slices ? left : job.slices);
     float *sums = job.sums + (size_t)share * (size_t)lines * (size_t)job.g.k;
     sum.each([&](int i, int j, const float *two) {
@@ -134,7 +134,7 @@ template <class T> static __global__ void add_shares(float *dw, weight_job job) 
 }
 
 template <class T, int SIDE> static tl_status launch(tl_ctx *ctx, const weight_job &job) {
-    const int bytes = TENSOR_STAGES * stage_of<T, SIDE>::BYTES;
+    const int bytes = stage_of<T, SIDE>::MEMORY;
     auto kernel = sum_outputs<T, SIDE>;
     int down = (job.g.r * job.g.s * job.c - 1) / TENSOR_ROWS + 1, across = (job.g.k - 1) / SIDE + 1;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
