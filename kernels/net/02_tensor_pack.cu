@@ -6,39 +6,40 @@
 
 /* A thread has 16 bytes of a line. */
 template <class T>
-static __global__ void pack_columns(T *to, const float *from, tl_conv2d_geom g, int channels,
-                                    size_t pieces) {
+static __global__ void pack_columns(T *to, const float *from, tl_conv2d_geom g, unsigned of_line,
+                                    unsigned pieces) {
     const int N = piece<T>::NUMBERS;
-    int of_line = channels / N, taps = g.r * g.s, used = g.c * taps;
     for (size_t t = tl_thread(); t < pieces; t += tl_threads()) {
-        size_t line = t / (size_t)of_line, row = line / (size_t)g.q, n = row / (size_t)g.p;
-        int first = (int)(t % (size_t)of_line) * N;
-        int h0 = (int)(row % (size_t)g.p) * g.stride_h - g.pad_h;
-        int w0 = (int)(line % (size_t)g.q) * g.stride_w - g.pad_w;
+        unsigned line = (unsigned)t / of_line, row = line / (unsigned)g.q;
+        int first = (int)((unsigned)t - line * of_line) * N, n = (int)(row / (unsigned)g.p);
+        int h0 = ((int)row - n * g.p) * g.stride_h - g.pad_h;
+        int w0 = (int)(line - row * (unsigned)g.q) * g.stride_w - g.pad_w;
+        int c = first / (g.r * g.s), r = first / g.s % g.r, s = first % g.s;
         float v[N];
 #pragma unroll
         for (int e = 0; e < N; e++) {
-            int c = (first + e) / taps, tap = (first + e) % taps;
-            int h = h0 + tap / g.s * g.dil_h, w = w0 + tap % g.s * g.dil_w;
-            bool there = first + e < used && h >= 0 && h < g.h && w >= 0 && w < g.w;
-            size_t plane = n * (size_t)g.c + (size_t)c;
+            int h = h0 + r * g.dil_h, w = w0 + s * g.dil_w;
+            bool there = c < g.c && h >= 0 && h < g.h && w >= 0 && w < g.w;
+            size_t plane = (size_t)n * (size_t)g.c + (size_t)c;
             v[e] = there ? from[(plane * (size_t)g.h + (size_t)h) * (size_t)g.w + (size_t)w] : 0.0f;
+            if (++s == g.s) s = 0, r++;
+            if (r == g.r) r = 0, c++;
         }
-        put_piece(to + line * (size_t)channels + first, v);
+        put_piece(to + t * (size_t)N, v);
     }
 }
 
 extern "C" tl_status tl_rung_net_tensor_pack(tl_ctx *ctx, void *to, const float *from,
                                              const tl_conv2d_geom *g, tl_precision precision) {
     int channels = padded_to(precision, g->c * g->r * g->s);
-    size_t lines = (size_t)g->n * (size_t)g->p * (size_t)g->q;
-    size_t pieces = lines * (size_t)(channels / (precision == TL_BF16 ? 8 : 4));
-    unsigned blocks = tl_blocks(pieces, TL_BLOCK);
+    unsigned of_line = (unsigned)(channels / (precision == TL_BF16 ? 8 : 4));
+    unsigned pieces = (unsigned)(g->n * g->p * g->q) * of_line,
+             blocks = tl_blocks(pieces, TL_BLOCK);
     if (precision == TL_BF16)
-        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((bf16 *)to, from, *g, channels,
+        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((bf16 *)to, from, *g, of_line,
                                                               pieces);
     else
-        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((float *)to, from, *g, channels,
+        pack_columns<<<blocks, TL_BLOCK, 0, tl_stream(ctx)>>>((float *)to, from, *g, of_line,
                                                               pieces);
     TL_LAUNCHED();
     return TL_OK;
