@@ -44,6 +44,14 @@ static tl_net_product next_of(const tl_net_layer *l, const tl_net_product *befor
     return p;
 }
 
+/* (of the first as many numbers as its columns have are counted, too) */
+static bool countable(const tl_net_product *p) {
+    const tl_conv2d_geom *g = &p->conv;
+    size_t lines = (size_t)g->n * (size_t)g->p * (size_t)g->q;
+    return tensor_countable(g) && (!p->first || (tensor_countable(&p->image) &&
+                                                 lines <= ((size_t)1 << 31) / (size_t)(g->c + 32)));
+}
+
 static bool halves(const tl_pool2d_geom *g) {
     return g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 && !g->pad_h && !g->pad_w;
 }
@@ -74,7 +82,7 @@ static bool join(const tl_ctx *ctx, tl_net_plan *plan) {
         }
         tl_net_product p =
             before ? next_of(&l, &before->of.product, ctx->ops->precision) : first_of(&l);
-        if (!tensor_countable(&p.conv) || (p.first && !tensor_countable(&p.image))) return false;
+        if (!countable(&p)) return false;
         l.kind = TL_NET_PRODUCT, l.of.product = p;
         plan->layer[kept++] = l;
     }

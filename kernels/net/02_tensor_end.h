@@ -34,9 +34,10 @@ static inline __device__ float widened(bf16 x) { return __uint_as_float((uint32_
 
 /* v behind the dropout, or its gradient before it. */
 template <class T>
-static inline __device__ float dropped(const tensor_end &end, float v, size_t pixel, int channel) {
-    size_t plane = (size_t)end.plane, n = pixel / plane;
-    uint64_t at = (n * (size_t)end.drawn + (size_t)channel) * plane + pixel % plane;
+static inline __device__ float dropped(const tensor_end &end, float v, int pixel, int channel) {
+    int n = pixel / end.plane, place = pixel % end.plane;
+    uint64_t image = (uint64_t)n * (uint64_t)end.drawn + (uint64_t)channel;
+    uint64_t at = image * (uint64_t)end.plane + (uint64_t)place;
     bool kept = tl_rng_keep(end.step->seed, end.step->index, end.layer, at, end.threshold);
     return result<T>((kept ? v : 0.0f) * end.scale);
 }
@@ -73,19 +74,18 @@ static inline __device__ void end_forward(const tensor_end &end, const Read &rea
                                           int j0, int j, const float (&bias)[N]) {
     float v[N];
     codes<N> winner;
-    size_t row = (size_t)(i0 + i);
-    int channel = j0 + j;
+    int row = i0 + i, channel = j0 + j;
     if (end.pool)
         window_of<T>(v, winner, read, i, j, bias, end.relu), row /= 4;
     else
         with_bias<T>(v, read, i, j, bias);
-    size_t at = row * (size_t)end.channels + (size_t)channel;
+    size_t at = (size_t)row * (size_t)end.channels + (size_t)channel;
 #pragma unroll
     for (int e = 0; e < N; e++) {
         if (end.relu && v[e] < 0) v[e] = 0;
         if (end.step) v[e] = dropped<T>(end, v[e], row, channel + e);
         if (end.plain && channel + e < end.out)
-            end.plain[row * (size_t)end.out + (size_t)(channel + e)] = v[e];
+            end.plain[(size_t)row * (size_t)end.out + (size_t)(channel + e)] = v[e];
     }
     if (end.plain) return;
     if (end.pool && end.winner) *(codes<N> *)(end.winner + at) = winner;
@@ -96,14 +96,14 @@ static inline __device__ void end_forward(const tensor_end &end, const Read &rea
  * column, which is in no window. */
 template <class T, int N>
 static inline __device__ void spread(const tensor_end &end, const float (&v)[N],
-                                     const codes<N> &winner, size_t window, int channel) {
-    size_t wide = (size_t)end.wide / 2, plane = (size_t)end.high / 2 * wide, n = window / plane;
-    int h = (int)(window % plane / wide), w = (int)(window % wide);
+                                     const codes<N> &winner, int window, int channel) {
+    int wide = end.wide / 2, row = window / wide, n = row / (end.high / 2);
+    int h = row - n * (end.high / 2), w = window - row * wide;
+    int first = (n * end.high + 2 * h) * end.wide + 2 * w;
     int down = 2 * h + 3 == end.high ? 3 : 2, across = 2 * w + 3 == end.wide ? 3 : 2;
     for (int r = 0; r < down; r++)
         for (int s = 0; s < across; s++) {
-            size_t line = n * (size_t)end.high + (size_t)(2 * h + r);
-            size_t pixel = line * (size_t)end.wide + (size_t)(2 * w + s);
+            size_t pixel = (size_t)(first + r * end.wide + s);
             int corner = r < 2 && s < 2 ? 2 * r + s : TL_CODE_OFF + 1;
             float one[N];
 #pragma unroll
@@ -112,37 +112,64 @@ static inline __device__ void spread(const tensor_end &end, const float (&v)[N],
         }
 }
 
-template <class T, int N, class Read>
-static inline __device__ void end_input(const tensor_end &end, const Read &read, int i0, int i,
-                                        int j0, int j, float (&column)[N]) {
-    float v[N];
-    read(v, i, j);
-    int channel = j0 + j;
-    size_t pixel = (size_t)(i0 + i);
-    if (end.pixels > 1) {
-        pixel = pixel * (size_t)end.pixels + (size_t)(channel / end.of_pixel);
-        channel %= end.of_pixel;
+/* Where a piece of dx lies in the layer below, and what its gradient has to pass there. */
+template <class T> struct passage {
+    int pixel, channel;
+    piece<T> held;
+    codes<piece<T>::NUMBERS> winner;
+
+    __device__ size_t at(const tensor_end &end) const {
+        return (size_t)pixel * (size_t)end.of_pixel + (size_t)channel;
     }
-    size_t at = pixel * (size_t)end.of_pixel + (size_t)channel;
+    __device__ void find(const tensor_end &end, int row, int of_row) {
+        pixel = row, channel = of_row, held = {}, winner = {};
+        if (end.pixels > 1) {
+            int further = channel / end.of_pixel;
+            pixel = pixel * end.pixels + further, channel -= further * end.of_pixel;
+        }
+        if (end.pool)
+            winner = *(const codes<piece<T>::NUMBERS> *)(end.winner + at(end));
+        else if (end.relu)
+            held = *(const piece<T> *)((const T *)end.held + at(end));
+    }
+};
+
+template <class T, int N>
+static inline __device__ void end_input(const tensor_end &end, float (&v)[N],
+                                        const passage<T> &through, float (&column)[N]) {
 #pragma unroll
     for (int e = 0; e < N; e++) {
         v[e] = result<T>(v[e]);
-        if (end.step) v[e] = dropped<T>(end, v[e], pixel, channel + e);
-    }
-    codes<N> winner = {};
-    if (end.pool) winner = *(const codes<N> *)(end.winner + at);
-    piece<T> held = {};
-    if (end.relu && !end.pool) held = *(const piece<T> *)((const T *)end.held + at);
-#pragma unroll
-    for (int e = 0; e < N; e++) {
-        if (winner.v[e] == TL_CODE_OFF) v[e] = 0;
-        if (end.relu && !end.pool && !(widened(held.v[e]) > 0)) v[e] = 0;
+        if (end.step) v[e] = dropped<T>(end, v[e], through.pixel, through.channel + e);
+        if (through.winner.v[e] == TL_CODE_OFF) v[e] = 0;
+        if (end.relu && !end.pool && !(widened(through.held.v[e]) > 0)) v[e] = 0;
         column[e] += v[e];
     }
     if (end.pool)
-        spread<T>(end, v, winner, pixel, channel);
+        spread<T>(end, v, through.winner, through.pixel, through.channel);
     else
-        put_piece((T *)end.to + at, v);
+        put_piece((T *)end.to + through.at(end), v);
+}
+
+/* A thread's pieces of dx: rows DOWN apart. Passages of two are loaded before the first is used. */
+template <class T, int ROWS, int DOWN, int N, class Read>
+static inline __device__ void end_inputs(const tensor_end &end, const Read &read, int i0, int first,
+                                         int j0, int j, float (&column)[N]) {
+    const int EACH = ROWS / DOWN, NEAR = EACH < 2 ? EACH : 2;
+    int rows = end.rows - i0 < ROWS ? end.rows - i0 : ROWS;
+    for (int i = first; i < rows; i += NEAR * DOWN) {
+        passage<T> through[NEAR];
+#pragma unroll
+        for (int k = 0; k < NEAR; k++)
+            if (i + k * DOWN < rows) through[k].find(end, i0 + i + k * DOWN, j0 + j);
+#pragma unroll
+        for (int k = 0; k < NEAR; k++) {
+            if (i + k * DOWN >= rows) break;
+            float v[N];
+            read(v, i + k * DOWN, j);
+            end_input<T>(end, v, through[k], column);
+        }
+    }
 }
 
 /* ROWS x SIDE sums from row i0 and channel j0 on, by TENSOR_THREADS threads. Of dx their columns are
@@ -156,8 +183,7 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, int
     bool there = j0 + j < end.channels;
     float column[N] = {};
     if constexpr (INPUT) {
-        for (int i = first; there && i < ROWS && i0 + i < end.rows; i += DOWN)
-            end_input<T>(end, read, i0, i, j0, j, column);
+        if (there) end_inputs<T, ROWS, DOWN>(end, read, i0, first, j0, j, column);
     } else {
         float bias[N];
 #pragma unroll
