@@ -136,7 +136,7 @@ template <class T> static inline __host__ __device__ int pixels_slices(const pix
 }
 
 template <class T, int SIDE, bool INPUT, int DEEP, class End>
-static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC * (SIDE == 64 ? 2 : 1))
+static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC * (SIDE == 64 && !INPUT ? 2 : 1))
     sum_pixels(pixels_job job, End end) {
     extern __shared__ __align__(1024) unsigned char memory[];
     int across = (job.out - 1) / SIDE + 1, tile = (int)blockIdx.x / job.shares;
