@@ -101,8 +101,7 @@ template <class T, int SIDE, bool INPUT> struct pixels_source {
     }
 
     /* (slices that are copied together are of one tap) */
-    template <int DEEP>
-    __device__ void copy(unsigned char *a, unsigned char *b, int apart, int) {
+    template <int DEEP> __device__ void copy(unsigned char *a, unsigned char *b, int apart, int) {
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
             int at_h = read_at<INPUT>(job.h, h[e], r), at_w = read_at<INPUT>(job.w, w[e], s);
@@ -136,7 +135,8 @@ template <class T> static inline __host__ __device__ int pixels_slices(const pix
 }
 
 template <class T, int SIDE, bool INPUT, int DEEP, class End>
-static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC * (SIDE == 64 && !INPUT ? 2 : 1))
+static __global__ void __launch_bounds__(TENSOR_THREADS,
+                                         1 + COPIES_ARE_ASYNC * (SIDE == 64 && !INPUT ? 2 : 1))
     sum_pixels(pixels_job job, End end) {
     extern __shared__ __align__(1024) unsigned char memory[];
     int across = (job.out - 1) / SIDE + 1, tile = (int)blockIdx.x / job.shares;
@@ -146,7 +146,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC * 
     sums_of<T, SIDE, true, true, false> sum = {};
     int left = pixels_slices<T>(job) - first;
     sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
-                                                    left < job.slices ? left : job.slices);
+                                                          left < job.slices ? left : job.slices);
     end.template put<SIDE>(sum, memory, job, i0, j0, share);
 }
 
@@ -160,7 +160,7 @@ static tl_status sum_pixels_deep(tl_ctx *ctx, pixels_job job, const End &end) {
     job.slices = ((pixels_slices<T>(job) / DEEP - 1) / job.shares + 1) * DEEP;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     kernel<<<tiles *(unsigned)job.shares, TENSOR_THREADS, (size_t)bytes, tl_stream(ctx)>>>(job,
-                                                                                          end);
+                                                                                           end);
     TL_LAUNCHED();
     return TL_OK;
 }

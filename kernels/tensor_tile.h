@@ -121,8 +121,8 @@ static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *m
 
 /* Whether warpgroups multiply: numbers that are rounded already, TF32 only if both run along k. */
 template <class T, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
-static constexpr bool BY_WARPGROUP = HAS_WARPGROUPS && !ROUND &&
-                                     (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
+static constexpr bool BY_WARPGROUP =
+    HAS_WARPGROUPS && !ROUND && (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
 
 /* A warp's sums: fragments down and across. */
 template <int SIDE, bool WARPGROUP = false> struct tensor_sums {

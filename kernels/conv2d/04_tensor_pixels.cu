@@ -14,8 +14,8 @@ template <class T, bool INPUT> struct to_planes {
     const float *bias; /* or NULL */
 
     template <int SIDE, class Sums>
-    __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job,
-                        int i0, int j0, int) const {
+    __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job, int i0, int j0,
+                        int) const {
         int plane = job.high * job.wide;
         sum.each([&](int i, int j, const float *two) {
             int at = i0 + i, n = at / plane;

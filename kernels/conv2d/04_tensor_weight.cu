@@ -63,7 +63,7 @@ template <class T, int SIDE> struct weight_source {
                          (unsigned)at_w < (unsigned)job.g.w;
             int pixel = (n[e] * job.g.h + at_h) * job.g.w + at_w;
             copy_16_async_again(a + A::place_of(e),
-                          there ? x + (size_t)pixel * (size_t)job.c + channel : x, there);
+                                there ? x + (size_t)pixel * (size_t)job.c + channel : x, there);
             go_on(&n[e], &p[e], &q[e]);
         }
 #pragma unroll
@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     int left = (job.outputs - from.first + weight_source<T, SIDE>::A::DEPTH - 1) /
                weight_source<T, SIDE>::A::DEPTH;
     sum_by_tensor_cores<T, SIDE, false, false, false, 1>(sum, memory, from,
-                                                      left < job.slices ? left : job.slices);
+                                                         left < job.slices ? left : job.slices);
     float *sums = job.sums + (size_t)share * (size_t)lines * (size_t)job.g.k;
     sum.each([&](int i, int j, const float *two) {
         if (i0 + i >= lines) return;

@@ -11,7 +11,7 @@
 #include "tl/cublas.h"
 
 static tl_status stored_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void *B,
-                              const tl_matmul_geom *g, tl_precision precision) {
+                             const tl_matmul_geom *g, tl_precision precision) {
     TL_NEED(ctx && C && A && B && g, TL_EINVAL, "stored_gemm: ctx, C, A, B or g is NULL");
     TL_NEED(precision == TL_TF32 || precision == TL_BF16, TL_EINVAL,
             "stored_gemm: precision %d is neither TF32 nor bfloat16", (int)precision);

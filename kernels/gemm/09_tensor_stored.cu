@@ -16,8 +16,8 @@
 
 typedef struct stored_operand {
     const void *data;
-    int lines, k;  /* across k; along it */
-    bool across;   /* stored [k][lines], else [lines][k] */
+    int lines, k; /* across k; along it */
+    bool across;  /* stored [k][lines], else [lines][k] */
 } stored_operand;
 
 static size_t bytes_of(bool narrow) { return narrow ? 2 : sizeof(float); }
@@ -48,11 +48,11 @@ static tl_status describe(CUtensorMap *map, const stored_operand *o, bool narrow
     cuuint64_t size[2] = {length, (cuuint64_t)(o->across ? o->k : o->lines)};
     cuuint64_t pitch[1] = {length * bytes_of(narrow)};
     cuuint32_t box[2] = {depth, o->across ? depth : (cuuint32_t)lines}, each[2] = {1, 1};
-    CUresult result = encode(
-        map, narrow ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2,
-        (void *)o->data, size, pitch, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
-        CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result =
+        encode(map, narrow ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2,
+               (void *)o->data, size, pitch, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
+               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return result == CUDA_SUCCESS
                ? TL_OK
                : TL_FAIL(TL_EDEVICE, "gemm rung 9: cuTensorMapEncodeTiled failed: error %d",

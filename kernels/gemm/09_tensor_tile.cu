@@ -27,9 +27,7 @@ enum {
 static inline __device__ unsigned full(unsigned memory, int s) {
     return memory + (unsigned)(STAGES * BYTES + s * 8);
 }
-static inline __device__ unsigned empty(unsigned memory, int s) {
-    return full(memory, STAGES + s);
-}
+static inline __device__ unsigned empty(unsigned memory, int s) { return full(memory, STAGES + s); }
 
 template <class T> static constexpr int DEPTH = STORED_SLICE / (int)sizeof(T);
 
@@ -154,8 +152,7 @@ static inline __device__ void store(const stored_job &job, const float (&sum)[ST
                 *(float2 *)c = make_float2(before.x + two.x, before.y + two.y);
             } else {
                 c[0] = (job.accumulate ? c[0] : 0) + two.x;
-                if (y + 1 < job.y)
-                    c[job.y_step] = (job.accumulate ? c[job.y_step] : 0) + two.y;
+                if (y + 1 < job.y) c[job.y_step] = (job.accumulate ? c[job.y_step] : 0) + two.y;
             }
         }
 }

@@ -28,7 +28,8 @@ static __global__ void pack_columns(T *to, const float *from, tl_conv2d_geom g, 
 #pragma unroll
         for (int e = 0; e < N; e++) {
             int h = h0 + down[e], w = w0 + right[e];
-            bool there = plane[e] >= 0 && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
+            bool there =
+                plane[e] >= 0 && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
             v[e] = there ? image[plane[e] + h * g.w + w] : 0.0f;
         }
         put_piece(to + (size_t)line * (size_t)channels + first, v);
@@ -125,11 +126,11 @@ extern "C" tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const t
         if (p->last) break;
     }
     if (precision == TL_BF16)
-        pack_weights<bf16>
-            <<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept, list, padded<bf16>(1));
+        pack_weights<bf16><<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept,
+                                                                          list, padded<bf16>(1));
     else
-        pack_weights<float><<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept, list,
-                                                                     padded<float>(1));
+        pack_weights<float><<<blocks, WEIGHT_THREADS, 0, tl_stream(ctx)>>>((unsigned char *)kept,
+                                                                           list, padded<float>(1));
     TL_LAUNCHED();
     return TL_OK;
 }

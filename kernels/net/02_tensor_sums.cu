@@ -19,8 +19,8 @@ template <class T, bool INPUT> struct to_pixels {
     tensor_end end;
 
     template <int SIDE, class Sums>
-    __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &,
-                        int i0, int j0, int share) const {
+    __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &, int i0, int j0,
+                        int share) const {
         if (end.sums) {
             float *sums = end.sums + (size_t)share * (size_t)end.rows * (size_t)end.channels;
             sum.each([&](int i, int j, const float *two) {

@@ -22,10 +22,9 @@ static const struct {
 #define RUNG_CPU(op, number, function) {true, #op ":" #number, #number, TL_FP32, 0, 0},
 #define RUNG_CUDA(op, number, function, since, type)                                               \
     {false, #op ":" #number, #number, TL_##type, since, 0},
-#define STEP_CPU  RUNG_CPU
-#define STEP_CUDA RUNG_CUDA
-#define STEP_90A(op, number, function, type)                                                       \
-    {false, #op ":" #number, #number, TL_##type, 90, 90},
+#define STEP_CPU                             RUNG_CPU
+#define STEP_CUDA                            RUNG_CUDA
+#define STEP_90A(op, number, function, type) {false, #op ":" #number, #number, TL_##type, 90, 90},
 #include "kernels/rungs.def"
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -163,7 +162,7 @@ static bool replaces(const tl_backend *a, const tl_backend *b, const char *row) 
 /* Arguments in the order of gemm's row. */
 static tl_status run_stored(tl_ctx *ctx, void *const *argument) {
     return ctx->ops->stored_gemm(ctx, argument[0], argument[1], argument[2], argument[3],
-                                  ctx->ops->precision);
+                                 ctx->ops->precision);
 }
 
 /* Of stored operands there is a product alone. */

@@ -56,7 +56,7 @@ typedef struct tl_backend {
      * library, which our products are timed beside (RUNGS=gemm:0), and the rungs that take its place.
      * TL_ENOTIMPL for a shape that a rung does not take. */
     tl_status (*stored_gemm)(tl_ctx *, tl_real *C, const void *A, const void *B,
-                              const tl_matmul_geom *, tl_precision);
+                             const tl_matmul_geom *, tl_precision);
 
     /* Work recorded once and launched many times, given code; all four NULL where the device
      * cannot. Between begin and end operations are recorded instead of queued: no copy to or from
