@@ -39,8 +39,10 @@ static inline __device__ uint32_t to_tf32(float x);
 static inline __device__ uint32_t to_bf16(float low, float high);
 
 /* 16 bytes from global to shared memory, as copy_async of device.h; zeros if not `there`. Groups
- * end by copy_commit() and are waited for by copy_wait(). */
+ * end by copy_commit() and are waited for by copy_wait(). `again`: by way of the first-level cache,
+ * for what the block will soon read once more. */
 static inline __device__ void copy_16_async(void *to, const void *from, bool there);
+static inline __device__ void copy_16_async_again(void *to, const void *from, bool there);
 
 #ifdef HOSTCUDA
 #include "kernels/mma_host.h"

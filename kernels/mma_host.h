@@ -110,5 +110,8 @@ static inline void copy_16_async(void *to, const void *from, bool there) {
     if (there) line = *(const mma_line *)from;
     *(mma_line *)to = line;
 }
+static inline void copy_16_async_again(void *to, const void *from, bool there) {
+    copy_16_async(to, from, there);
+}
 
 #endif

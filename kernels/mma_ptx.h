@@ -59,6 +59,11 @@ static inline __device__ void copy_16_async(void *to, const void *from, bool the
                    ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0));
 }
 
+static inline __device__ void copy_16_async_again(void *to, const void *from, bool there) {
+    MMA_PTX_MEMORY("cp.async.ca.shared.global [%0], [%1], 16, %2;",
+                   ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0));
+}
+
 #undef MMA_PTX
 #undef MMA_PTX_MEMORY
 #endif

@@ -23,6 +23,7 @@ static inline bool rung_aligned(const void *p, size_t bytes) { return (uintptr_t
 #define RUNG_CUDA                                RUNG_FUNCTION
 #define STEP_CPU                                 RUNG_FUNCTION
 #define STEP_CUDA                                RUNG_FUNCTION
+#define STEP_90A                                 RUNG_FUNCTION
 #include "kernels/rungs.def"
 #undef RUNG_FUNCTION
 

@@ -2,24 +2,26 @@
  *
  * A block of 256 threads makes 128 x SIDE sums[i][j] = sum over k of a[i][k] * b[j][k], SIDE 64 or
  * 128, in slices of 64 bytes along k: 32 numbers of bfloat16, 16 of TF32. A warp has 32 columns,
- * and 64 or 32 rows; a slice is two steps of an mma.
+ * and 64 or 32 rows; a slice is two steps of an mma. Where warpgroups multiply (warpgroup.h), a
+ * warp has 16 rows and all columns.
  *
  * An operand's slice lies in shared memory in the order in which memory has it: ALONG_K as lines of
- * 64 bytes, one for each i, else as lines of 128 or SIDE numbers, one for each k. Pieces of 16
- * bytes change places within a line, by the line's number, so that the 8 lines that an ldmatrix
- * reads, and the 4 that are read number by number, lie in different banks; none is empty. */
+ * 64 bytes, one for each i, else as lines of numbers, one for each k: 64 of bfloat16, a panel
+ * behind the other, or of TF32 128 or SIDE. Pieces of 16 bytes change places within a line, by the
+ * line's number, so that the 8 lines that an ldmatrix reads, and the 4 that are read number by
+ * number, lie in different banks; none is empty. */
 #ifndef KERNELS_TENSOR_TILE_H
 #define KERNELS_TENSOR_TILE_H
 
 #include "kernels/device.h"
 #include "kernels/mma.h"
+#include "kernels/warpgroup.h"
 
 typedef uint16_t bf16; /* its bits; TF32 is kept as float */
 
 enum {
     TENSOR_ROWS = 128,    /* of a block's tile */
     TENSOR_THREADS = 256, /* of a block */
-    TENSOR_STAGES = 4,    /* slices in shared memory where copies pass the registers by */
     SLICE_BYTES = 64,     /* of a line along k */
 };
 
@@ -31,10 +33,13 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
     static constexpr int BYTES = SIDE * SLICE_BYTES;
     static constexpr int EACH = BYTES / 16 / TENSOR_THREADS; /* pieces of a thread */
 
+    static constexpr int PANEL = !ALONG_K && sizeof(T) == 2 ? 8 : PIECES; /* pieces of its lines */
+    static constexpr int PANEL_BYTES = PANEL * 16 * DEPTH;
+
     /* Where a piece lies, in bytes. */
     static __device__ int at(int line, int piece) {
         int turn = ALONG_K ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
-        return (line * PIECES + (piece ^ turn)) * 16;
+        return piece / PANEL * PANEL_BYTES + (line * PANEL + (piece % PANEL ^ turn)) * 16;
     }
     /* The thread's e-th piece: neighbours side by side. */
     static __device__ int line_of(int e) {
@@ -43,12 +48,16 @@ template <class T, int SIDE, bool ALONG_K> struct slice {
     static __device__ int piece_of() { return (int)threadIdx.x % PIECES; }
     /* Where that lies: lines that are so far apart turn their pieces alike. */
     static __device__ int place_of(int e) {
-        return at(line_of(0), piece_of()) + e * TENSOR_THREADS * 16;
+        return at(line_of(0), piece_of()) + e * (TENSOR_THREADS / PIECES) * PANEL * 16;
     }
 };
 
-template <class T, int SIDE> struct stage_of {
-    static constexpr int BYTES = (TENSOR_ROWS + SIDE) * SLICE_BYTES;
+/* What shared memory holds where copies pass the registers by: STAGES times DEEP slices, which are
+ * asked for and multiplied together. */
+template <class T, int SIDE, int DEEP = 1> struct stage_of {
+    static constexpr int STAGES = DEEP == 1 ? 5 : 3;
+    static constexpr int SLICE = (TENSOR_ROWS + SIDE) * SLICE_BYTES; /* of both operands */
+    static constexpr int BYTES = DEEP * SLICE, MEMORY = STAGES * BYTES;
 };
 
 /* A number of TF32 across k, which ROUND says is not rounded yet: lane / 4 + `on` behind i0, which
@@ -110,12 +119,18 @@ static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *m
     for (int i = 0; i < 4; i++) b[i / 2][i % 2] = r[i];
 }
 
+/* Whether warpgroups multiply: numbers that are rounded already, TF32 only if both run along k. */
+template <class T, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
+static constexpr bool BY_WARPGROUP =
+    HAS_WARPGROUPS && !ROUND && (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
+
 /* A warp's sums: fragments down and across. */
-template <int SIDE> struct tensor_sums {
-    static constexpr int DOWN = SIDE / 32, ACROSS = 4, WARPS_ACROSS = SIDE / 32;
+template <int SIDE, bool WARPGROUP = false> struct tensor_sums {
+    static constexpr int WARPS_ACROSS = WARPGROUP ? 1 : SIDE / 32;
+    static constexpr int DOWN = WARPGROUP ? 1 : SIDE / 32, ACROSS = SIDE / 8 / WARPS_ACROSS;
     float of[DOWN][ACROSS][4];
     static __device__ int row() { return (int)threadIdx.x / 32 / WARPS_ACROSS * DOWN * 16; }
-    static __device__ int column() { return (int)threadIdx.x / 32 % WARPS_ACROSS * 32; }
+    static __device__ int column() { return (int)threadIdx.x / 32 % WARPS_ACROSS * ACROSS * 8; }
 
     /* put(i, j, two sums): those of columns j and j + 1, which is even. */
     template <class Put> __device__ void each(Put put) const {
@@ -130,6 +145,10 @@ template <int SIDE> struct tensor_sums {
                         &of[i][j][2 * half]);
     }
 };
+
+/* The sums of sum_by_tensor_cores with these arguments. */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
+using sums_of = tensor_sums<SIDE, BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>>;
 
 /* Slices at memory + a and memory + b. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
@@ -154,28 +173,85 @@ static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsign
         }
 }
 
-/* Sums over all slices. from.copy(a, b, s) starts the thread's copies of slice s to shared memory,
- * zeros for what lies outside; slices are asked for in order. All but one of the stages are on
- * their way while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy
- * is done at once.) */
-template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, class Source>
-static inline __device__ void sum_by_tensor_cores(tensor_sums<SIDE> &sum, unsigned char *memory,
-                                                  Source &from, int slices) {
-    const int a_bytes = TENSOR_ROWS * SLICE_BYTES, bytes = stage_of<T, SIDE>::BYTES;
-    auto copy = [&](int s) {
-        unsigned char *to = memory + s % TENSOR_STAGES * bytes;
-        if (s < slices) from.copy(to, to + a_bytes, s);
+#if HAS_WARPGROUPS
+/* Where step `step` of a slice lies that begins at `address`, from line or panel `part` of 64 on. */
+template <class T, int SIDE, bool ALONG_K>
+static inline __device__ uint64_t step_of(unsigned address, int part, int step) {
+    typedef slice<T, SIDE, ALONG_K> S;
+    if constexpr (ALONG_K)
+        return operand_at(address + part * 64 * SLICE_BYTES + step * 32, TURNED_64, 16, 512);
+    else
+        return operand_at(address + part * S::PANEL_BYTES + step * 16 * 128, TURNED_128,
+                          S::PANEL_BYTES, 1024);
+}
+
+/* A slice at `address`, by the block's two warpgroups. */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K>
+static inline __device__ void multiply_by_warpgroup(tensor_sums<SIDE, true> &sum,
+                                                    unsigned address) {
+    unsigned b = address + TENSOR_ROWS * SLICE_BYTES;
+    int warpgroup = (int)threadIdx.x / 128;
+#pragma unroll
+    for (int step = 0; step < 2; step++) {
+        uint64_t of_a = step_of<T, TENSOR_ROWS, A_ALONG_K>(address, warpgroup, step);
+        uint64_t of_b = step_of<T, SIDE, B_ALONG_K>(b, 0, step);
+        if constexpr (sizeof(T) == 2)
+            warpgroup_bf16<!A_ALONG_K, !B_ALONG_K>(sum.of[0], of_a, of_b);
+        else
+            warpgroup_tf32(sum.of[0], of_a, of_b);
+    }
+}
+#endif
+
+/* Sums over all slices, which DEEP divides. from.copy<DEEP>(a, b, apart, s) starts the thread's
+ * copies of slices s to s + DEEP - 1 to shared memory, each so many bytes from the one before, zeros
+ * for what lies outside; slices are asked for in order. All but one of the stages are on their way
+ * while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy is done at
+ * once.) */
+template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, int DEEP, class Source>
+static inline __device__ void
+sum_by_tensor_cores(sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum, unsigned char *memory,
+                    Source &from, int slices) {
+    typedef stage_of<T, SIDE, DEEP> S;
+    const int a_bytes = TENSOR_ROWS * SLICE_BYTES;
+    int stages = slices / DEEP;
+    auto copy = [&](int stage) {
+        unsigned char *to = memory + stage % S::STAGES * S::BYTES;
+        if (stage < stages) from.template copy<DEEP>(to, to + a_bytes, S::SLICE, stage * DEEP);
         copy_commit();
     };
-    for (int s = 0; s < TENSOR_STAGES - 1; s++) copy(s);
-    for (int s = 0; s < slices; s++) {
-        copy_wait<TENSOR_STAGES - 2>();
-        __syncthreads(); /* slice s has come, and all have multiplied the one before it */
-        copy(s + TENSOR_STAGES - 1);
-        int a = s % TENSOR_STAGES * bytes;
+    for (int stage = 0; stage < S::STAGES - 1; stage++) copy(stage);
+    for (int stage = 0; stage < stages; stage++) {
+        int now = stage % S::STAGES * S::BYTES;
+        copy_wait<S::STAGES - 2>();
+#if HAS_WARPGROUPS
+        if constexpr (BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>) {
+            shared_is_written();
+            __syncthreads(); /* the stage has come, and all have multiplied the one before it */
+            warpgroup_begin();
 #pragma unroll
-        for (int step = 0; step < 2; step++)
-            multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes, step);
+            for (int slice = 0; slice < DEEP; slice++)
+                multiply_by_warpgroup<T, SIDE, A_ALONG_K, B_ALONG_K>(
+                    sum, (unsigned)__cvta_generic_to_shared(memory) +
+                             (unsigned)(now + slice * S::SLICE));
+            warpgroup_commit();
+            copy(stage + S::STAGES - 1);
+            warpgroup_wait<0>();
+#pragma unroll
+            for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum.of[0][j]);
+            continue;
+        } else
+#endif
+        {
+            __syncthreads();
+            copy(stage + S::STAGES - 1);
+#pragma unroll
+            for (int step = 0; step < 2 * DEEP; step++) {
+                int a = now + step / 2 * S::SLICE;
+                multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes,
+                                                                    step % 2);
+            }
+        }
     }
     copy_wait<0>();
 }

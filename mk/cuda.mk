@@ -31,9 +31,19 @@ BEFORE_80 := $(filter 75,$(EVERY_GPU))
 # $(1) compute capabilities of which one front end makes the code
 machine_code = $(if $1,-gencode arch=compute_$(firstword $1)$(comma)code=[$(subst \
 	$(space),$(comma),$(1:%=sm_%))])
-EVERY_GPU_CODE = $(call machine_code,$(BEFORE_80)) \
-	$(call machine_code,$(filter-out $(BEFORE_80),$(EVERY_GPU))) -gencode \
+# $(1) 90 where 9.0 has code of its own
+every_gpu_code = $(call machine_code,$(BEFORE_80)) \
+	$(call machine_code,$(filter-out $(BEFORE_80) $1,$(EVERY_GPU))) \
+	$(call code_90a,$1,$(EVERY_GPU)) -gencode \
 	arch=compute_$(lastword $(EVERY_GPU)),code=compute_$(lastword $(EVERY_GPU))
+
+# Tiles by tensor cores (*_tensor*.cu) use what compute capability 9.0 has and no other
+# (kernels/warpgroup.h), in code for sm_90a. nvcc 12.0 is the first to know it; an older one does
+# without. $(1) a source: 90 if it is one of them
+KNOWS_90A = $(eval KNOWS_90A := $(shell echo | $(CUDA_COMPILER) -arch=sm_90a -cubin -x cu \
+	-o /dev/null - 2>/dev/null && echo 90))$(KNOWS_90A)
+with_90a = $(if $(findstring _tensor,$(notdir $1)),$(KNOWS_90A))
+code_90a = $(if $(and $1,$(filter $1,$2)),-gencode arch=compute_90a$(comma)code=sm_90a)
 
 linker = $(foreach f,$1,-Xlinker $f)
 # $(1) mode; no-exceptions and the rest: nothing of libstdc++ is needed in the plug-in
@@ -41,11 +51,12 @@ cuda_flags = -std=c++17 $(if $(findstring -debug,$1),-O0 -g -G,-O3 -lineinfo) $(
 	$(foreach f,-fPIC -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden -Wall \
 	-Wextra,-Xcompiler $f) $(if $(findstring -all,$1),-Werror all-warnings)
 # machine code for each GPU of the list, and for newer ones PTX, which the driver translates
-gpu_code = $(foreach a,$1,-gencode arch=compute_$a$(comma)code=sm_$a) \
-	-gencode arch=compute_$(lastword $1)$(comma)code=compute_$(lastword $1)
+gpu_code = $(foreach a,$(filter-out $2,$1),-gencode arch=compute_$a$(comma)code=sm_$a) \
+	$(call code_90a,$2,$1) -gencode arch=compute_$(lastword $1)$(comma)code=compute_$(lastword $1)
 
-# $(1) mode
-cuda_code = $(if $(findstring -all,$1),$(EVERY_GPU_CODE),$(call gpu_code,$(CUDA_ARCH)))
+# $(1) mode, $(2) source
+cuda_code = $(if $(findstring -all,$1),$(call every_gpu_code,$(call with_90a,$2)),$(call \
+	gpu_code,$(CUDA_ARCH),$(call with_90a,$2)))
 
 # The link of a plug-in, once a target's prerequisites are there.
 cuda_link = $(CUDA_COMPILER) -shared -cudart static -o $@ $(filter %.o,$^) $(call \
@@ -58,7 +69,7 @@ CUDA_OBJECTS = $(PLUGIN_CU:%=build/$(mode)/%.o) $(PLUGIN_C:%.c=build/$(mode)/%.p
 build/%.cu.o: $$(source).cu build/$$(mode)/cuda-flags
 	@mkdir -p $(@D)
 	$(call say,NVCC,$@)
-	$(Q)$(CUDA_COMPILER) $(call cuda_flags,$(mode)) $(call cuda_code,$(mode)) \
+	$(Q)$(CUDA_COMPILER) $(call cuda_flags,$(mode)) $(call cuda_code,$(mode),$<) \
 	    $(call includes,$<) -isystem $(CUBLAS_INCLUDE) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 build/%.pic.o: $$(source).c build/$$(mode)/cuda-flags build/$$(mode)/flags
@@ -67,7 +78,7 @@ build/%.pic.o: $$(source).c build/$$(mode)/cuda-flags build/$$(mode)/flags
 build/%/cuda-flags: always
 	@mkdir -p $(@D)
 	@{ $(CUDA_COMPILER) --version; printf '%s\n' '$(CUDA)' '$(call cuda_flags,$(mode))' \
-	    '$(call cuda_code,$(mode))' '$(PLUGIN_CU) $(PLUGIN_C)'; } | { $(call replace,$@); }
+	    '$(call cuda_code,$(mode)) $(KNOWS_90A)' '$(PLUGIN_CU) $(PLUGIN_C)'; } | { $(call replace,$@); }
 
 build/%/libtl_cuda.so: $$(CUDA_OBJECTS)
 	$(call say,LINK,$@)

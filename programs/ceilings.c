@@ -17,9 +17,9 @@ static int side_of(const char *device) {
 static tl_status multiply(tl_ctx *ctx, void *const a[3], const tl_matmul_geom *g) {
     const tl_backend *ops = ctx->ops;
     if (ops->precision == TL_FP32) return ops->gemm(ctx, a[0], a[1], a[2], g);
-    TL_NEED(ops->library_gemm, TL_ENOTIMPL, "%s was opened without a library for products in %s",
+    TL_NEED(ops->stored_gemm, TL_ENOTIMPL, "%s was opened without a library for products in %s",
             ops->name, tl_precision_name(ops->precision));
-    return ops->library_gemm(ctx, a[0], a[1], a[2], g, ops->precision);
+    return ops->stored_gemm(ctx, a[0], a[1], a[2], g, ops->precision);
 }
 
 tl_status ceilings_measure(ceilings *best, tl_ctx *ctx) {

@@ -10,7 +10,7 @@ typedef struct ceilings {
 } ceilings;
 
 /* The best of some runs: a ceiling is what can be reached, not what is usual. Products are those of
- * the vendor's library: of ctx->ops->gemm, or in another precision than float's of library_gemm,
+ * the vendor's library: of ctx->ops->gemm, or in another precision than float's of stored_gemm,
  * TL_ENOTIMPL where ctx has none. */
 tl_status ceilings_measure(ceilings *best, tl_ctx *ctx);
 

@@ -62,10 +62,10 @@ static tl_status build(run *r) {
             gpu[0] ? ", " : "", r->ctx->threads, r->ctx->threads == 1 ? "" : "s", machine_name(),
             TL_REAL_NAME, o->rungs);
     if (r->ctx->ops->exact)
-        fprintf(stderr,
-                "products %s: values are rounded between kernels for float, which takes longer "
-                "than fp32\n",
-                o->precision);
+        fprintf(stderr, "products %s: %s\n", o->precision,
+                r->ctx->ops->net_plan
+                    ? "by tensor cores, and values stay in this precision from layer to layer"
+                    : "values are rounded between kernels for float, which takes longer than fp32");
     *tr = (tl_trainer){.ctx = r->ctx,
                        .optimizer = o->optimizer,
                        .batch = (int)o->batch,

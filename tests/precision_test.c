@@ -171,7 +171,8 @@ static void expect_alone(claim *c, const call_target *t, const char *name, tl_pr
         const tl_backend *ops = ctx->ops, *rounding = ops->rounding;
         expect_true(c,
                     ops->gemm != rounding->gemm || ops->conv2d_fwd != rounding->conv2d_fwd ||
-                        ops->linear_fwd != rounding->linear_fwd,
+                        ops->linear_fwd != rounding->linear_fwd ||
+                        ops->net_plan != rounding->net_plan,
                     "%s is not taken", name);
         expect_true(c, ops->exact->precision == TL_FP32 && ops->exact->gemm != ops->gemm,
                     "%s stands among kernels for float", name);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Where no ladder is linked (beside a student's code, rungs being ours): the plain path alone. */
-__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0, TL_FP32}};
+__attribute__((weak)) const rung rung_table[] = {{NULL, NULL, 0, NULL, false, 0, TL_FP32, 0}};
 __attribute__((weak)) bool rungs_portable(tl_backend *ops, const tl_backend *plain) {
     (void)ops, (void)plain;
     return false;
@@ -29,6 +29,9 @@ static void list_rungs(char *text, size_t size, const char *device) {
 static bool too_old(const tl_backend *ops, const rung *r) {
     return ops->capability != 0 && ops->capability < r->since;
 }
+static bool too_new(const tl_backend *ops, const rung *r) {
+    return r->until != 0 && ops->capability > r->until;
+}
 
 static tl_status apply_one(tl_backend *ops, const char *word, size_t length, tl_precision run) {
     for (const rung *r = rung_table; r->device; r++) {
@@ -41,6 +44,10 @@ static tl_status apply_one(tl_backend *ops, const char *word, size_t length, tl_
                     "has %d.%d; use %s:%d",
                     name, r->since / 10, r->since % 10, ops->capability / 10, ops->capability % 10,
                     r->op, r->number - 1);
+            TL_NEED(r->apply && !too_new(ops, r), TL_EINVAL,
+                    "RUNGS=%s: it is made of instructions of compute capability %d.%d alone, "
+                    "which %s does not have; use a rung before it",
+                    name, r->since / 10, r->since % 10, r->apply ? "this GPU" : ops->name);
             TL_NEED(r->precision == TL_FP32 || r->precision == run, TL_EINVAL,
                     "RUNGS=%s: it computes in %s; use PRECISION=%s", name, precisions[r->precision],
                     precisions[r->precision]);
@@ -83,7 +90,7 @@ tl_status rungs_apply(tl_backend *ops, const char *choice, tl_precision run) {
     if (strcmp(choice, "all") == 0) {
         for (const rung *r = rung_table; r->device; r++)
             if (strcmp(r->device, ops->name) == 0 && !r->step && !too_old(ops, r) &&
-                r->precision == ops->precision)
+                !too_new(ops, r) && r->apply && r->precision == ops->precision)
                 r->apply(ops);
         return TL_OK;
     }

@@ -10,11 +10,12 @@ extern "C" {
 
 typedef struct rung {
     const char *device, *op;
-    int number; /* the NN of kernels/<op>/NN_<idea> */
-    void (*apply)(tl_backend *ops);
-    bool step;              /* taken only by name, never by "all" */
+    int number;                     /* the NN of kernels/<op>/NN_<idea> */
+    void (*apply)(tl_backend *ops); /* NULL: hostcuda does not have what it is about */
+    bool step;                      /* taken only by name, never by "all" */
     int since;              /* the oldest compute capability that has what it is about; 0: any */
     tl_precision precision; /* in which it computes */
+    int until;              /* the newest compute capability that has it; 0: no end is known */
 } rung;
 
 /* All rungs of this program or plug-in, in the order in which "all" applies them: later rungs of an

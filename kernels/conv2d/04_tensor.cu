@@ -4,52 +4,19 @@
 
 #ifndef TL_REAL_DOUBLE
 
-/* What the kernels count in int, with room for a tile that reaches past the end. */
-static bool countable(const tl_conv2d_geom *g) {
-    const size_t most = (size_t)1 << 30;
-    size_t h = (size_t)g->h + 2 * (size_t)g->pad_h + 1, w = (size_t)g->w + 2 * (size_t)g->pad_w + 1;
-    size_t channels = (size_t)(g->c > g->k ? g->c : g->k) + 32, n = (size_t)g->n;
-    if (h > most || w > most || h * w > most || channels > most / (h * w)) return false;
-    size_t taps = (size_t)g->r * (size_t)g->s;
-    return n <= most / (h * w) && taps <= most / channels / channels;
-}
-
-static int padded_to(tl_precision precision, int channels) {
-    return precision == TL_BF16 ? padded<bf16>(channels) : padded<float>(channels);
-}
-
-/* The sums of one share of dw: [taps and c][k]. */
-static size_t share_bytes(const tensor_plan &p) {
-    size_t taps = (size_t)p.g.r * (size_t)p.g.s;
-    return taps * (size_t)padded_to(p.precision, p.g.c) * (size_t)p.g.k * sizeof(float);
-}
-
-/* As many as make a full GPU of the tiles, if there is enough to add and half of the room is enough
- * for them. (The geometry decides, and no clock: same bits in every run.) */
-static int shares_of(const tensor_plan &p, size_t room) {
-    size_t across = fill_wide(p.g.k) ? 128 : 64, k = (size_t)p.g.k;
-    size_t lines = (size_t)p.g.r * (size_t)p.g.s * (size_t)padded_to(p.precision, p.g.c);
-    size_t tiles = ((lines - 1) / TENSOR_ROWS + 1) * ((k - 1) / across + 1);
-    size_t outputs = (size_t)p.g.n * (size_t)p.g.p * (size_t)p.g.q;
-    size_t slices = outputs / (SLICE_BYTES / (p.precision == TL_BF16 ? 2 : 4));
-    size_t shares = FULL_GPU / tiles, most = slices / LEAST_SLICES;
-    if (shares > most) shares = most;
-    while (shares > 1 && shares * share_bytes(p) > room / 2) shares /= 2;
-    return shares > 1 ? (int)shares : 1;
-}
-
 /* False: the geometry is left to what rounds between kernels for float. */
 static bool plan_of(tensor_plan *p, const tl_ctx *ctx, const tl_conv2d_geom *g, tensor_pass pass) {
     *p = tensor_plan{*g, ctx->ops->precision, 0, 1, 0, 0};
-    if (g->c < LEAST_CHANNELS || g->k < LEAST_CHANNELS || !countable(g)) return false;
+    if (g->c < LEAST_CHANNELS || g->k < LEAST_CHANNELS || !tensor_countable(g)) return false;
     size_t room = tl_conv2d_work_bytes(g, ctx->ops->column_bytes);
     size_t each = p->precision == TL_BF16 ? sizeof(bf16) : sizeof(float);
     size_t c = (size_t)padded_to(p->precision, g->c) * each;
     size_t k = (size_t)padded_to(p->precision, g->k) * each, taps = (size_t)g->r * (size_t)g->s;
     size_t of_x = (size_t)g->h * (size_t)g->w * c, of_y = (size_t)g->p * (size_t)g->q * k, image;
     if (pass == TENSOR_WEIGHT) {
-        p->shares = shares_of(*p, room);
-        p->first = (size_t)p->shares * share_bytes(*p), image = of_x + of_y;
+        int channels = padded_to(p->precision, g->c);
+        p->shares = tl_tensor_weight_shares(g, channels, p->precision, room / 2);
+        p->first = (size_t)p->shares * tl_tensor_weight_bytes(g, channels), image = of_x + of_y;
     } else {
         p->first = pass == TENSOR_FWD ? (size_t)g->k * taps * c : (size_t)g->c * taps * k;
         image = pass == TENSOR_FWD ? of_x : of_y;

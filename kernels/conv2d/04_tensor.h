@@ -19,14 +19,9 @@
 #define CONV2D_TENSOR_H
 
 #include "kernels/rungs.h"
-#include "kernels/tensor_tile.h"
-#include "tl/conv2d.h"
+#include "kernels/tensor_conv.h"
 
-enum {
-    FULL_GPU = 264,      /* blocks that keep a large GPU busy: two for each multiprocessor */
-    LEAST_CHANNELS = 16, /* each way: of fewer a slice would be mostly zeros */
-    LEAST_SLICES = 8,    /* of a share of dw, else its sums cost more than they save */
-};
+enum { LEAST_CHANNELS = 16 }; /* each way: of fewer a slice would be mostly zeros */
 
 typedef enum tensor_pass { TENSOR_FWD, TENSOR_INPUT, TENSOR_WEIGHT } tensor_pass;
 
@@ -40,20 +35,6 @@ typedef struct tensor_plan {
     size_t first; /* bytes of the first part */
     size_t bytes; /* of all */
 } tensor_plan;
-
-/* A sum in the precision of T, where that rounds results (tl/precision.h). */
-template <class T> static inline __device__ float result(float sum) {
-    return sizeof(T) == sizeof(bf16) ? tl_rounded(sum, TL_BF16) : sum;
-}
-
-/* Channels of a pixel in scratch. */
-template <class T> static inline int padded(int channels) {
-    const int depth = SLICE_BYTES / (int)sizeof(T);
-    return (channels + depth - 1) / depth * depth;
-}
-
-/* Whether tiles are 128 channels across: those of 64 would not waste less. */
-static inline bool fill_wide(int channels) { return (channels - 1) % 128 >= 64; }
 
 #ifdef __cplusplus
 extern "C" {

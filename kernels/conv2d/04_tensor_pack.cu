@@ -7,9 +7,6 @@
 
 enum { SQUARE = 32, AT_ONCE = 8 };
 
-static inline __device__ void put(bf16 *to, float x) { *to = (bf16)(to_bf16(x, 0) & 0xffff); }
-static inline __device__ void put(float *to, float x) { *to = tl_rounded(x, TL_TF32); }
-
 /* A block has a square; those of a batch go along its rows first. */
 template <class T>
 static __global__ void pack_squares(T *to, const float *from, int rows, int cols, int rows_padded) {
@@ -27,7 +24,7 @@ static __global__ void pack_squares(T *to, const float *from, int rows, int cols
     __syncthreads();
     for (int i = (int)threadIdx.y; i < SQUARE; i += AT_ONCE)
         if (col0 + i < cols && row0 + x < rows_padded)
-            put(to + (size_t)(col0 + i) * (size_t)rows_padded + (row0 + x), square[x][i]);
+            put_rounded(to + (size_t)(col0 + i) * (size_t)rows_padded + (row0 + x), square[x][i]);
 }
 
 template <class T>

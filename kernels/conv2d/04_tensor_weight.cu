@@ -8,30 +8,23 @@
  * geometry alone. Each leaves its sums, and a second kernel adds them in the order of the shares:
  * same bits in every run.
  *
- * Bound: where an output lies in the image is worked out anew for each slice, by two divisions for
- * 16 bytes; in TF32 the reading of fragments number by number. */
+ * Bound: of bfloat16 what tensor cores multiply; in TF32 the reading of fragments number by number. */
 #include "kernels/conv2d/04_tensor.h"
 
 #ifndef TL_REAL_DOUBLE
 
-typedef struct weight_job {
-    const void *x, *dy; /* [n][h][w][c], [n][p][q][k], padded to: */
-    int c, k;
-    tl_conv2d_geom g;
-    int outputs;        /* of all images that are here */
-    int shares, slices; /* of a share */
-    float *sums;        /* [share][taps and c][k], not padded in k */
-    bool add;           /* images before these have left their sums there */
-} weight_job;
-
+/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row and
+ * image go on by as much, and what is too far is carried to the next of them. */
 template <class T, int SIDE> struct weight_source {
     typedef slice<T, TENSOR_ROWS, false> A;
     typedef slice<T, SIDE, false> B;
     const weight_job &job;
-    int first;   /* output of the share */
-    int h, w;    /* the pixel that its tap reads for output 0 */
-    int channel; /* -1: past the last */
-    int filter;  /* … */
+    int first, images;                      /* output of the share; of all that are here */
+    int step_n, step_p, step_q;             /* DEPTH outputs */
+    int n[A::EACH], p[A::EACH], q[A::EACH]; /* outputs of the next slice */
+    int h, w;                               /* the pixel that its tap reads for output 0 */
+    int channel;                            /* -1: past the last */
+    int filter;                             /* ... */
 
     __device__ weight_source(const weight_job &of, int i0, int j0, int share)
         : job(of), first(share * of.slices * A::DEPTH) {
@@ -40,30 +33,44 @@ template <class T, int SIDE> struct weight_source {
         channel = tap < of.g.r * of.g.s ? i % of.c : -1;
         filter = j0 + B::piece_of() * B::NUMBERS;
         if (filter >= of.k) filter = -1;
+        images = of.outputs / (of.g.p * of.g.q);
+        part(A::DEPTH, &step_n, &step_p, &step_q);
+#pragma unroll
+        for (int e = 0; e < A::EACH; e++) part(first + A::line_of(e), &n[e], &p[e], &q[e]);
     }
 
-    __device__ void copy(unsigned char *a, unsigned char *b, int s) {
-        int from = first + s * A::DEPTH;
+    __device__ void part(int output, int *of_n, int *of_p, int *of_q) const {
+        int row = output / job.g.q;
+        *of_q = output % job.g.q, *of_p = row % job.g.p, *of_n = row / job.g.p;
+    }
+
+    __device__ void go_on(int *of_n, int *of_p, int *of_q) const {
+        *of_q += step_q;
+        int carry = *of_q >= job.g.q;
+        *of_q -= carry ? job.g.q : 0;
+        *of_p += step_p + carry;
+        carry = *of_p >= job.g.p;
+        *of_p -= carry ? job.g.p : 0;
+        *of_n += step_n + carry;
+    }
+
+    template <int DEEP> __device__ void copy(unsigned char *a, unsigned char *b, int, int s) {
+        const T *x = (const T *)job.x, *dy = (const T *)job.dy;
 #pragma unroll
         for (int e = 0; e < A::EACH; e++) {
-            int line = A::line_of(e), output = from + line;
-            int row = output / job.g.q, n = row / job.g.p;
-            int at_h = (row - n * job.g.p) * job.g.stride_h + h;
-            int at_w = (output - row * job.g.q) * job.g.stride_w + w;
-            bool there = channel >= 0 && output < job.outputs && at_h >= 0 && at_h < job.g.h &&
-                         at_w >= 0 && at_w < job.g.w;
-            size_t pixel =
-                ((size_t)n * (size_t)job.g.h + (size_t)at_h) * (size_t)job.g.w + (size_t)at_w;
-            const T *x = (const T *)job.x;
-            copy_16_async(a + A::at(line, A::piece_of()),
-                          there ? x + pixel * (size_t)job.c + channel : x, there);
+            int at_h = p[e] * job.g.stride_h + h, at_w = q[e] * job.g.stride_w + w;
+            bool there = channel >= 0 && n[e] < images && (unsigned)at_h < (unsigned)job.g.h &&
+                         (unsigned)at_w < (unsigned)job.g.w;
+            int pixel = (n[e] * job.g.h + at_h) * job.g.w + at_w;
+            copy_16_async_again(a + A::place_of(e),
+                                there ? x + (size_t)pixel * (size_t)job.c + channel : x, there);
+            go_on(&n[e], &p[e], &q[e]);
         }
 #pragma unroll
         for (int e = 0; e < B::EACH; e++) {
-            int line = B::line_of(e), output = from + line;
+            int line = B::line_of(e), output = first + s * A::DEPTH + line;
             bool there = filter >= 0 && output < job.outputs;
-            const T *dy = (const T *)job.dy;
-            copy_16_async(b + B::at(line, B::piece_of()),
+            copy_16_async(b + B::place_of(e),
                           there ? dy + (size_t)output * (size_t)job.k + filter : dy, there);
         }
     }
@@ -72,17 +79,17 @@ template <class T, int SIDE> struct weight_source {
 template <class T, int SIDE>
 static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     sum_outputs(weight_job job) {
-    extern __shared__ __align__(128) unsigned char memory[];
+    extern __shared__ __align__(1024) unsigned char memory[];
     int lines = job.g.r * job.g.s * job.c, across = (job.g.k - 1) / SIDE + 1;
     int down = (lines - 1) / TENSOR_ROWS + 1, tile = (int)blockIdx.x % (across * down);
     int share = (int)blockIdx.x / (across * down);
     int i0 = tile / across * TENSOR_ROWS, j0 = tile % across * SIDE;
     weight_source<T, SIDE> from(job, i0, j0, share);
-    tensor_sums<SIDE> sum = {};
+    sums_of<T, SIDE, false, false, false> sum = {};
     int left = (job.outputs - from.first + weight_source<T, SIDE>::A::DEPTH - 1) /
                weight_source<T, SIDE>::A::DEPTH;
-    sum_by_tensor_cores<T, SIDE, false, false, false>(sum, memory, from,
-                                                      left < job.slices ? left : job.slices);
+    sum_by_tensor_cores<T, SIDE, false, false, false, 1>(sum, memory, from,
+                                                         left < job.slices ? left : job.slices);
     float *sums = job.sums + (size_t)share * (size_t)lines * (size_t)job.g.k;
     sum.each([&](int i, int j, const float *two) {
         if (i0 + i >= lines) return;
@@ -95,21 +102,39 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     });
 }
 
-/* dw[k][c][tap] += the shares' sums, added in their order. */
+/* A block's part of dw: so many filters, channels, and at most so many taps. */
+enum { FILTERS = 32, CHANNELS = 1, TAPS = 9, ADDERS = FILTERS * CHANNELS * TAPS };
+
+/* dw += the shares' sums, added in their order. Those lie filter by filter, and dw tap by tap: they
+ * change places in shared memory, so that neither is read or written in jumps. */
 template <class T> static __global__ void add_shares(float *dw, weight_job job) {
-    size_t k = (size_t)job.g.k, taps = (size_t)job.g.r * (size_t)job.g.s;
-    size_t each = taps * (size_t)job.c * k;
-    for (size_t i = tl_thread(); i < each; i += tl_threads()) {
-        size_t line = i / k, filter = i % k, tap = line / (size_t)job.c, c = line % (size_t)job.c;
-        if (c >= (size_t)job.g.c) continue;
-        float sum = job.sums[i];
-        for (int share = 1; share < job.shares; share++) sum += job.sums[(size_t)share * each + i];
-        dw[(filter * (size_t)job.g.c + c) * taps + tap] += result<T>(sum);
+    __shared__ float part[FILTERS][CHANNELS * TAPS + 1];
+    int filters = (job.g.k - 1) / FILTERS + 1, chunks = (job.taps - 1) / TAPS + 1;
+    int k0 = (int)blockIdx.x % filters * FILTERS, t0 = (int)blockIdx.x / filters % chunks * TAPS;
+    int c0 = (int)blockIdx.x / (filters * chunks) * CHANNELS, threads = (int)blockDim.x;
+    int taps = job.taps - t0 < TAPS ? job.taps - t0 : TAPS;
+    size_t k = (size_t)job.g.k, each = (size_t)job.taps * (size_t)job.of_tap * k;
+    for (int i = (int)threadIdx.x; i < FILTERS * CHANNELS * taps; i += threads) {
+        int filter = i % FILTERS, c = i / FILTERS % CHANNELS, tap = i / (FILTERS * CHANNELS);
+        if (k0 + filter >= job.g.k || c0 + c >= job.channels) continue;
+        size_t line = (size_t)(t0 + tap) * (size_t)job.of_tap + (size_t)(c0 + c);
+        const float *from = job.sums + line * k + (size_t)(k0 + filter);
+        float sum = from[0];
+#pragma unroll 8
+        for (int share = 1; share < job.shares; share++) sum += from[(size_t)share * each];
+        part[filter][c * taps + tap] = sum;
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < FILTERS * CHANNELS * taps; i += threads) {
+        int filter = i / (CHANNELS * taps), at = i % (CHANNELS * taps), c = at / taps;
+        if (k0 + filter >= job.g.k || c0 + c >= job.channels) continue;
+        size_t to = (size_t)(k0 + filter) * (size_t)job.channels + (size_t)(c0 + c);
+        dw[to * (size_t)job.taps + (size_t)(t0 + at % taps)] += result<T>(part[filter][at]);
     }
 }
 
 template <class T, int SIDE> static tl_status launch(tl_ctx *ctx, const weight_job &job) {
-    const int bytes = TENSOR_STAGES * stage_of<T, SIDE>::BYTES;
+    const int bytes = stage_of<T, SIDE>::MEMORY;
     auto kernel = sum_outputs<T, SIDE>;
     int down = (job.g.r * job.g.s * job.c - 1) / TENSOR_ROWS + 1, across = (job.g.k - 1) / SIDE + 1;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -119,30 +144,42 @@ template <class T, int SIDE> static tl_status launch(tl_ctx *ctx, const weight_j
     return TL_OK;
 }
 
-template <class T>
-static tl_status run(tl_ctx *ctx, float *dw, const float *dy, const float *x,
-                     const tensor_plan &plan, void *work) {
-    const tl_conv2d_geom &g = plan.g;
-    const int depth = SLICE_BYTES / (int)sizeof(T);
-    int of_x = g.h * g.w, of_y = g.p * g.q;
-    weight_job job = {NULL,        NULL, padded<T>(g.c), padded<T>(g.k), g, 0,
-                      plan.shares, 0,    (float *)work,  false};
-    T *packed = (T *)((unsigned char *)work + plan.first);
-    T *packed_dy = packed + (size_t)plan.images * (size_t)of_x * (size_t)job.c;
-    job.x = packed, job.dy = packed_dy;
-    for (int n = 0; n < g.n; n += plan.images, job.add = true) {
-        int count = g.n - n < plan.images ? g.n - n : plan.images;
-        size_t first = (size_t)n;
-        TL_TRY(tl_rung_conv2d_tensor_pack(ctx, packed, x + first * (size_t)g.c * (size_t)of_x,
-                                          (size_t)count, g.c, of_x, plan.precision));
-        TL_TRY(tl_rung_conv2d_tensor_pack(ctx, packed_dy, dy + first * (size_t)g.k * (size_t)of_y,
-                                          (size_t)count, g.k, of_y, plan.precision));
-        job.outputs = count * of_y;
-        job.slices = ((job.outputs + depth - 1) / depth - 1) / job.shares + 1;
-        TL_TRY((fill_wide(g.k) ? launch<T, 128>(ctx, job) : launch<T, 64>(ctx, job)));
-    }
-    size_t elements = (size_t)g.r * (size_t)g.s * (size_t)job.c * (size_t)g.k;
-    add_shares<T><<<tl_blocks(elements, TL_BLOCK), TL_BLOCK, 0, tl_stream(ctx)>>>(dw, job);
+static int depth_of(tl_precision precision) {
+    return SLICE_BYTES / (int)(precision == TL_BF16 ? sizeof(bf16) : sizeof(float));
+}
+
+extern "C" size_t tl_tensor_weight_bytes(const tl_conv2d_geom *g, int c) {
+    return (size_t)g->r * (size_t)g->s * (size_t)c * (size_t)g->k * sizeof(float);
+}
+
+extern "C" int tl_tensor_weight_shares(const tl_conv2d_geom *g, int c, tl_precision precision,
+                                       size_t room) {
+    size_t across = fill_wide(g->k) ? 128 : 64, k = (size_t)g->k;
+    size_t lines = (size_t)g->r * (size_t)g->s * (size_t)c;
+    size_t tiles = ((lines - 1) / TENSOR_ROWS + 1) * ((k - 1) / across + 1);
+    size_t outputs = (size_t)g->n * (size_t)g->p * (size_t)g->q;
+    size_t shares = FULL_GPU / tiles;
+    size_t most = outputs / (size_t)depth_of(precision) / LEAST_SLICES;
+    if (shares > most) shares = most;
+    while (shares > 1 && shares * tl_tensor_weight_bytes(g, c) > room) shares /= 2;
+    return shares > 1 ? (int)shares : 1;
+}
+
+extern "C" tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_precision precision) {
+    int depth = depth_of(precision);
+    bool wide = fill_wide(job->g.k);
+    job->slices = ((job->outputs + depth - 1) / depth - 1) / job->shares + 1;
+    if (precision == TL_BF16)
+        return wide ? launch<bf16, 128>(ctx, *job) : launch<bf16, 64>(ctx, *job);
+    return wide ? launch<float, 128>(ctx, *job) : launch<float, 64>(ctx, *job);
+}
+
+extern "C" tl_status tl_tensor_weight_add(tl_ctx *ctx, float *dw, const weight_job *job,
+                                          tl_precision precision) {
+    auto kernel = precision == TL_BF16 ? add_shares<bf16> : add_shares<float>;
+    int blocks = (job->g.k - 1) / FILTERS + 1;
+    blocks *= ((job->taps - 1) / TAPS + 1) * ((job->channels - 1) / CHANNELS + 1);
+    kernel<<<(unsigned)blocks, ADDERS, 0, tl_stream(ctx)>>>(dw, *job);
     TL_LAUNCHED();
     return TL_OK;
 }
@@ -150,7 +187,26 @@ static tl_status run(tl_ctx *ctx, float *dw, const float *dy, const float *x,
 extern "C" tl_status tl_rung_conv2d_tensor_bwd_weight(tl_ctx *ctx, float *dw, const float *dy,
                                                       const float *x, const tensor_plan *plan,
                                                       void *work) {
-    return plan->precision == TL_BF16 ? run<bf16>(ctx, dw, dy, x, *plan, work)
-                                      : run<float>(ctx, dw, dy, x, *plan, work);
+    const tl_conv2d_geom &g = plan->g;
+    const size_t each = plan->precision == TL_BF16 ? sizeof(bf16) : sizeof(float);
+    size_t of_x = (size_t)g.h * (size_t)g.w, of_y = (size_t)g.p * (size_t)g.q;
+    weight_job job = {};
+    job.c = padded_to(plan->precision, g.c), job.k = padded_to(plan->precision, g.k);
+    job.g = g, job.shares = plan->shares, job.sums = (float *)work;
+    job.taps = g.r * g.s, job.of_tap = job.c, job.channels = g.c;
+    unsigned char *images = (unsigned char *)work + plan->first;
+    unsigned char *images_dy = images + (size_t)plan->images * of_x * (size_t)job.c * each;
+    job.x = images, job.dy = images_dy;
+    for (int n = 0; n < g.n; n += plan->images, job.add = true) {
+        int count = g.n - n < plan->images ? g.n - n : plan->images;
+        size_t first = (size_t)n;
+        TL_TRY(tl_rung_conv2d_tensor_pack(ctx, images, x + first * (size_t)g.c * of_x,
+                                          (size_t)count, g.c, (int)of_x, plan->precision));
+        TL_TRY(tl_rung_conv2d_tensor_pack(ctx, images_dy, dy + first * (size_t)g.k * of_y,
+                                          (size_t)count, g.k, (int)of_y, plan->precision));
+        job.outputs = count * (int)of_y;
+        TL_TRY(tl_tensor_weight_sums(ctx, &job, plan->precision));
+    }
+    return tl_tensor_weight_add(ctx, dw, &job, plan->precision);
 }
 #endif

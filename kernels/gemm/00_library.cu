@@ -1,6 +1,6 @@
 /* 00_library.cu: rung 0 of gemm in TF32 and in bfloat16: cuBLAS, as the plain path has it in float.
  *
- * It fills library_gemm of tl/backend.h alone, what rungs 7 and 8 are timed beside (`make bench`):
+ * It fills stored_gemm of tl/backend.h alone, what rungs 7 and 8 are timed beside (`make bench`):
  * operands are stored as cuBLAS takes them, and no time goes into rounding. It stands here and not
  * in tl/cuda, for what is linked with a student's code must have no product to call.
  *
@@ -10,11 +10,11 @@
 #ifndef TL_REAL_DOUBLE
 #include "tl/cublas.h"
 
-static tl_status library_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void *B,
-                              const tl_matmul_geom *g, tl_precision precision) {
-    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "library_gemm: ctx, C, A, B or g is NULL");
+static tl_status stored_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void *B,
+                             const tl_matmul_geom *g, tl_precision precision) {
+    TL_NEED(ctx && C && A && B && g, TL_EINVAL, "stored_gemm: ctx, C, A, B or g is NULL");
     TL_NEED(precision == TL_TF32 || precision == TL_BF16, TL_EINVAL,
-            "library_gemm: precision %d is neither TF32 nor bfloat16", (int)precision);
+            "stored_gemm: precision %d is neither TF32 nor bfloat16", (int)precision);
     bool narrow = precision == TL_BF16;
     cudaDataType_t type = narrow ? CUDA_R_16BF : CUDA_R_32F;
     cublasComputeType_t compute = narrow ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -28,5 +28,5 @@ static tl_status library_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void
     return TL_OK;
 }
 
-extern "C" void tl_rung_gemm_library(tl_backend *ops) { ops->library_gemm = library_gemm; }
+extern "C" void tl_rung_gemm_library(tl_backend *ops) { ops->stored_gemm = stored_gemm; }
 #endif

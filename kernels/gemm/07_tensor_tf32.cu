@@ -45,7 +45,7 @@ template <bool ALONG_K, bool WHOLE> struct copier {
 template <class A, class B> struct both {
     A a;
     B b;
-    __device__ void copy(unsigned char *to_a, unsigned char *to_b, int) {
+    template <int DEEP> __device__ void copy(unsigned char *to_a, unsigned char *to_b, int, int) {
         a.copy(to_a);
         b.copy(to_b);
     }
@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     banded_tile(p, TENSOR_ROWS, DOWN, &i0, &j0);
     both<from_a, from_b> from = {from_a(p.A, i0, p.m, p.k), from_b(p.B, j0, p.n, p.k)};
     tensor_sums<TENSOR_ROWS> sum = {};
-    sum_by_tensor_cores<float, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, true>(
+    sum_by_tensor_cores<float, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, true, 1>(
         sum, memory, from, (int)tiles_of(p.k, from_a::S::DEPTH));
     sum.each(
         [&](int i, int j, const float *two) { put_two(p, finish, i0 + i, j0 + j, two, whole_c); });
@@ -78,7 +78,7 @@ template <bool WHOLE> static void (*choose(const product &p))(product, gemm_fini
 extern "C" tl_status tl_gemm_tf32(tl_ctx *ctx, float *C, const float *A, const float *B,
                                   const tl_matmul_geom *g, const gemm_finish *finish) {
     TL_NEED(countable(g), TL_EINVAL, "a product by tensor cores: a size is above 2^30");
-    const int bytes = TENSOR_STAGES * stage_of<float, TENSOR_ROWS>::BYTES;
+    const int bytes = stage_of<float, TENSOR_ROWS>::MEMORY;
     product p = product_of(C, A, B, g);
     auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

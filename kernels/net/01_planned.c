@@ -7,7 +7,7 @@
  * a convolution's sums can be ended by a ReLU (tl/fused.h), the passes of ReLU. */
 #include "kernels/net/01_planned.h"
 
-enum { NONE = -1 };
+enum { NONE = TL_NET_NONE };
 
 /* ---- calls: run(ctx, layer, operands in the order of the operation's contract) -------------- */
 
@@ -194,31 +194,12 @@ typedef struct builder {
     bool masked;                 /* dy is the gradient from before the ReLU at hand already */
 } builder;
 
-static short buffer(builder *b, size_t bytes) {
-    tl_net_plan *plan = b->plan;
-    plan->buffer[plan->buffers] = (tl_net_buffer){.bytes = bytes, .first = NONE};
-    return (short)(TL_NET_GIVEN + plan->buffers++);
-}
+static short buffer(builder *b, size_t bytes) { return tl_rung_net_buffer(b->plan, bytes); }
 
 static short reals(builder *b, size_t count) { return buffer(b, count * sizeof(tl_real)); }
 
-/* Appends a call for a layer; its operands end with NONE or with the array. */
-static void call(builder *b, int layer,
-                 tl_status (*run)(tl_ctx *, const tl_net_layer *, void *const[]),
-                 const short operand[TL_NET_OPERANDS]) {
-    tl_net_plan *plan = b->plan;
-    short now = (short)plan->steps++;
-    tl_net_step *s = &plan->step[now];
-    *s = (tl_net_step){.run = run, .layer = (short)layer};
-    for (int i = 0; i < TL_NET_OPERANDS; i++) {
-        s->operand[i] = operand[i];
-        if (operand[i] < TL_NET_GIVEN) continue;
-        tl_net_buffer *used = &plan->buffer[operand[i] - TL_NET_GIVEN];
-        if (used->first == NONE) used->first = now;
-        used->last = now;
-    }
-}
-#define CALL(b, layer, run, ...) call(b, layer, run, (short[TL_NET_OPERANDS]){__VA_ARGS__})
+#define CALL(b, layer, run, ...)                                                                   \
+    tl_rung_net_call((b)->plan, layer, run, (short[TL_NET_OPERANDS]){__VA_ARGS__})
 
 static short columns(builder *b, const tl_conv2d_geom *g) {
     const tl_backend *ops = b->ctx->ops;
@@ -263,6 +244,8 @@ static void forward(builder *b, int i) {
     case TL_NET_LINEAR_BLOCK:
         CALL(b, i, linear_block_fwd, y, x,
              buffer(b, tl_linear_block_work_bytes(&l->of.linear_block.linear)), NONE, NONE);
+        break;
+    case TL_NET_PRODUCT: /* of another rung's plans */
         break;
     }
     b->in[i] = x, b->out[i] = b->x = y, b->winner[i] = winner;
@@ -346,6 +329,8 @@ static void backward(builder *b, int i) {
         dx = input_gradient(b, i, false);
         CALL(b, i, linear_block_bwd, dx, dy, y, x, NONE);
         break;
+    case TL_NET_PRODUCT:
+        break;
     }
     b->dy = dx;
 }
@@ -362,40 +347,8 @@ static bool plan_net(const tl_ctx *ctx, tl_net_plan *plan) {
     return true;
 }
 
-/* ---- running -------------------------------------------------------------------------------- */
-
-static tl_status run(tl_ctx *ctx, const tl_net_plan *plan, int from, int to, void *const given[],
-                     void *memory) {
-    for (int i = from; i < to; i++) {
-        const tl_net_step *s = &plan->step[i];
-        void *at[TL_NET_OPERANDS];
-        for (int o = 0; o < TL_NET_OPERANDS; o++) {
-            short id = s->operand[o];
-            at[o] = id == NONE          ? NULL
-                    : id < TL_NET_GIVEN ? given[id]
-                                        : (char *)memory + plan->buffer[id - TL_NET_GIVEN].offset;
-        }
-        TL_TRY(s->run(ctx, &plan->layer[s->layer], at));
-    }
-    return TL_OK;
-}
-
-/* (no step writes to x, y or dy where they are read) */
-static tl_status run_fwd(tl_ctx *ctx, const tl_net_plan *plan, tl_real *y, const tl_real *x,
-                         void *memory) {
-    void *given[TL_NET_GIVEN] = {[TL_NET_X] = (void *)x, [TL_NET_Y] = y};
-    return run(ctx, plan, 0, plan->forward_steps, given, memory);
-}
-
-static tl_status run_bwd(tl_ctx *ctx, const tl_net_plan *plan, tl_real *dx, const tl_real *dy,
-                         const tl_real *x, const tl_real *y, void *memory) {
-    void *given[TL_NET_GIVEN] = {
-        [TL_NET_X] = (void *)x, [TL_NET_Y] = (void *)y, [TL_NET_DY] = (void *)dy, [TL_NET_DX] = dx};
-    return run(ctx, plan, plan->forward_steps, plan->steps, given, memory);
-}
-
 void tl_rung_net_planned(tl_backend *ops) {
     ops->net_plan = plan_net;
-    ops->net_fwd = run_fwd;
-    ops->net_bwd = run_bwd;
+    ops->net_fwd = tl_rung_net_fwd;
+    ops->net_bwd = tl_rung_net_bwd;
 }

@@ -17,13 +17,14 @@ static const struct {
     bool cpu;
     const char *name, *number;
     tl_precision precision;
-    int since;
+    int since, until; /* compute capabilities that have it; 0: of no matter */
 } known[] = {
-#define RUNG_CPU(op, number, function) {true, #op ":" #number, #number, TL_FP32, 0},
+#define RUNG_CPU(op, number, function) {true, #op ":" #number, #number, TL_FP32, 0, 0},
 #define RUNG_CUDA(op, number, function, since, type)                                               \
-    {false, #op ":" #number, #number, TL_##type, since},
-#define STEP_CPU  RUNG_CPU
-#define STEP_CUDA RUNG_CUDA
+    {false, #op ":" #number, #number, TL_##type, since, 0},
+#define STEP_CPU                             RUNG_CPU
+#define STEP_CUDA                            RUNG_CUDA
+#define STEP_90A(op, number, function, type) {false, #op ":" #number, #number, TL_##type, 90, 90},
 #include "kernels/rungs.def"
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -76,6 +77,7 @@ static tl_status add_rung(ladder *l, const char *device, const char *name, const
     const tl_device_options options = {.rungs = rungs, .threads = threads};
     TL_TRY(tl_device_open_in(&r->ctx, device, &options, precision));
     r->b.ctx = r->ctx;
+    r->stored = r->ctx->ops->stored_gemm;
     l->rungs++;
     return TL_OK;
 }
@@ -115,9 +117,11 @@ tl_status ladder_open(ladder *l, const char *device, int threads, const char *wa
     for (int i = 0; i < KNOWN && !students; i++) {
         if (known[i].cpu != cpu || !listed(wanted, known[i].name, known[i].number)) continue;
         if (strcmp(known[i].number, "0") == 0) continue; /* add_library knows when */
-        /* an older GPU is asked for what it has; a rung that was named says itself what it needs */
-        bool too_old = ctx->ops->capability && ctx->ops->capability < known[i].since;
-        if (too_old && strcmp(wanted, "all") == 0) continue;
+        /* another GPU is asked for what it has; a rung that was named says itself what it needs */
+        int capability = ctx->ops->capability;
+        bool lacks = (capability && capability < known[i].since) ||
+                     (known[i].until && capability != known[i].until);
+        if (lacks && strcmp(wanted, "all") == 0) continue;
         TL_TRY(add_library(l, opened, threads, known[i].precision));
         TL_TRY(add_rung(l, opened, known[i].name, known[i].name, threads, known[i].precision));
     }
@@ -156,17 +160,17 @@ static bool replaces(const tl_backend *a, const tl_backend *b, const char *row) 
 }
 
 /* Arguments in the order of gemm's row. */
-static tl_status run_library(tl_ctx *ctx, void *const *argument) {
-    return ctx->ops->library_gemm(ctx, argument[0], argument[1], argument[2], argument[3],
-                                  ctx->ops->precision);
+static tl_status run_stored(tl_ctx *ctx, void *const *argument) {
+    return ctx->ops->stored_gemm(ctx, argument[0], argument[1], argument[2], argument[3],
+                                 ctx->ops->precision);
 }
 
-/* The library has a product alone. */
-static tl_status set_library(bench_rung *r, const bench_case *which, const bench_shape *shape) {
+/* Of stored operands there is a product alone. */
+static tl_status set_stored(bench_rung *r, const bench_case *which, const bench_shape *shape) {
     r->taking_part = strcmp(which->row, "gemm") == 0;
     if (!r->taking_part) return TL_OK;
     TL_TRY(bench_set(&r->b, which->row, shape->number, shape->numbers));
-    r->b.row[0].run = run_library;
+    r->b.row[0].run = run_stored;
     return TL_OK;
 }
 
@@ -175,8 +179,8 @@ tl_status ladder_set(ladder *l, const bench_case *which, const bench_shape *shap
         bench_rung *r = &l->rung[i];
         r->wrong = false;
         r->error_of_bound = 0;
-        if (r->library) {
-            TL_TRY(set_library(r, which, shape));
+        if (r->stored) {
+            TL_TRY(set_stored(r, which, shape));
             continue;
         }
         const tl_backend *ops = r->ctx->ops;
@@ -204,7 +208,12 @@ static tl_status ask_all(ladder *l, const question *q, const bench_case *which,
         bench_rung *r = &l->rung[i];
         char wrong[WRONG_TEXT];
         if (!takes_part(r, q->precision)) continue;
-        TL_TRY(question_ask(q, &r->b, r->library, wrong, &r->error_of_bound));
+        tl_status status = question_ask(q, &r->b, r->stored, wrong, &r->error_of_bound);
+        if (status == TL_ENOTIMPL && r->stored) { /* no shape for it */
+            r->taking_part = false;
+            continue;
+        }
+        TL_TRY(status);
         if (!wrong[0]) continue;
         bool library = r->library;
         fprintf(stderr, "bench: %s %s: rung %s%s%s is wrong and is not timed: %s\n", which->row,

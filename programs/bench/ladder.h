@@ -27,6 +27,7 @@ typedef struct quartiles {
 typedef struct bench_rung {
     char name[RUNG_NAME]; /* "0": the plain path; "conv2d:3"; "mine" */
     bool library;         /* "0" of another precision than float's: the vendor's library */
+    bool stored;          /* its operands are stored in its precision (stored_gemm) */
     tl_ctx *ctx;
     bench b;
     bool taking_part; /* it replaces the operation at hand, and was right */

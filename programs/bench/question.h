@@ -45,7 +45,7 @@ typedef struct bench_case {
 tl_status question_make(question *q, const bench_case *which, const bench *b, bool whole,
                         uint64_t seed, tl_precision precision);
 /* Puts the inputs into b's arrays, poison where results go. `stored`: inputs are stored in the
- * question's precision, as the vendor's library wants them (library_gemm of tl/backend.h). */
+ * question's precision, as the vendor's library wants them (stored_gemm of tl/backend.h). */
 tl_status question_put(const question *q, const bench *b, bool stored);
 /* Runs b's row and compares. wrong is "" or says what came out and what was expected; *worst grows
  * to the largest error as a share of its bound. */

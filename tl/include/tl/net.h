@@ -26,8 +26,23 @@ typedef enum tl_net_kind {
     TL_NET_CONV2D_BLOCK, /* conv2d, relu[, maxpool2d 2x2]: made by a plan */
     TL_NET_LINEAR_BLOCK, /* linear[, relu]: made by a plan */
     TL_NET_POOL_RELU,    /* maxpool2d 2x2 and relu: made by a plan */
-    TL_NET_CONV2D_RELU   /* conv2d, relu: made by a plan */
+    TL_NET_CONV2D_RELU,  /* conv2d, relu: made by a plan */
+    TL_NET_PRODUCT       /* conv2d or linear, and what follows it: made by a plan */
 } tl_net_kind;
+
+/* A convolution or linear layer with all that follows it up to the next one, for devices whose nets
+ * keep the channels of a pixel side by side. A linear layer is a convolution of images of one
+ * pixel; and so is, pixel by pixel, the first of a net, whose taps are laid out as channels. */
+typedef struct tl_net_product {
+    tl_conv2d_geom conv;      /* as it is multiplied */
+    tl_conv2d_geom image;     /* the net's first: as it was */
+    int channels, taps;       /* of the weights [conv.k][channels][taps] */
+    bool linear, first, last; /* ... of the net */
+    bool relu, pool, drops;   /* what follows: the pool over 2x2 windows */
+    tl_dropout_geom dropout;
+    size_t forward, backward; /* where the plan keeps the weights for either, */
+    size_t columns;           /* and sums of the gradient of its result */
+} tl_net_product;
 
 /* One layer: its checked geometry for the batch at hand, and where its parameters and their
  * gradients lie on the device; NULL where it has none. (A flatten moves no number and is none.) */
@@ -43,6 +58,7 @@ typedef struct tl_net_layer {
             tl_linear_geom linear;
             bool relu;
         } linear_block;
+        tl_net_product product;
     } of;
     size_t x_size, y_size; /* elements that go in, and come out */
     const tl_real *w, *b;
