@@ -1,6 +1,7 @@
 /* device.c: the one device: what it says of itself. */
 #include "internal.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -195,3 +196,6 @@ long long hc_clock(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+/* (a function, not fesetround itself: the compiler must not move what is computed past it) */
+void hc_rounding(int direction) { fesetround(direction); }

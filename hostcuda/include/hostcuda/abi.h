@@ -138,6 +138,7 @@ void hc_assert_failed(const char *text, const char *file, int line, const char *
     __attribute__((noreturn));
 void hc_trap(const char *file, int line) __attribute__((noreturn));
 long long hc_clock(void);
+void hc_rounding(int direction); /* of fenv.h, for what this thread computes from here on */
 
 #ifdef __cplusplus
 }

@@ -7,8 +7,6 @@
 #ifndef HOSTCUDA_NARROW_H
 #define HOSTCUDA_NARROW_H
 
-#include <limits>
-
 #include "hostcuda/math.h"
 #include "hostcuda/types.h"
 
@@ -246,13 +244,6 @@ template <int E> struct __attribute__((aligned(4))) narrow2 {
     friend narrow2 __lowhigh2highlow(narrow2 a) { return {a.y, a.x}; }
 };
 #undef HC_FUNCTIONS
-
-/* From and to whole numbers, by the way of rounding; what does not fit is the nearest that does. */
-template <class I> I whole(float x) {
-    constexpr I most = std::numeric_limits<I>::max(), least = std::numeric_limits<I>::min();
-    if (x != x) return 0;
-    return x >= (float)most ? most : x <= (float)least ? least : (I)x;
-}
 
 } // namespace hc
 
