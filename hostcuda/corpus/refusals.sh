@@ -54,8 +54,12 @@ refused 3 '8-bit floating point' '\n\n#include <cuda_fp8.h>\n'
 refused 1 'an initial value of a __shared__ variable' \
     '__global__ void k() { __shared__ int x = 1; }\n'
 refused 2 'a __shared__ variable outside of a function that is no array' '\n__shared__ int x;\n'
-refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
-refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
+refused 1 'memory that a graph allocates' \
+    'int main() { cudaGraphAddMemAllocNode(0, 0, 0, 0, 0); }\n'
+refused 2 'a condition in a graph' 'int n;\nvoid f() { cudaGraphConditionalHandleCreate(0, 0); }\n'
+refused 1 'a node of a graph of this kind' \
+    'void f() { cudaGraphAddEventRecordNode(0, 0, 0, 0, 0); }\n'
+refused 1 'changing a copy in a graph' 'void f() { cudaGraphExecMemcpyNodeSetParams(0, 0, 0); }\n'
 refused 1 'an array of three dimensions or layers' 'int main() { cudaMalloc3DArray(0, 0, 1); }\n'
 refused 1 'a product by cuBLASLt' 'int main() { cublasLtMatmulDescCreate(0); }\n'
 refused 1 'cuRAND' '#include <curand_kernel.h>\n'

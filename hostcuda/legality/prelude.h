@@ -107,9 +107,8 @@ __device__ long long clock64();
 extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, void * = nullptr);
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * = nullptr);
 
-#define unavailable(why) /* the rewriter takes the cast from cudaLaunchKernel((void *)k, …) */
 #include "hostcuda/names.h"
-#undef unavailable
+#include "hostcuda/nodes.h"
 
 #define HOSTCUDA_H
 #define HOSTCUDA 1

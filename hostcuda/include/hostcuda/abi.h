@@ -59,6 +59,12 @@ typedef struct hc_launch {
 
 cudaError_t hc_launch_kernel(const hc_launch *launch);
 
+/* A program that makes a void * of a kernel notes how it is launched: by one pointer to each
+ * argument. So it can be launched by that address. */
+typedef cudaError_t (*hc_launch_array)(const hc_launch *launch, void **arguments);
+void hc_note_kernel(const void *entry, const char *name, hc_launch_array launch);
+cudaError_t hc_launch_noted(hc_launch *launch, const void *entry, void **arguments);
+
 /* The buffer that was just allocated at p holds elements of so many bytes (0: nobody knows), and
  * this is the text of the call's arguments: messages speak of x[7]. Both outlive it. */
 void hc_name_buffer(const void *p, size_t element, const char *arguments);
