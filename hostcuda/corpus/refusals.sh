@@ -68,8 +68,7 @@ refused 1 'CUB' '#include <cub/cub.cuh>\n'
 refused 1 'cuDNN' '#include <cudnn.h>\n'
 refused 1 'a thread-block cluster' '__global__ void __cluster_dims__(2) k() {}\n'
 refused 3 'this form of <<< >>>' '__global__ void k();\nint main() {\n+k<<<1, 1>>>; }\n'
-refused 2 'malloc or free in a kernel' '\n__global__ void k() { int *p = (int *)malloc(4); }\n'
-refused 1 'new in a kernel' '__device__ int *f() { return new int[4]; }\n'
+accepted 'malloc in a kernel' '__global__ void k() { int *p = (int *)malloc(4); }\n'
 refused 2 'a [=] lambda that uses a __shared__ array' \
     '__global__ void k(int *o) { __shared__ int s[4];\nauto f = [=](int i) { return s[i]; }; }\n'
 refused 2 '__CUDA_ARCH__ in a __host__ __device__ function' \

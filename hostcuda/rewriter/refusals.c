@@ -81,19 +81,6 @@ static bool matches(const char *pattern, const char *text, size_t length) {
     return length == n && strncmp(pattern, text, n) == 0;
 }
 
-/* (`new (place) T` allocates nothing, and `= delete` frees nothing) */
-static void refuse_heap(source *s, size_t i) {
-    static const char instead[] = "allocate before the launch with cudaMalloc";
-    if (!s->tokens[i].in_device || s->tokens[i].in_both) return;
-    bool member = i > 0 && (token_is(s, i - 1, ".") || token_is(s, i - 1, "->"));
-    bool calls = token_is(s, i + 1, "(") && !member;
-    if (calls && (token_is(s, i, "malloc") || token_is(s, i, "free")))
-        refuse(s, i, "malloc or free in a kernel", instead);
-    if (token_is(s, i, "new") && !token_is(s, i + 1, "(")) refuse(s, i, "new in a kernel", instead);
-    if (token_is(s, i, "delete") && !(i > 0 && token_is(s, i - 1, "=")))
-        refuse(s, i, "delete in a kernel", instead);
-}
-
 static void refuse_name(source *s, size_t i) {
     const token *t = &s->tokens[i];
     const char *text = s->text + t->start;
@@ -104,7 +91,6 @@ static void refuse_name(source *s, size_t i) {
         if (is_type) refuse(s, i, names[k].what, names[k].instead);
         return;
     }
-    refuse_heap(s, i);
     bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
     if (assembler && t->in_device && !rewrite_ptx(s, i))
         refuse(s, i, "this inline PTX (asm)", use_plain_c);

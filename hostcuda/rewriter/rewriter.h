@@ -68,6 +68,9 @@ void rewrite_launches(source *s, const source *const *headers, size_t header_cou
 /* casts.c */
 void rewrite_casts(source *s, const source *const *headers, size_t header_count);
 
+/* heap.c */
+void rewrite_heap(source *s);
+
 /* declarations.c */
 void rewrite_shared(source *s);
 void rewrite_device_variables(source *s);

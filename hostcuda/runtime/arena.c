@@ -251,6 +251,7 @@ void hc_arena_release(hc_buffer *b, hc_site at) {
         free(start);
         return;
     }
+    if (b->heap) hc_heap_released(b);
     live_bytes -= b->page_bytes;
     live_count--;
     guard(b->pages, b->page_bytes);

@@ -81,7 +81,7 @@ typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC
 struct hc_buffer {
     char *start, *pages; /* the data; the pages that hold it */
     size_t bytes, page_bytes;
-    bool freed;
+    bool freed, heap; /* heap: a kernel allocated it */
     hc_space space;
     const char *named; /* the arguments of its allocation as they were written, or NULL */
     size_t element;    /* bytes; 0: unknown */
@@ -103,6 +103,13 @@ bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
 size_t hc_symbol_room(const void *p); /* bytes from p to the end of the device's variables */
 hc_buffer *hc_arena_buffers(int *count);
+
+/* ---- heap.c: what kernels allocate ---- */
+void hc_heap_lock(void);
+void hc_heap_unlock(void);
+void hc_heap_set_limit(size_t bytes);
+size_t hc_heap_limit(void);
+void hc_heap_released(const hc_buffer *b);
 
 /* ---- canary.c ---- */
 void hc_fill_edges(const hc_buffer *b);

@@ -140,6 +140,10 @@ void hc_counter_unmade(const char *file, int line) __attribute__((noreturn));
 /* Every atomic passes here: a thread that repeats one without effect is waiting for another. */
 void hc_atomic_touch(const volatile void *address, bool changed);
 
+/* malloc and free in a kernel (heap.h). */
+void *hc_heap_allocate(size_t bytes, const char *file, int line);
+void hc_heap_release(void *p, const char *file, int line);
+
 void hc_assert_failed(const char *text, const char *file, int line, const char *function)
     __attribute__((noreturn));
 void hc_trap(const char *file, int line) __attribute__((noreturn));

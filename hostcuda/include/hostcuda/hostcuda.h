@@ -14,6 +14,7 @@
 #include "hostcuda/atomics.h"
 #include "hostcuda/names.h"
 #include "hostcuda/nodes.h"
+#include "hostcuda/heap.h"
 #include "hostcuda/hints.h"
 
 #ifdef HOSTCUDA_CHECK
