@@ -24,15 +24,46 @@ RIGHT(rounded_floats) {
     round_floats<<<1, 1>>>(x, 1, 1e-20f);
     auto h = to_host(x, 40);
     const float e = FLT_EPSILON, third = 0xaaaaaap-25f, root = 0xb504f3p-23f, tenth = 0xccccccp-27f;
-    const std::vector<float> expected = {
-        1,       1,           1 + e,       1,            -1,           -1,
-        -1,      -1 - e,      1 + 2 * e,   1 + 2 * e,    1 + 3 * e,    1 + 2 * e,
-        third + 0x1p-25f,     third,       third + 0x1p-25f,           third,
-        -third - 0x1p-25f,    -third,      -third,       -third - 0x1p-25f,
-        root,    root,        root + e,    root,         -1,           -1 + e / 2,
-        -1 + e / 2,           -1,          INFINITY,     FLT_MAX,      INFINITY,
-        FLT_MAX, tenth + 0x1p-27f,         tenth,        tenth + 0x1p-27f,
-        tenth,   16777216,    16777216,    16777218,     16777216};
+    const std::vector<float> expected = {1,
+                                         1,
+                                         1 + e,
+                                         1,
+                                         -1,
+                                         -1,
+                                         -1,
+                                         -1 - e,
+                                         1 + 2 * e,
+                                         1 + 2 * e,
+                                         1 + 3 * e,
+                                         1 + 2 * e,
+                                         third + 0x1p-25f,
+                                         third,
+                                         third + 0x1p-25f,
+                                         third,
+                                         -third - 0x1p-25f,
+                                         -third,
+                                         -third,
+                                         -third - 0x1p-25f,
+                                         root,
+                                         root,
+                                         root + e,
+                                         root,
+                                         -1,
+                                         -1 + e / 2,
+                                         -1 + e / 2,
+                                         -1,
+                                         INFINITY,
+                                         FLT_MAX,
+                                         INFINITY,
+                                         FLT_MAX,
+                                         tenth + 0x1p-27f,
+                                         tenth,
+                                         tenth + 0x1p-27f,
+                                         tenth,
+                                         16777216,
+                                         16777216,
+                                         16777218,
+                                         16777216};
     EXPECT(h == expected);
     cudaFree(x);
 }
@@ -51,10 +82,12 @@ RIGHT(rounded_doubles) {
     auto h = to_host(x, 28);
     const double e = DBL_EPSILON, third = 0x15555555555555p-54, root = 0x16a09e667f3bccp-52;
     const std::vector<double> expected = {
-        1,       1,        1 + e,    1,        -1,       -1,           -1,           -1 - e,
-        0x1p-1074, 0,      0x1p-1074, 0,       third,    third,        third + 0x1p-54, third,
-        -third,  -third,   -third,   -third - 0x1p-54,   root + e,     root,         root + e,
-        root,    -1,       -1 + e / 2,         -1 + e / 2, -1};
+        1,          1,          1 + e,    1,         -1,
+        -1,         -1,         -1 - e,   0x1p-1074, 0,
+        0x1p-1074,  0,          third,    third,     third + 0x1p-54,
+        third,      -third,     -third,   -third,    -third - 0x1p-54,
+        root + e,   root,       root + e, root,      -1,
+        -1 + e / 2, -1 + e / 2, -1};
     EXPECT(h == expected);
     cudaFree(x);
 }
@@ -70,9 +103,25 @@ RIGHT(rounded_to_whole_numbers) {
     long long *x = device_count<long long>(19);
     whole_numbers<<<1, 1>>>(x, 2.5f, 3.7);
     auto h = to_host(x, 19);
-    const std::vector<long long> expected = {
-        -2, -2, -2, -3, 2,  2,  3,  2,  -4, -3, -3, -4, 3700000000000, 3700000000000,
-        3700000000000, 3700000000000, 2147483647, -2147483648LL, 0};
+    const std::vector<long long> expected = {-2,
+                                             -2,
+                                             -2,
+                                             -3,
+                                             2,
+                                             2,
+                                             3,
+                                             2,
+                                             -4,
+                                             -3,
+                                             -3,
+                                             -4,
+                                             3700000000000,
+                                             3700000000000,
+                                             3700000000000,
+                                             3700000000000,
+                                             2147483647,
+                                             -2147483648LL,
+                                             0};
     EXPECT(h == expected);
     cudaFree(x);
 }

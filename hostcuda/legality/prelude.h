@@ -20,6 +20,8 @@ __attribute__((device)) void *memcpy(void *, const void *, size_t);
 __attribute__((device)) void *memmove(void *, const void *, size_t);
 __attribute__((device)) void *memset(void *, int, size_t);
 __attribute__((device)) int memcmp(const void *, const void *, size_t);
+__attribute__((device)) void *malloc(size_t) noexcept;
+__attribute__((device)) void free(void *) noexcept;
 __attribute__((device)) int abs(int) noexcept;
 __attribute__((device)) long labs(long) noexcept;
 __attribute__((device)) long long llabs(long long) noexcept;

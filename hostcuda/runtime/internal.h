@@ -167,9 +167,9 @@ typedef struct hc_worker {
     uint16_t queues[2][THREADS_MAX];
     uint16_t *ready, *waiting; /* one of the two each; a released barrier swaps them */
     int ready_first, ready_count;
-    int waiting_count; /* at the block's barrier */
+    int waiting_count;                     /* at the block's barrier */
     uint32_t at_counter[THREADS_MAX / 32]; /* who waits at a counter: its thread's `value` */
-    hc_site barrier;   /* the one that they wait at */
+    hc_site barrier;                       /* the one that they wait at */
     hc_barrier_kind barrier_kind;
     bool at_grid; /* all wait at a barrier of the whole grid: whole.c */
     int barrier_sum, barrier_result;
@@ -213,7 +213,7 @@ void hc_whole_drop(void);
 /* ---- shared.c ---- */
 void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number);
 void hc_shared_fill(hc_worker *w);
-void *hc_shared_save(const hc_worker *w); /* a copy, which the caller frees, ... */
+void *hc_shared_save(const hc_worker *w);                /* a copy, which the caller frees, ... */
 void hc_shared_restore(hc_worker *w, const void *saved); /* ... goes back */
 bool hc_shared_check(hc_worker *w);
 bool hc_shared_guard_hit(const hc_worker *w, const void *address);

@@ -80,8 +80,7 @@ void hc_plan_append(hc_plan *plan, hc_node *node, hc_node *handle) {
 
 hc_plan *hc_plan_copy(const hc_plan *plan) {
     hc_plan *copy = hc_plan_new();
-    for (size_t i = 0; i < plan->count; i++)
-        hc_plan_append(copy, plan->nodes[i], plan->handles[i]);
+    for (size_t i = 0; i < plan->count; i++) hc_plan_append(copy, plan->nodes[i], plan->handles[i]);
     return copy;
 }
 

@@ -75,9 +75,7 @@ cudaError_t hc_FreeArray(cudaArray_t array, const char *file, int line) {
     return hc_Free(array->data, file, line); /* a second time is its second time, too */
 }
 
-size_t hc_array_element(cudaArray_const_t array) {
-    return array ? texel_bytes(&array->desc) : 0;
-}
+size_t hc_array_element(cudaArray_const_t array) { return array ? texel_bytes(&array->desc) : 0; }
 
 char *hc_array_place(cudaArray_const_t array, struct cudaPos from, struct cudaExtent part,
                      size_t *row, size_t *slice, hc_site at) {

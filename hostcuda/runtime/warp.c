@@ -54,9 +54,8 @@ static void multiply(hc_thread *lanes) {
 }
 
 /* One kind for all lanes of the mask, known where this is put in. */
-static inline __attribute__((always_inline)) void spread(hc_thread *lanes, unsigned mask,
-                                                         const uint64_t *values,
-                                                         hc_warp_kind kind) {
+static inline __attribute__((always_inline)) void
+spread(hc_thread *lanes, unsigned mask, const uint64_t *values, hc_warp_kind kind) {
     for (unsigned rest = mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         int from = source_lane(&lanes[i], kind, i);

@@ -178,8 +178,7 @@ typedef struct cudaFuncAttributes {
 } cudaFuncAttributes;
 
 /* What every call is given that adds a node to a graph. */
-#define HC_NODE                                                                                    \
-    cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count
+#define HC_NODE cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count
 
 /* X(suffix, (arguments)): hc_<suffix> is cuda<suffix>; each takes the caller's file and line last.
  */
@@ -236,8 +235,8 @@ typedef struct cudaFuncAttributes {
     X(GraphAddEmptyNode, (HC_NODE, HC_AT))                                                         \
     X(GraphAddKernel, (HC_NODE, const hc_kernel_node *kernel, HC_AT))                              \
     X(GraphAddMemcpyNode, (HC_NODE, const struct cudaMemcpy3DParms *p, HC_AT))                     \
-    X(GraphAddMemcpyNode1D, (HC_NODE, void *to, const void *from, size_t bytes,                    \
-                             enum cudaMemcpyKind kind, HC_AT))                                     \
+    X(GraphAddMemcpyNode1D,                                                                        \
+      (HC_NODE, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, HC_AT))        \
     X(GraphAddMemsetNode, (HC_NODE, const struct cudaMemsetParams *p, HC_AT))                      \
     X(GraphAddHostNode, (HC_NODE, const struct cudaHostNodeParams *p, HC_AT))                      \
     X(GraphAddChildGraphNode, (HC_NODE, cudaGraph_t child, HC_AT))                                 \

@@ -162,10 +162,10 @@ template <int E> struct narrow {
 
 #define HC_FUNCTIONS(X)                                                                            \
     X(sqrt, sqrtf(x))                                                                              \
-    X(rsqrt, 1.0f / sqrtf(x)) X(rcp, 1.0f / x) X(exp, expf(x)) X(exp2, exp2f(x))                   \
-        X(exp10, powf(10.0f, x)) X(log, logf(x)) X(log2, log2f(x)) X(log10, log10f(x))             \
-            X(sin, sinf(x)) X(cos, cosf(x)) X(floor, floorf(x)) X(ceil, ceilf(x))                  \
-                X(trunc, truncf(x)) X(rint, nearbyintf(x)) X(tanh, tanhf(x))
+    X(rsqrt, 1.0f / sqrtf(x))                                                                      \
+    X(rcp, 1.0f / x) X(exp, expf(x)) X(exp2, exp2f(x)) X(exp10, powf(10.0f, x)) X(log, logf(x))    \
+        X(log2, log2f(x)) X(log10, log10f(x)) X(sin, sinf(x)) X(cos, cosf(x)) X(floor, floorf(x))  \
+            X(ceil, ceilf(x)) X(trunc, truncf(x)) X(rint, nearbyintf(x)) X(tanh, tanhf(x))
 #define HC_FUNCTION(name, value)                                                                   \
     friend narrow h##name(narrow a) {                                                              \
         float x = a.f();                                                                           \

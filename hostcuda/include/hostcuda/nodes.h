@@ -4,16 +4,16 @@
 
 #include "hostcuda/names.h"
 
-#define cudaGraphCreate            hc_GraphCreate
-#define cudaGraphClone             hc_GraphClone
-#define cudaGraphAddEmptyNode      hc_GraphAddEmptyNode
-#define cudaGraphAddMemcpyNode     hc_GraphAddMemcpyNode
-#define cudaGraphAddMemcpyNode1D   hc_GraphAddMemcpyNode1D
-#define cudaGraphAddMemsetNode     hc_GraphAddMemsetNode
-#define cudaGraphAddHostNode       hc_GraphAddHostNode
-#define cudaGraphAddChildGraphNode hc_GraphAddChildGraphNode
-#define cudaGraphAddKernelNode     hc_cuda_GraphAddKernelNode
-#define cudaGraphExecUpdate        hc_cuda_GraphExecUpdate
+#define cudaGraphCreate                  hc_GraphCreate
+#define cudaGraphClone                   hc_GraphClone
+#define cudaGraphAddEmptyNode            hc_GraphAddEmptyNode
+#define cudaGraphAddMemcpyNode           hc_GraphAddMemcpyNode
+#define cudaGraphAddMemcpyNode1D         hc_GraphAddMemcpyNode1D
+#define cudaGraphAddMemsetNode           hc_GraphAddMemsetNode
+#define cudaGraphAddHostNode             hc_GraphAddHostNode
+#define cudaGraphAddChildGraphNode       hc_GraphAddChildGraphNode
+#define cudaGraphAddKernelNode           hc_cuda_GraphAddKernelNode
+#define cudaGraphExecUpdate              hc_cuda_GraphExecUpdate
 #define cudaGraphExecKernelNodeSetParams hc_cuda_GraphExecKernelNodeSetParams
 #define cudaGraphInstantiateWithFlags    hc_GraphInstantiateFlags
 
@@ -41,8 +41,7 @@ static inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGrap
 }
 static inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec,
                                                            cudaGraphNode_t node,
-                                                           const cudaKernelNodeParams *p,
-                                                           HC_HERE) {
+                                                           const cudaKernelNodeParams *p, HC_HERE) {
     if (!p || p->extra) return cudaErrorInvalidValue;
     hc_kernel_node k = hc::kernel_node(*p, hc_file, hc_line);
     return hc_GraphExecSetKernel(exec, node, &k, hc_file, hc_line);
@@ -56,8 +55,9 @@ struct cudaGraphExecUpdateResultInfo {
 static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                               cudaGraphExecUpdateResultInfo *info, HC_HERE) {
     cudaError_t error = hc_GraphExecUpdatePlan(exec, graph, hc_file, hc_line);
-    if (info) *info = {error ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess,
-                       nullptr, nullptr};
+    if (info)
+        *info = {error ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess,
+                 nullptr, nullptr};
     return error;
 }
 static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,

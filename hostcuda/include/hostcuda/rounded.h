@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <limits>
 #include <type_traits>
 
 #include "hostcuda/abi.h"
@@ -65,15 +64,17 @@ To directed(int direction, Op operation, Error error, T x, T y = 0, T z = 0) {
 
 /* As on a GPU: past the range of I its end, and 0 of a NaN. */
 template <class I, class T> I whole(T x) {
-    constexpr I most = std::numeric_limits<I>::max(), least = std::numeric_limits<I>::min();
+    constexpr I most = I(-1) < I(0) ? I((1ull << (8 * sizeof(I) - 1)) - 1) : I(-1);
+    constexpr I least = I(-1) < I(0) ? I(-most - 1) : I(0);
     if (x != x) return 0;
     return x >= (T)most ? most : x <= (T)least ? least : (I)x;
 }
 } // namespace hc
 
+/* Templates, so that a file which uses none of them has none. */
 #define HC_ALL(...) __VA_ARGS__
 #define HC_DIRECTED(name, direction, To, T, parameters, arguments, expression, error)              \
-    static inline To name parameters {                                                             \
+    template <class = void> static inline To name parameters {                                     \
         return hc::directed<To, T>(                                                                \
             direction, [](T x, T y, T z) -> To { return (void)x, (void)y, (void)z, expression; },  \
             [](T x, T y, T z, To r) -> double {                                                    \
@@ -82,39 +83,39 @@ template <class I, class T> I whole(T x) {
             HC_ALL arguments);                                                                     \
     }
 #define HC_ARITHMETIC(end, direction)                                                              \
-    HC_DIRECTED(__fadd_##end, direction, float, float, (float x, float y), (x, y),                 \
-                x + y, hc::sum_error(x, y, r))                                                     \
-    HC_DIRECTED(__fsub_##end, direction, float, float, (float x, float y), (x, y),                 \
-                x - y, hc::sum_error(x, -y, r))                                                    \
-    HC_DIRECTED(__fmul_##end, direction, float, float, (float x, float y), (x, y),                 \
-                x *y, hc::product_error(x, y, r))                                                  \
-    HC_DIRECTED(__fdiv_##end, direction, float, float, (float x, float y), (x, y),                 \
-                x / y, hc::quotient_error(x, y, r))                                                \
-    HC_DIRECTED(__frcp_##end, direction, float, float, (float x), (x),                             \
-                1.0f / x, hc::quotient_error<float>(1, x, r))                                      \
-    HC_DIRECTED(__fsqrt_##end, direction, float, float, (float x), (x),                            \
-                sqrtf(x), -hc::product_error(r, r, x))                                             \
-    HC_DIRECTED(__dadd_##end, direction, double, double, (double x, double y), (x, y),             \
-                x + y, hc::sum_error(x, y, r))                                                     \
-    HC_DIRECTED(__dsub_##end, direction, double, double, (double x, double y), (x, y),             \
-                x - y, hc::sum_error(x, -y, r))                                                    \
-    HC_DIRECTED(__dmul_##end, direction, double, double, (double x, double y), (x, y),             \
-                x *y, hc::product_error(x, y, r))                                                  \
-    HC_DIRECTED(__ddiv_##end, direction, double, double, (double x, double y), (x, y),             \
-                x / y, hc::quotient_error(x, y, r))                                                \
-    HC_DIRECTED(__drcp_##end, direction, double, double, (double x), (x),                          \
-                1.0 / x, hc::quotient_error<double>(1, x, r))                                      \
-    HC_DIRECTED(__dsqrt_##end, direction, double, double, (double x), (x),                         \
-                sqrt(x), -hc::product_error(r, r, x))                                              \
+    HC_DIRECTED(__fadd_##end, direction, float, float, (float x, float y), (x, y), x + y,          \
+                hc::sum_error(x, y, r))                                                            \
+    HC_DIRECTED(__fsub_##end, direction, float, float, (float x, float y), (x, y), x - y,          \
+                hc::sum_error(x, -y, r))                                                           \
+    HC_DIRECTED(__fmul_##end, direction, float, float, (float x, float y), (x, y), x *y,           \
+                hc::product_error(x, y, r))                                                        \
+    HC_DIRECTED(__fdiv_##end, direction, float, float, (float x, float y), (x, y), x / y,          \
+                hc::quotient_error(x, y, r))                                                       \
+    HC_DIRECTED(__frcp_##end, direction, float, float, (float x), (x), 1.0f / x,                   \
+                hc::quotient_error<float>(1, x, r))                                                \
+    HC_DIRECTED(__fsqrt_##end, direction, float, float, (float x), (x), sqrtf(x),                  \
+                -hc::product_error(r, r, x))                                                       \
+    HC_DIRECTED(__dadd_##end, direction, double, double, (double x, double y), (x, y), x + y,      \
+                hc::sum_error(x, y, r))                                                            \
+    HC_DIRECTED(__dsub_##end, direction, double, double, (double x, double y), (x, y), x - y,      \
+                hc::sum_error(x, -y, r))                                                           \
+    HC_DIRECTED(__dmul_##end, direction, double, double, (double x, double y), (x, y), x *y,       \
+                hc::product_error(x, y, r))                                                        \
+    HC_DIRECTED(__ddiv_##end, direction, double, double, (double x, double y), (x, y), x / y,      \
+                hc::quotient_error(x, y, r))                                                       \
+    HC_DIRECTED(__drcp_##end, direction, double, double, (double x), (x), 1.0 / x,                 \
+                hc::quotient_error<double>(1, x, r))                                               \
+    HC_DIRECTED(__dsqrt_##end, direction, double, double, (double x), (x), sqrt(x),                \
+                -hc::product_error(r, r, x))                                                       \
     HC_DIRECTED(__double2float_##end, direction, float, double, (double x), (x), (float)x, x - r)  \
     HC_DIRECTED(__int2float_##end, direction, float, int, (int x), (x), (float)x, (double)x - r)   \
-    HC_DIRECTED(__uint2float_##end, direction, float, unsigned, (unsigned x), (x),                 \
-                (float)x, (double)x - r)                                                           \
-    static inline float __fmaf_##end(float x, float y, float z) {                                  \
+    HC_DIRECTED(__uint2float_##end, direction, float, unsigned, (unsigned x), (x), (float)x,       \
+                (double)x - r)                                                                     \
+    template <class = void> static inline float __fmaf_##end(float x, float y, float z) {          \
         return hc::by_mode<float>(                                                                 \
             direction, [](float a, float b, float c) { return fmaf(a, b, c); }, x, y, z);          \
     }                                                                                              \
-    static inline double __fma_##end(double x, double y, double z) {                               \
+    template <class = void> static inline double __fma_##end(double x, double y, double z) {       \
         return hc::by_mode<double>(                                                                \
             direction, [](double a, double b, double c) { return fma(a, b, c); }, x, y, z);        \
     }
@@ -126,9 +127,9 @@ HC_ARITHMETIC(rd, FE_DOWNWARD)
 #undef HC_DIRECTED
 
 #define HC_WHOLE(from, T, to, I, f)                                                                \
-    static inline I __##from##2##to##_rn(T x) { return hc::whole<I>(nearbyint##f(x)); }     \
-    static inline I __##from##2##to##_rz(T x) { return hc::whole<I>(trunc##f(x)); }         \
-    static inline I __##from##2##to##_ru(T x) { return hc::whole<I>(ceil##f(x)); }          \
+    static inline I __##from##2##to##_rn(T x) { return hc::whole<I>(nearbyint##f(x)); }            \
+    static inline I __##from##2##to##_rz(T x) { return hc::whole<I>(trunc##f(x)); }                \
+    static inline I __##from##2##to##_ru(T x) { return hc::whole<I>(ceil##f(x)); }                 \
     static inline I __##from##2##to##_rd(T x) { return hc::whole<I>(floor##f(x)); }
 HC_WHOLE(float, float, int, int, f)
 HC_WHOLE(float, float, uint, unsigned, f)
