@@ -121,8 +121,8 @@ WRONG(node_past_the_end) {
     cudaGraphCreate(&g, 0);
     cudaMemsetParams set = {};
     set.dst = x, set.elementSize = 4, set.width = 32, set.height = 1;
-    EXPECT(cudaGraphAddMemsetNode(&a, g, nullptr, 0, &set) != // wrong node_past_the_end: copy-size
-           cudaSuccess);
+    auto error = cudaGraphAddMemsetNode(&a, g, 0, 0, &set); // wrong node_past_the_end: copy-size
+    EXPECT(error == cudaErrorInvalidValue);
     cudaGetLastError();
     auto p = node_of((void *)fill_with, arguments);
     p.blockDim = dim3(16);
