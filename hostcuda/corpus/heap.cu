@@ -34,22 +34,22 @@ RIGHT(lists_of_threads) {
 }
 
 // Who is deleted through its base, and in an array, is told.
-struct shape {
-    __device__ virtual ~shape() {}
+struct figure {
+    __device__ virtual ~figure() {}
     __device__ virtual int area() const = 0;
 };
-struct square : shape {
+struct pane : figure {
     int side, *dropped;
-    __device__ square(int s, int *d) : side(s), dropped(d) {}
-    __device__ ~square() { atomicAdd(dropped, side); }
+    __device__ pane(int s, int *d) : side(s), dropped(d) {}
+    __device__ ~pane() { atomicAdd(dropped, side); }
     __device__ int area() const override { return side * side; }
 };
 struct counted {
     int *dropped;
     __device__ ~counted() { atomicAdd(dropped, 100); }
 };
-__global__ void make_shapes(int *out) {
-    shape *s = new square(threadIdx.x, out);
+__global__ void make_figures(int *out) {
+    figure *s = new pane(threadIdx.x, out);
     atomicAdd(out + 1, s->area());
     delete s;
     counted *all = new counted[3];
@@ -62,7 +62,7 @@ __global__ void make_shapes(int *out) {
 }
 RIGHT(objects_of_threads) {
     int *out = device_count<int>(3);
-    make_shapes<<<2, 4>>>(out);
+    make_figures<<<2, 4>>>(out);
     auto h = to_host(out, 3);
     EXPECT(h[0] == 2 * 6 + 8 * 300 && h[1] == 1 + 2 * 14 && h[2] == 2 + 8);
     cudaFree(out);
