@@ -29,7 +29,7 @@ HOSTCUDA_REWRITE := $(HOSTCUDA_BUILD)/hostcuda-rewrite
 HOSTCUDA_SOURCES := $(wildcard $(HOSTCUDA)/runtime/*.c $(HOSTCUDA)/cublas/*.c)
 HOSTCUDA_HEADERS := $(wildcard $(HOSTCUDA)/include/*.h $(HOSTCUDA)/include/cassert \
 	$(HOSTCUDA)/include/hostcuda/*.h $(HOSTCUDA)/include/cooperative_groups/*.h \
-	$(HOSTCUDA)/include/cuda/* $(HOSTCUDA)/include/cuda/std/* \
+	$(HOSTCUDA)/include/cuda/* $(HOSTCUDA)/include/cuda/std/* $(HOSTCUDA)/include/nvtx3/*.h \
 	$(HOSTCUDA)/runtime/*.h $(HOSTCUDA)/cublas/*.h $(HOSTCUDA)/cublas/*.inc \
 	$(HOSTCUDA)/check/*.h)
 HOSTCUDA_LIBS := $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas) -lpthread -ldl -lm

@@ -1,6 +1,8 @@
 // memory.cu: allocation, copies, streams, events, graphs, launches: the host's side.
 #include "cases.h"
 
+#include <thread>
+
 __constant__ float factors[3];
 __device__ int counter;
 
@@ -243,4 +245,24 @@ RIGHT(from_the_pool) {
            cudaSuccess);
     EXPECT(cudaCtxResetPersistingL2Cache() == cudaSuccess);
     cudaStreamDestroy(s);
+}
+
+// One thread of the host computes in managed memory while another makes the device work.
+__global__ void count_on(int *x) { x[threadIdx.x]++; }
+RIGHT(managed_beside_another_thread) {
+    int *x = device_count<int>(32), *y = nullptr, *z = nullptr;
+    EXPECT(cudaMallocManaged(&y, 4096 * sizeof *y) == cudaSuccess);
+    EXPECT(cudaMallocManaged(&z, 4096 * sizeof *z) == cudaSuccess);
+    for (int i = 0; i < 4096; i++) y[i] = z[i] = 0;
+    std::thread other([=] {
+        for (int round = 0; round < 500; round++)
+            for (int i = 0; i < 4096; i++) y[i]++, z[i] += 2;
+    });
+    for (int round = 0; round < 2000; round++) {
+        count_on<<<1, 32>>>(x);
+        EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    }
+    other.join();
+    EXPECT(y[0] == 500 && y[4095] == 500 && z[4095] == 1000 && to_host(x, 32)[31] == 2031);
+    cudaFree(x), cudaFree(y), cudaFree(z);
 }

@@ -54,8 +54,12 @@ refused 3 '8-bit floating point' '\n\n#include <cuda_fp8.h>\n'
 refused 1 'an initial value of a __shared__ variable' \
     '__global__ void k() { __shared__ int x = 1; }\n'
 refused 2 'a __shared__ variable outside of a function that is no array' '\n__shared__ int x;\n'
-refused 1 'a graph built node by node' 'int main() { cudaGraphAddKernelNode(0, 0, 0, 0, 0); }\n'
-refused 2 'updating a graph' 'int n;\nvoid f() { cudaGraphExecUpdate(0, 0, 0); }\n'
+refused 1 'memory that a graph allocates' \
+    'int main() { cudaGraphAddMemAllocNode(0, 0, 0, 0, 0); }\n'
+refused 2 'a condition in a graph' 'int n;\nvoid f() { cudaGraphConditionalHandleCreate(0, 0); }\n'
+refused 1 'a node of a graph of this kind' \
+    'void f() { cudaGraphAddEventRecordNode(0, 0, 0, 0, 0); }\n'
+refused 1 'changing a copy in a graph' 'void f() { cudaGraphExecMemcpyNodeSetParams(0, 0, 0); }\n'
 refused 1 'an array of three dimensions or layers' 'int main() { cudaMalloc3DArray(0, 0, 1); }\n'
 refused 1 'a product by cuBLASLt' 'int main() { cublasLtMatmulDescCreate(0); }\n'
 refused 1 'cuRAND' '#include <curand_kernel.h>\n'
@@ -64,8 +68,7 @@ refused 1 'CUB' '#include <cub/cub.cuh>\n'
 refused 1 'cuDNN' '#include <cudnn.h>\n'
 refused 1 'a thread-block cluster' '__global__ void __cluster_dims__(2) k() {}\n'
 refused 3 'this form of <<< >>>' '__global__ void k();\nint main() {\n+k<<<1, 1>>>; }\n'
-refused 2 'malloc or free in a kernel' '\n__global__ void k() { int *p = (int *)malloc(4); }\n'
-refused 1 'new in a kernel' '__device__ int *f() { return new int[4]; }\n'
+accepted 'malloc in a kernel' '__global__ void k() { int *p = (int *)malloc(4); }\n'
 refused 2 'a [=] lambda that uses a __shared__ array' \
     '__global__ void k(int *o) { __shared__ int s[4];\nauto f = [=](int i) { return s[i]; }; }\n'
 refused 2 '__CUDA_ARCH__ in a __host__ __device__ function' \

@@ -46,11 +46,19 @@ inline grid_group this_grid() { return {}; }
 struct hc_lanes {
     unsigned mask;
     static unsigned lane() { return thread_block::thread_rank() % 32; }
-    unsigned thread_rank() const { return __popc(mask & ((1u << lane()) - 1)); }
-    unsigned size() const { return __popc(mask); }
+    /* (a tile's lanes are neighbours: nothing need be counted) */
+    unsigned first() const { return (unsigned)__builtin_ctz(mask); }
+    bool neighbours() const { return ((mask >> first()) & ((mask >> first()) + 1)) == 0; }
+    unsigned thread_rank() const {
+        return neighbours() ? lane() - first() : __popc(mask & ((1u << lane()) - 1));
+    }
+    unsigned size() const {
+        return neighbours() ? 32 - (unsigned)__builtin_clz(mask >> first()) : __popc(mask);
+    }
     unsigned num_threads() const { return size(); }
     int lane_of(unsigned rank) const { /* of a rank beyond the group: this lane's own */
         if (rank >= size()) return (int)lane();
+        if (neighbours()) return (int)(first() + rank);
         unsigned rest = mask;
         while (rank-- > 0) rest &= rest - 1;
         return __ffs((int)rest) - 1;

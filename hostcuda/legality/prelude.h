@@ -20,6 +20,8 @@ __attribute__((device)) void *memcpy(void *, const void *, size_t);
 __attribute__((device)) void *memmove(void *, const void *, size_t);
 __attribute__((device)) void *memset(void *, int, size_t);
 __attribute__((device)) int memcmp(const void *, const void *, size_t);
+__attribute__((device)) void *malloc(size_t) noexcept;
+__attribute__((device)) void free(void *) noexcept;
 __attribute__((device)) int abs(int) noexcept;
 __attribute__((device)) long labs(long) noexcept;
 __attribute__((device)) long long llabs(long long) noexcept;
@@ -107,9 +109,8 @@ __device__ long long clock64();
 extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, void * = nullptr);
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * = nullptr);
 
-#define unavailable(why) /* the rewriter takes the cast from cudaLaunchKernel((void *)k, …) */
 #include "hostcuda/names.h"
-#undef unavailable
+#include "hostcuda/nodes.h"
 
 #define HOSTCUDA_H
 #define HOSTCUDA 1

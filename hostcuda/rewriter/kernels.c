@@ -227,23 +227,8 @@ static void rewrite_launch(source *s, const source *const *headers, size_t heade
     free(spelling);
 }
 
-/* cudaLaunchKernel((void *)k, …): without the cast k names its parameters' types. */
-static void drop_cast(source *s, size_t open) {
-    bool named = token_is(s, open + 1, "reinterpret_cast") && token_is(s, open + 2, "<");
-    size_t i = open + 2 + named;
-    if (!named && !token_is(s, open + 1, "(")) return;
-    if (token_is(s, i, "const")) i++;
-    if (!token_is(s, i, "void") || !token_is(s, i + 1, "*")) return;
-    if (!token_is(s, i + 2, named ? ">" : ")")) return;
-    size_t start = s->tokens[open + 1].start;
-    edit_replace(s, start, s->tokens[i + 2].start + 1 - start, "");
-}
-
 void rewrite_launches(source *s, const source *const *headers, size_t header_count) {
     for (size_t i = 0; i < s->count; i++) {
-        bool by_call =
-            token_is(s, i, "cudaLaunchKernel") || token_is(s, i, "cudaLaunchCooperativeKernel");
-        if (by_call && token_is(s, i + 1, "(")) drop_cast(s, i + 1);
         if (s->tokens[i].kind != TOKEN_LAUNCH) continue;
         if (i > 0 && token_is(s, i - 1, "operator")) continue; /* operator<<<T>(…) */
         rewrite_launch(s, headers, header_count, i);

@@ -183,6 +183,8 @@ static void rewrite(source *s) {
     rewrite_architecture(s);
     rewrite_names(s);
     rewrite_launches(s, (const source *const *)put_in, put_in_count);
+    rewrite_heap(s);
+    rewrite_casts(s, (const source *const *)put_in, put_in_count);
     edit_write(s);
     failed |= s->failed;
 }

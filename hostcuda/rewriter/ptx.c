@@ -59,6 +59,7 @@ static const row registers[] = {
     {"lanemask_ge", "::hc::ptx::lanemask_ge()"},
     {"clock", "::hc::ptx::cycles()"},
     {"clock64", "::hc::ptx::cycles64()"},
+    {"globaltimer", "::hc::ptx::cycles64()"},
     {"tid.x", "threadIdx.x"},
     {"tid.y", "threadIdx.y"},
     {"tid.z", "threadIdx.z"},

@@ -14,9 +14,12 @@ static const char use_two_launches[] = "end the kernel and launch a second one: 
                                        "is the barrier between blocks";
 static const char use_plain_c[] = "write plain C";
 static const char use_float[] = "use float";
-static const char use_capture[] = "record the calls of a stream: cudaStreamBeginCapture, "
-                                  "cudaStreamEndCapture";
+static const char use_other_nodes[] = "nodes may be kernels, copies, memsets, host functions and "
+                                      "graphs; or capture the calls of a stream";
+static const char use_malloc[] = "call cudaMalloc before the graph is launched";
+static const char use_update[] = "build the graph anew and call cudaGraphExecUpdate";
 
+/* Of these and of the headers the first that matches; one without words is not refused. */
 static const refusal names[] = {
     {"texture", "a texture", use_arrays},
     {"tex1DL*", "a layered texture or one of several levels", use_arrays},
@@ -41,14 +44,23 @@ static const refusal names[] = {
     {"__cluster_dims__", "a thread-block cluster", use_two_launches},
     {"cublasLtMatmul*", "a product by cuBLASLt", "call cublasGemmEx"},
     {"cublasLtMatrix*", "a product by cuBLASLt", "call cublasGemmEx"},
-    {"cudaGraphCreate", "a graph built node by node", use_capture},
-    {"cudaGraphAdd*", "a graph built node by node", use_capture},
-    {"cudaGraphExecKernelNodeSetParams*", "changing a node of a graph", use_capture},
-    {"cudaGraphExecUpdate", "updating a graph", "instantiate the newly captured graph"},
+    {"cudaGraphAddEmptyNode", NULL, NULL},
+    {"cudaGraphAddKernelNode", NULL, NULL},
+    {"cudaGraphAddMemcpyNode", NULL, NULL},
+    {"cudaGraphAddMemcpyNode1D", NULL, NULL},
+    {"cudaGraphAddMemsetNode", NULL, NULL},
+    {"cudaGraphAddHostNode", NULL, NULL},
+    {"cudaGraphAddChildGraphNode", NULL, NULL},
+    {"cudaGraphAddMemAllocNode", "memory that a graph allocates", use_malloc},
+    {"cudaGraphAddMemFreeNode", "memory that a graph frees", use_malloc},
+    {"cudaGraphConditional*", "a condition in a graph", use_other_nodes},
+    {"cudaGraphAdd*", "a node of a graph of this kind", use_other_nodes},
+    {"cudaGraphExecMemcpyNode*", "changing a copy in a graph", use_update},
+    {"cudaGraphExecMemsetNode*", "changing a memset in a graph", use_update},
+    {"cudaGraphExecHostNode*", "changing a host function in a graph", use_update},
     {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
 };
 
-/* The first that matches; one without words is not refused. */
 static const refusal headers[] = {
     {"cuda_fp8*", "8-bit floating point", use_float},
     {"cuda/barrier", NULL, NULL},
@@ -69,29 +81,16 @@ static bool matches(const char *pattern, const char *text, size_t length) {
     return length == n && strncmp(pattern, text, n) == 0;
 }
 
-/* (`new (place) T` allocates nothing, and `= delete` frees nothing) */
-static void refuse_heap(source *s, size_t i) {
-    static const char instead[] = "allocate before the launch with cudaMalloc";
-    if (!s->tokens[i].in_device || s->tokens[i].in_both) return;
-    bool member = i > 0 && (token_is(s, i - 1, ".") || token_is(s, i - 1, "->"));
-    bool calls = token_is(s, i + 1, "(") && !member;
-    if (calls && (token_is(s, i, "malloc") || token_is(s, i, "free")))
-        refuse(s, i, "malloc or free in a kernel", instead);
-    if (token_is(s, i, "new") && !token_is(s, i + 1, "(")) refuse(s, i, "new in a kernel", instead);
-    if (token_is(s, i, "delete") && !(i > 0 && token_is(s, i - 1, "=")))
-        refuse(s, i, "delete in a kernel", instead);
-}
-
 static void refuse_name(source *s, size_t i) {
     const token *t = &s->tokens[i];
     const char *text = s->text + t->start;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (!matches(names[k].name, text, t->length)) continue;
+        if (!names[k].what) return;
         bool is_type = strcmp(names[k].name, "texture") != 0 || token_is(s, i + 1, "<");
         if (is_type) refuse(s, i, names[k].what, names[k].instead);
         return;
     }
-    refuse_heap(s, i);
     bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
     if (assembler && t->in_device && !rewrite_ptx(s, i))
         refuse(s, i, "this inline PTX (asm)", use_plain_c);

@@ -65,6 +65,12 @@ size_t match_backward(const source *s, size_t close); /* index of the opening br
 /* kernels.c */
 void rewrite_launches(source *s, const source *const *headers, size_t header_count);
 
+/* casts.c */
+void rewrite_casts(source *s, const source *const *headers, size_t header_count);
+
+/* heap.c */
+void rewrite_heap(source *s);
+
 /* declarations.c */
 void rewrite_shared(source *s);
 void rewrite_device_variables(source *s);

@@ -251,6 +251,7 @@ void hc_arena_release(hc_buffer *b, hc_site at) {
         free(start);
         return;
     }
+    if (b->heap) hc_heap_released(b);
     live_bytes -= b->page_bytes;
     live_count--;
     guard(b->pages, b->page_bytes);
@@ -265,14 +266,17 @@ size_t hc_arena_live(size_t *count) {
 
 /* ---- opening and closing ---- */
 
-/* Managed memory stays open: both sides may touch it. */
+/* Managed memory stays open, for both sides may touch it: at no moment is it closed, since another
+ * thread of the host may be in it just now. */
 static void protect(int protection) {
     if (!base || top == 0) return;
-    mprotect(base, round_up(top, PAGE), protection);
-    if (protection != PROT_NONE) return;
-    for (int i = 0; i < buffer_count; i++)
-        if (buffers[i].space == HC_MANAGED && !buffers[i].freed)
-            mprotect(buffers[i].pages, buffers[i].page_bytes, PROT_READ | PROT_WRITE);
+    char *from = base, *end = base + round_up(top, PAGE);
+    for (int i = 0; protection == PROT_NONE && i < buffer_count; i++) {
+        if (buffers[i].space != HC_MANAGED || buffers[i].freed) continue;
+        if (buffers[i].pages > from) mprotect(from, (size_t)(buffers[i].pages - from), protection);
+        from = buffers[i].pages + buffers[i].page_bytes;
+    }
+    if (end > from) mprotect(from, (size_t)(end - from), protection);
 }
 
 void hc_arena_protect(bool closed) { protect(closed ? PROT_NONE : PROT_READ | PROT_WRITE); }

@@ -57,7 +57,9 @@ void hc_report_leaks(void) {
         const hc_buffer *b = &buffers[i];
         if (b->freed) continue;
         hc_complain("leak", b->allocated.file, b->allocated.line,
-                    b->space == HC_PINNED ? "cudaFreeHost is missing" : "cudaFree is missing",
+                    b->heap                 ? "free or delete in a kernel is missing"
+                    : b->space == HC_PINNED ? "cudaFreeHost is missing"
+                                            : "cudaFree is missing",
                     "%zu bytes allocated here were never freed", b->bytes);
     }
 }

@@ -147,7 +147,8 @@ static cudaError_t copy(void *to, size_t to_pitch, const void *from, size_t from
         op->u.copy.width = width, op->u.copy.height = height;
         op->u.copy.to_local = hc_check_guarded_stack(to);
         bool host = hc_space_of(from, NULL) == HC_HOST;
-        if (!wait && host && !hc_stream_capture(stream)) stage(op, from_bytes);
+        bool recorded = hc_node_is_made() || hc_stream_capture(stream);
+        if (!wait && host && !recorded) stage(op, from_bytes);
         error = hc_queue(stream, op);
         /* Within the device a copy does not make the host wait, as on a GPU. */
         bool to_or_from_host = host || hc_space_of(to, NULL) == HC_HOST || kind < 3;
@@ -206,26 +207,35 @@ cudaError_t hc_symbol_copy(void *symbol, void *host, size_t bytes, size_t offset
 
 static cudaError_t run_set(hc_op *op) {
     hc_arena_open();
-    memset(op->u.set.p, op->u.set.value, op->u.set.bytes);
+    size_t element = op->u.set.element;
+    if (element == 1) memset(op->u.set.p, op->u.set.value, op->u.set.bytes);
+    for (size_t i = 0; element > 1 && i < op->u.set.bytes; i += element)
+        memcpy(op->u.set.p + i, &op->u.set.value, element); /* (the low bytes come first) */
     hc_check_set(op->u.set.p, op->u.set.bytes);
     hc_arena_close();
     return cudaSuccess;
 }
 
-cudaError_t hc_MemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream, const char *file,
-                           int line) {
+cudaError_t hc_set(void *p, int value, size_t element, size_t bytes, cudaStream_t stream,
+                   hc_site at) {
     if (bytes == 0) return cudaSuccess;
     hc_enter();
     cudaError_t error = hc_sticky();
-    if (!error) error = check_side(p, bytes, true, "cudaMemset", (hc_site){file, line});
+    if (!error) error = check_side(p, bytes, true, "cudaMemset", at);
     if (!error) {
-        hc_op *op = hc_op_new("cudaMemset", run_set, file, line);
-        op->u.set.p = p, op->u.set.value = value, op->u.set.bytes = bytes;
+        hc_op *op = hc_op_new("cudaMemset", run_set, at.file, at.line);
+        op->u.set.p = p, op->u.set.value = value;
+        op->u.set.bytes = bytes, op->u.set.element = element;
         error = hc_queue(stream, op);
     }
     if (error) hc_fail(error);
     hc_leave();
     return error;
+}
+
+cudaError_t hc_MemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream, const char *file,
+                           int line) {
+    return hc_set(p, value, 1, bytes, stream, (hc_site){file, line});
 }
 
 /* Row by row, each checked like a memset of its own. */

@@ -1,6 +1,7 @@
 /* device.c: the one device: what it says of itself. */
 #include "internal.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -130,6 +131,7 @@ cudaError_t hc_SetDeviceFlags(unsigned flags, const char *file, int line) {
 
 /* A thread's stack has one size; the other limits are of no consequence here. */
 cudaError_t hc_DeviceSetLimit(enum cudaLimit limit, size_t value, const char *file, int line) {
+    if (limit == cudaLimitMallocHeapSize) hc_heap_set_limit(value);
     if (limit != cudaLimitStackSize || value <= STACK_BYTES) return cudaSuccess;
     hc_complain("stack-overflow", file, line, "recursion that deep wants a loop",
                 "a stack of %zu bytes asked for; a thread has %d", value, STACK_BYTES);
@@ -139,7 +141,9 @@ cudaError_t hc_DeviceSetLimit(enum cudaLimit limit, size_t value, const char *fi
 cudaError_t hc_DeviceGetLimit(size_t *value, enum cudaLimit limit, const char *file, int line) {
     UNUSED_SITE;
     if (!value) return hc_fail(cudaErrorInvalidValue);
-    *value = limit == cudaLimitStackSize ? STACK_BYTES : 8 << 20;
+    *value = limit == cudaLimitStackSize        ? STACK_BYTES
+             : limit == cudaLimitMallocHeapSize ? hc_heap_limit()
+                                                : 8 << 20;
     return cudaSuccess;
 }
 
@@ -195,3 +199,6 @@ long long hc_clock(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+/* (a function, not fesetround itself: the compiler must not move what is computed past it) */
+void hc_rounding(int direction) { fesetround(direction); }

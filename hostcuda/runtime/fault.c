@@ -62,8 +62,7 @@ static void add_buffer(hc_text *t, const hc_buffer *b) {
     if (b->freed) hc_add(t, ", freed at %s:%d", b->released.file, b->released.line);
 }
 
-/* Where in or beside which buffer, in words; and what usually leads there. */
-void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc) {
+static void describe_place(hc_text *t, const char *p, const char *verb, void *pc) {
     hc_buffer *b = hc_arena_find(p);
     if (b && b->freed && p < b->pages + b->page_bytes) {
         begin(t, "use-after-free", pc);
@@ -95,6 +94,13 @@ void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc) {
     hc_report_likely(t, past >= 0 ? "the last block has more threads than elements are left: guard "
                                     "with `if (i < n)`; or the allocation is in elements, not bytes"
                                   : "an index below 0: a border (i - 1, pad) that is not guarded");
+}
+
+/* Where in or beside which buffer, in words; and what usually leads there. */
+void hc_fault_device(hc_text *t, const char *p, const char *verb, void *pc) {
+    hc_heap_lock(); /* other workers may allocate */
+    describe_place(t, p, verb, pc);
+    hc_heap_unlock();
 }
 
 static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info,

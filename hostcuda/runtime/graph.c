@@ -1,42 +1,70 @@
-/* graph.c: graphs made by stream capture: the captured operations in the order of their calls,
- * which respects every dependency. Launching a graph runs them as one operation of the stream. */
+/* graph.c: graphs and executable graphs: handles of plans (plan.c), made node by node (node.c) or
+ * by the capture of streams. */
 #include "internal.h"
 
 #include <stdlib.h>
 
-/* Shared by the graph, its executable graphs and queued launches; freed with the last. */
 struct CUgraph_st {
-    hc_op *first, *last;
-    size_t count;
-    int owners;
-    cudaStream_t origin;
-    bool invalid; /* a call that a capture forbids was made: cudaStreamEndCapture says so */
+    hc_plan *plan;
+    cudaStream_t origin; /* of a capture */
+    bool invalid;        /* a call that it forbids was made: cudaStreamEndCapture says so */
 };
 
 struct CUgraphExec_st {
-    cudaGraph_t graph;
+    hc_plan *plan;
 };
 
-static void give_up(cudaGraph_t graph) {
-    if (--graph->owners > 0) return;
-    while (graph->first) {
-        hc_op *op = graph->first;
-        graph->first = op->next;
-        hc_op_free(op);
-    }
-    free(graph);
+hc_plan *hc_graph_plan(cudaGraph_t graph) { return graph->plan; }
+hc_plan *hc_exec_plan(cudaGraphExec_t exec) { return exec->plan; }
+
+/* Another node in its place: launches that are queued keep the old one. */
+void hc_exec_replace(cudaGraphExec_t exec, size_t place, hc_node *node) {
+    hc_plan *plan = hc_plan_new(), *old = exec->plan;
+    for (size_t i = 0; i < old->count; i++)
+        hc_plan_append(plan, i == place ? node : old->nodes[i], old->handles[i]);
+    exec->plan = plan;
+    hc_plan_give_up(old);
 }
 
+/* The captured operation comes after all before it. */
 void hc_graph_append(cudaGraph_t graph, hc_op *op) {
-    if (graph->last)
-        graph->last->next = op;
-    else
-        graph->first = op;
-    graph->last = op;
-    graph->count++;
+    hc_node *node = hc_node_new();
+    size_t before = graph->plan->count - 1;
+    hc_node_after(node, &before, graph->plan->count ? 1 : 0);
+    hc_node_append(node, op);
+    hc_plan_append(graph->plan, node, node);
+    hc_node_give_up(node);
 }
 
 void hc_graph_invalidate(cudaGraph_t graph) { graph->invalid = true; }
+
+static cudaGraph_t graph_new(hc_plan *plan, cudaStream_t origin) {
+    cudaGraph_t graph = calloc(1, sizeof *graph);
+    if (!graph) abort();
+    graph->plan = plan;
+    graph->origin = origin;
+    return graph;
+}
+
+cudaError_t hc_GraphCreate(cudaGraph_t *graph, unsigned flags, const char *file, int line) {
+    (void)file, (void)line; /* (the check build's) */
+    if (!graph || flags) return hc_fail(cudaErrorInvalidValue);
+    hc_enter();
+    hc_check_host_call(graph, sizeof *graph, true, ((hc_site){file, line}));
+    *graph = graph_new(hc_plan_new(), NULL);
+    hc_leave();
+    return cudaSuccess;
+}
+
+cudaError_t hc_GraphClone(cudaGraph_t *clone, cudaGraph_t graph, const char *file, int line) {
+    (void)file, (void)line;
+    if (!clone || !graph) return hc_fail(cudaErrorInvalidValue);
+    hc_enter();
+    hc_check_host_call(clone, sizeof *clone, true, ((hc_site){file, line}));
+    *clone = graph_new(hc_plan_copy(graph->plan), NULL);
+    hc_leave();
+    return cudaSuccess;
+}
 
 cudaError_t hc_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode,
                                   const char *file, int line) {
@@ -44,13 +72,14 @@ cudaError_t hc_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMod
     if (!hc_stream_valid(stream)) return hc_fail(cudaErrorInvalidResourceHandle);
     if (hc_stream_is_default(stream)) return hc_fail(cudaErrorStreamCaptureUnsupported);
     hc_enter();
-    cudaGraph_t graph = calloc(1, sizeof *graph);
-    if (!graph) abort();
-    graph->owners = 1;
-    graph->origin = stream;
-    hc_capture_set(stream, graph);
+    hc_capture_set(stream, graph_new(hc_plan_new(), stream));
     hc_leave();
     return cudaSuccess;
+}
+
+static void graph_free(cudaGraph_t graph) {
+    hc_plan_give_up(graph->plan);
+    free(graph);
 }
 
 cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const char *file,
@@ -63,7 +92,7 @@ cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const c
     if (!error) {
         hc_capture_end(*graph);
         if ((*graph)->invalid) {
-            give_up(*graph);
+            graph_free(*graph);
             *graph = NULL;
             error = cudaErrorStreamCaptureInvalidated;
         }
@@ -86,57 +115,37 @@ cudaError_t hc_GraphInstantiateFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
                                      unsigned long long flags, const char *file, int line) {
     (void)flags, (void)file, (void)line;
     if (!exec || !graph) return hc_fail(cudaErrorInvalidValue);
+    hc_enter();
     *exec = malloc(sizeof **exec);
     if (!*exec) abort();
-    (*exec)->graph = graph;
-    graph->owners++;
+    (*exec)->plan = hc_plan_copy(graph->plan);
+    hc_leave();
     return cudaSuccess;
 }
 
-static cudaError_t run_graph(hc_op *op) {
-    cudaError_t error = cudaSuccess;
-    for (hc_op *node = op->u.graph->graph->first; node && !error; node = node->next)
-        error = node->run(node);
-    return error;
-}
-
-static void drop_graph(hc_op *op) {
-    give_up(op->u.graph->graph);
-    free(op->u.graph);
-}
-
-cudaError_t hc_GraphLaunch(cudaGraphExec_t exec, cudaStream_t stream, const char *file, int line) {
-    if (!exec) return hc_fail(cudaErrorInvalidValue);
+/* The graph must be the executable one's but for what its nodes do. */
+cudaError_t hc_GraphExecUpdatePlan(cudaGraphExec_t exec, cudaGraph_t graph, const char *file,
+                                   int line) {
+    (void)file, (void)line;
+    if (!exec || !graph) return hc_fail(cudaErrorInvalidValue);
+    if (!hc_plan_same_form(exec->plan, graph->plan))
+        return hc_fail(cudaErrorGraphExecUpdateFailure);
     hc_enter();
-    cudaError_t error = hc_sticky();
-    if (!error) {
-        hc_op *op = hc_op_new("cudaGraphLaunch", run_graph, file, line);
-        op->u.graph = malloc(sizeof *exec); /* the launch outlives the handle */
-        if (!op->u.graph) abort();
-        *op->u.graph = *exec;
-        exec->graph->owners++;
-        op->drop = drop_graph;
-        error = hc_queue(stream, op);
-    }
-    if (error) hc_fail(error);
+    hc_plan *plan = hc_plan_copy(graph->plan);
+    hc_plan_give_up(exec->plan);
+    exec->plan = plan;
     hc_leave();
-    return error;
+    return cudaSuccess;
 }
 
-cudaError_t hc_GraphUpload(cudaGraphExec_t exec, cudaStream_t stream, const char *file, int line) {
-    (void)stream, (void)file, (void)line;
-    return exec ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
-}
-
-/* With nodes == NULL the count alone, as in CUDA. A node's handle is only a name. */
+/* With nodes == NULL the count alone, as in CUDA. */
 cudaError_t hc_GraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count,
                              const char *file, int line) {
     (void)file, (void)line;
     if (!graph || !count) return hc_fail(cudaErrorInvalidValue);
-    size_t i = 0;
-    for (hc_op *op = graph->first; nodes && op && i < *count; op = op->next)
-        nodes[i++] = (cudaGraphNode_t)op;
-    *count = graph->count;
+    for (size_t i = 0; nodes && i < graph->plan->count && i < *count; i++)
+        nodes[i] = graph->plan->handles[i];
+    *count = graph->plan->count;
     return cudaSuccess;
 }
 
@@ -144,7 +153,7 @@ cudaError_t hc_GraphDestroy(cudaGraph_t graph, const char *file, int line) {
     (void)file, (void)line;
     if (!graph) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
-    give_up(graph);
+    graph_free(graph);
     hc_leave();
     return cudaSuccess;
 }
@@ -153,8 +162,23 @@ cudaError_t hc_GraphExecDestroy(cudaGraphExec_t exec, const char *file, int line
     (void)file, (void)line;
     if (!exec) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
-    give_up(exec->graph);
+    hc_plan_give_up(exec->plan);
     free(exec);
     hc_leave();
     return cudaSuccess;
+}
+
+cudaError_t hc_GraphLaunch(cudaGraphExec_t exec, cudaStream_t stream, const char *file, int line) {
+    if (!exec) return hc_fail(cudaErrorInvalidValue);
+    hc_enter();
+    cudaError_t error = hc_sticky();
+    if (!error) error = hc_queue(stream, hc_plan_op(exec->plan, "cudaGraphLaunch", file, line));
+    if (error) hc_fail(error);
+    hc_leave();
+    return error;
+}
+
+cudaError_t hc_GraphUpload(cudaGraphExec_t exec, cudaStream_t stream, const char *file, int line) {
+    (void)stream, (void)file, (void)line;
+    return exec ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
 }

@@ -81,7 +81,7 @@ typedef enum hc_space { HC_HOST, HC_DEVICE, HC_MANAGED, HC_PINNED, HC_SYMBOL, HC
 struct hc_buffer {
     char *start, *pages; /* the data; the pages that hold it */
     size_t bytes, page_bytes;
-    bool freed;
+    bool freed, heap; /* heap: a kernel allocated it */
     hc_space space;
     const char *named; /* the arguments of its allocation as they were written, or NULL */
     size_t element;    /* bytes; 0: unknown */
@@ -103,6 +103,13 @@ bool hc_arena_is_open(void);
 hc_space hc_space_of(const void *p, hc_buffer **b);
 size_t hc_symbol_room(const void *p); /* bytes from p to the end of the device's variables */
 hc_buffer *hc_arena_buffers(int *count);
+
+/* ---- heap.c: what kernels allocate ---- */
+void hc_heap_lock(void);
+void hc_heap_unlock(void);
+void hc_heap_set_limit(size_t bytes);
+size_t hc_heap_limit(void);
+void hc_heap_released(const hc_buffer *b);
 
 /* ---- canary.c ---- */
 void hc_fill_edges(const hc_buffer *b);
@@ -160,9 +167,9 @@ typedef struct hc_worker {
     uint16_t queues[2][THREADS_MAX];
     uint16_t *ready, *waiting; /* one of the two each; a released barrier swaps them */
     int ready_first, ready_count;
-    int waiting_count; /* at the block's barrier */
+    int waiting_count;                     /* at the block's barrier */
     uint32_t at_counter[THREADS_MAX / 32]; /* who waits at a counter: its thread's `value` */
-    hc_site barrier;   /* the one that they wait at */
+    hc_site barrier;                       /* the one that they wait at */
     hc_barrier_kind barrier_kind;
     bool at_grid; /* all wait at a barrier of the whole grid: whole.c */
     int barrier_sum, barrier_result;
@@ -206,7 +213,7 @@ void hc_whole_drop(void);
 /* ---- shared.c ---- */
 void hc_shared_prepare(hc_worker *w, hc_launch *launch, uint64_t number);
 void hc_shared_fill(hc_worker *w);
-void *hc_shared_save(const hc_worker *w); /* a copy, which the caller frees, ... */
+void *hc_shared_save(const hc_worker *w);                /* a copy, which the caller frees, ... */
 void hc_shared_restore(hc_worker *w, const void *saved); /* ... goes back */
 bool hc_shared_check(hc_worker *w);
 bool hc_shared_guard_hit(const hc_worker *w, const void *address);
@@ -277,7 +284,7 @@ struct hc_op {
         struct {
             char *p;
             int value;
-            size_t bytes;
+            size_t bytes, element; /* value fills so many bytes: 1, 2 or 4 */
         } set;
         struct {
             cudaEvent_t event;
@@ -287,9 +294,40 @@ struct hc_op {
             void (*function)(void *);
             void *data;
         } host;
-        cudaGraphExec_t graph;
+        struct hc_plan *plan;
     } u;
 };
+
+/* ---- plan.c, node.c: what a graph does ---- */
+typedef struct CUgraphNode_st hc_node;
+struct CUgraphNode_st {
+    hc_op *first, *last; /* what it does, in this order */
+    size_t *after;       /* places of nodes in the plan, each before its own */
+    size_t after_count;
+    int owners;
+};
+typedef struct hc_plan {
+    hc_node **nodes, **handles; /* a node, and the one that the program has a handle of */
+    size_t count;
+    int owners;
+    bool chain; /* each node is after the one before it, and after no other */
+} hc_plan;
+hc_node *hc_node_new(void);
+void hc_node_append(hc_node *node, hc_op *op);
+void hc_node_after(hc_node *node, const size_t *places, size_t count);
+void hc_node_give_up(hc_node *node);
+hc_plan *hc_plan_new(void);
+hc_plan *hc_plan_copy(const hc_plan *plan);
+void hc_plan_append(hc_plan *plan, hc_node *node, hc_node *handle);
+void hc_plan_give_up(hc_plan *plan);
+size_t hc_plan_find(const hc_plan *plan, const hc_node *handle); /* its count: not there */
+bool hc_plan_same_form(const hc_plan *a, const hc_plan *b);
+hc_op *hc_plan_op(hc_plan *plan, const char *name, const char *file, int line);
+bool hc_node_takes(hc_op *op); /* false: no node is being made */
+bool hc_node_is_made(void);
+hc_plan *hc_graph_plan(cudaGraph_t graph);
+hc_plan *hc_exec_plan(cudaGraphExec_t exec);
+void hc_exec_replace(cudaGraphExec_t exec, size_t place, hc_node *node);
 
 struct CUstream_st {
     struct CUstream_st *next;
@@ -328,9 +366,19 @@ void hc_graph_append(cudaGraph_t graph, hc_op *op);
 cudaError_t hc_queue_call(cudaStream_t stream, const char *name, cudaError_t (*run)(void *payload),
                           const void *payload, size_t bytes, const char *file, int line);
 cudaError_t hc_finish(cudaStream_t stream);
+/* A memset whose value is an element of 1, 2 or 4 bytes. */
+cudaError_t hc_set(void *p, int value, size_t element, size_t bytes, cudaStream_t stream,
+                   hc_site at);
 /* Checks that [p, p + bytes) is device memory; reports and returns an error if not. */
 cudaError_t hc_check_device(const void *p, size_t bytes, const char *what, const char *file,
                             int line);
+
+/* ---- texture.c ---- */
+size_t hc_array_element(cudaArray_const_t array); /* bytes; 0 of no array */
+/* Where this part of an array begins (x and width in bytes), and its strides; NULL, and a report,
+ * if it is none. */
+char *hc_array_place(cudaArray_const_t array, struct cudaPos from, struct cudaExtent part,
+                     size_t *row, size_t *slice, hc_site at);
 
 /* ---- check/: what the CHECK=1 build learns of memory ---- */
 #ifdef HOSTCUDA_CHECK

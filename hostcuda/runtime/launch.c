@@ -97,3 +97,48 @@ cudaError_t hc_launch_kernel(const hc_launch *launch) {
     hc_leave();
     return error;
 }
+
+/* ---- kernels by an untyped address ---- */
+
+typedef struct noted_kernel {
+    const void *entry;
+    const char *name;
+    hc_launch_array launch;
+} noted_kernel;
+static noted_kernel *noted;
+static size_t noted_count;
+
+void hc_note_kernel(const void *entry, const char *name, hc_launch_array launch) {
+    hc_enter();
+    size_t i = 0;
+    while (i < noted_count && noted[i].entry != entry) i++;
+    if (i == noted_count) {
+        noted = realloc(noted, ++noted_count * sizeof *noted);
+        if (!noted) abort();
+        noted[i] = (noted_kernel){entry, name, launch};
+    }
+    hc_leave();
+}
+
+cudaError_t hc_launch_noted(hc_launch *launch, const void *entry, void **arguments) {
+    hc_enter();
+    const noted_kernel *found = NULL;
+    for (size_t i = 0; i < noted_count; i++)
+        if (noted[i].entry == entry) found = &noted[i];
+    cudaError_t error = cudaErrorInvalidDeviceFunction;
+    if (found) {
+        launch->kernel = found->name;
+        launch->entry = entry;
+        error = found->launch(launch, arguments);
+    } else {
+        launch->kernel = "at this address";
+        if (entry)
+            complain(launch, "null-kernel", "this address is no kernel's",
+                     "pass the kernel itself, or a pointer that (void *)kernel has given");
+        else
+            check_size(launch);
+        hc_fail(error);
+    }
+    hc_leave();
+    return error;
+}

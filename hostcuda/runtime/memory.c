@@ -70,6 +70,7 @@ static cudaError_t release(void *p, bool pinned, hc_site at) {
     if (p != b->start)
         return bad_free("bad-free", p, "not the start of its buffer",
                         "free the pointer that cudaMalloc gave, not one that was moved on", at);
+    if (b->heap) return bad_free("bad-free", p, "a kernel's own memory", "free it in a kernel", at);
     if (pinned != (b->space == HC_PINNED))
         return bad_free("bad-free", p, pinned ? "device memory" : "page-locked host memory",
                         pinned ? "use cudaFree" : "use cudaFreeHost", at);

@@ -145,6 +145,7 @@ cudaError_t hc_drain_all(void) {
 }
 
 cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
+    if (hc_node_takes(op)) return cudaSuccess;
     if (!hc_stream_valid(stream)) {
         hc_complain("bad-handle", op->site.file, op->site.line,
                     "it was destroyed before, or never created", "this is not a stream");

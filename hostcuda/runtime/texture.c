@@ -12,7 +12,7 @@ struct cudaArray {
     struct cudaArray *made_before; /* kept when it is freed: a later use is seen */
     char *data;
     struct cudaChannelFormatDesc desc;
-    size_t width, height, row; /* texels, rows, bytes of a row */
+    size_t width, height, depth, row; /* texels, rows, slices; bytes of a row */
 };
 
 static struct cudaArray *arrays;
@@ -65,7 +65,7 @@ cudaError_t hc_MallocArray(cudaArray_t *array, const struct cudaChannelFormatDes
     hc_check_host_call(array, sizeof *array, true, at);
     *array = malloc(sizeof **array);
     if (!*array) abort();
-    **array = (struct cudaArray){arrays, data, *desc, width, rows, row};
+    **array = (struct cudaArray){arrays, data, *desc, width, rows, 1, row};
     arrays = *array;
     return cudaSuccess;
 }
@@ -75,19 +75,32 @@ cudaError_t hc_FreeArray(cudaArray_t array, const char *file, int line) {
     return hc_Free(array->data, file, line); /* a second time is its second time, too */
 }
 
-/* Where the rectangle begins in the array, or NULL. */
-static char *rectangle(cudaArray_const_t array, size_t x, size_t y, size_t width, size_t height,
-                       hc_site at) {
+size_t hc_array_element(cudaArray_const_t array) { return array ? texel_bytes(&array->desc) : 0; }
+
+char *hc_array_place(cudaArray_const_t array, struct cudaPos from, struct cudaExtent part,
+                     size_t *row, size_t *slice, hc_site at) {
     if (!array) return NULL;
-    if (x + width <= array->row && y + height <= array->height)
-        return array->data + y * array->row + x;
+    *row = array->row, *slice = array->row * array->height;
+    if (from.x + part.width <= array->row && from.y + part.height <= array->height &&
+        from.z + part.depth <= array->depth)
+        return array->data + from.z * *slice + from.y * array->row + from.x;
     hc_complain(
         "copy-size", at.file, at.line,
-        "offset and width of a copy to an array are in bytes, the height is in rows",
-        "%zu bytes of %zu rows from byte %zu of row %zu on, of an array of %zu bytes by %zu "
-        "rows",
-        width, height, x, y, array->row, array->height);
+        "offset and width of a copy to an array are in bytes (of cudaMemcpy3D in elements), the "
+        "height is in rows",
+        "%zu bytes of %zu rows of %zu slices from byte %zu of row %zu of slice %zu on, of an array "
+        "of %zu bytes by %zu rows by %zu slices",
+        part.width, part.height, part.depth, from.x, from.y, from.z, array->row, array->height,
+        array->depth);
     return NULL;
+}
+
+/* A rectangle of an array's first slice. */
+static char *rectangle(cudaArray_const_t array, size_t x, size_t y, size_t width, size_t height,
+                       hc_site at) {
+    size_t row, slice;
+    return hc_array_place(array, (struct cudaPos){x, y, 0}, (struct cudaExtent){width, height, 1},
+                          &row, &slice, at);
 }
 
 cudaError_t hc_Memcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,

@@ -12,9 +12,9 @@ static const char *name_of(hc_warp_kind kind) {
 }
 
 /* The lane whose value `lane` gets, or `lane` itself where CUDA leaves its own value. */
-static int source_lane(const hc_thread *t, int lane) {
+static inline int source_lane(const hc_thread *t, hc_warp_kind kind, int lane) {
     int width = t->width > 0 ? t->width : WARP, base = lane & ~(width - 1), from = lane;
-    switch (t->kind) {
+    switch (kind) {
     case HC_SHFL:
         return base + (t->lane & (width - 1));
     case HC_SHFL_UP:
@@ -53,29 +53,44 @@ static void multiply(hc_thread *lanes) {
     }
 }
 
-static void complete(hc_thread *lanes, unsigned mask) {
+/* One kind for all lanes of the mask, known where this is put in. */
+static inline __attribute__((always_inline)) void
+spread(hc_thread *lanes, unsigned mask, const uint64_t *values, hc_warp_kind kind) {
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        int from = source_lane(&lanes[i], kind, i);
+        /* a lane outside of the mask gives nothing: ours is kept */
+        if (from >= 0 && from < WARP && mask >> from & 1) lanes[i].value = values[from];
+    }
+}
+
+static void complete(hc_thread *lanes, unsigned mask, hc_warp_kind kind) {
     uint64_t values[WARP];
     unsigned ballot = 0;
-    for (int i = 0; i < WARP; i++) {
-        if (!(mask >> i & 1)) continue;
+    if (kind == HC_MMA || kind == HC_SYNCWARP) return;
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
         values[i] = lanes[i].value;
         ballot |= (unsigned)(lanes[i].value & 1) << i;
     }
-    for (int i = 0; i < WARP; i++) {
-        if (!(mask >> i & 1)) continue;
-        hc_thread *t = &lanes[i];
-        if (t->kind == HC_MMA) continue;
-        if (t->kind == HC_BALLOT) {
-            t->value = ballot;
-        } else if (t->kind == HC_MATCH_ANY) {
-            unsigned same = 0;
-            for (int k = 0; k < WARP; k++)
-                if (mask >> k & 1) same |= (unsigned)(values[k] == values[i]) << k;
-            t->value = same;
-        } else {
-            int from = source_lane(t, i); /* a lane outside of the mask gives nothing: keep ours */
-            t->value = from >= 0 && from < WARP && mask >> from & 1 ? values[from] : values[i];
-        }
+    switch (kind) {
+    case HC_SHFL:
+        return spread(lanes, mask, values, HC_SHFL);
+    case HC_SHFL_UP:
+        return spread(lanes, mask, values, HC_SHFL_UP);
+    case HC_SHFL_DOWN:
+        return spread(lanes, mask, values, HC_SHFL_DOWN);
+    case HC_SHFL_XOR:
+        return spread(lanes, mask, values, HC_SHFL_XOR);
+    default:
+        break;
+    }
+    for (unsigned rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        unsigned same = 0;
+        for (int k = 0; k < WARP && kind == HC_MATCH_ANY; k++)
+            if (mask >> k & 1) same |= (unsigned)(values[k] == values[i]) << k;
+        lanes[i].value = kind == HC_MATCH_ANY ? same : ballot;
     }
 }
 
@@ -146,7 +161,7 @@ uint64_t hc_warp(hc_warp_kind kind, unsigned mask, uint64_t value, int lane, int
                  "launch blocks of whole warps: a multiple of 32 threads",
                  "lanes of the mask were never started", ~wanted);
         if (kind == HC_MMA) multiply(&w->threads[first]);
-        complete(&w->threads[first], wanted);
+        complete(&w->threads[first], wanted, kind);
         if (kind == HC_SYNCWARP) hc_check_syncwarp(w, me / WARP, wanted);
         warp->waiting &= ~wanted;
         for (int i = 0; i < WARP; i++)

@@ -59,6 +59,12 @@ typedef struct hc_launch {
 
 cudaError_t hc_launch_kernel(const hc_launch *launch);
 
+/* A program that makes a void * of a kernel notes how it is launched: by one pointer to each
+ * argument. So it can be launched by that address. */
+typedef cudaError_t (*hc_launch_array)(const hc_launch *launch, void **arguments);
+void hc_note_kernel(const void *entry, const char *name, hc_launch_array launch);
+cudaError_t hc_launch_noted(hc_launch *launch, const void *entry, void **arguments);
+
 /* The buffer that was just allocated at p holds elements of so many bytes (0: nobody knows), and
  * this is the text of the call's arguments: messages speak of x[7]. Both outlive it. */
 void hc_name_buffer(const void *p, size_t element, const char *arguments);
@@ -134,10 +140,15 @@ void hc_counter_unmade(const char *file, int line) __attribute__((noreturn));
 /* Every atomic passes here: a thread that repeats one without effect is waiting for another. */
 void hc_atomic_touch(const volatile void *address, bool changed);
 
+/* malloc and free in a kernel (heap.h). */
+void *hc_heap_allocate(size_t bytes, const char *file, int line);
+void hc_heap_release(void *p, const char *file, int line);
+
 void hc_assert_failed(const char *text, const char *file, int line, const char *function)
     __attribute__((noreturn));
 void hc_trap(const char *file, int line) __attribute__((noreturn));
 long long hc_clock(void);
+void hc_rounding(int direction); /* of fenv.h, for what this thread computes from here on */
 
 #ifdef __cplusplus
 }

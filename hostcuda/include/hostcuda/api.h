@@ -4,7 +4,9 @@
 #define HOSTCUDA_API_H
 
 #include "hostcuda/abi.h"
+#include "hostcuda/graph.h"
 #include "hostcuda/texture.h"
+#include "hostcuda/volume.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,10 +14,6 @@ extern "C" {
 
 typedef hc_stream cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
-typedef struct CUgraph_st *cudaGraph_t;
-typedef struct CUgraphExec_st *cudaGraphExec_t;
-typedef struct CUgraphNode_st *cudaGraphNode_t;
-typedef void (*cudaHostFn_t)(void *);
 typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
 
 enum cudaMemcpyKind {
@@ -147,6 +145,17 @@ typedef struct cudaPointerAttributes {
     void *devicePointer, *hostPointer;
 } cudaPointerAttributes;
 
+typedef struct cudaMemcpy3DParms {
+    cudaArray_t srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    cudaArray_t dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    struct cudaExtent extent;
+    enum cudaMemcpyKind kind;
+} cudaMemcpy3DParms;
+
 typedef struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
@@ -168,6 +177,9 @@ typedef struct cudaFuncAttributes {
     int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
 } cudaFuncAttributes;
 
+/* What every call is given that adds a node to a graph. */
+#define HC_NODE cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count
+
 /* X(suffix, (arguments)): hc_<suffix> is cuda<suffix>; each takes the caller's file and line last.
  */
 #define HC_API(X)                                                                                  \
@@ -188,6 +200,8 @@ typedef struct cudaFuncAttributes {
     X(Memcpy2DAsync,                                                                               \
       (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,               \
        size_t height, enum cudaMemcpyKind kind, cudaStream_t stream HC_NONE, HC_AT))               \
+    X(Memcpy3D, (const struct cudaMemcpy3DParms *p, HC_AT))                                        \
+    X(Memcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t stream HC_NONE, HC_AT))      \
     X(Memset, (void *p, int value, size_t bytes, HC_AT))                                           \
     X(MemsetAsync, (void *p, int value, size_t bytes, cudaStream_t stream HC_NONE, HC_AT))         \
     X(Memset2D, (void *p, size_t pitch, int value, size_t width, size_t height, HC_AT))            \
@@ -216,6 +230,19 @@ typedef struct cudaFuncAttributes {
     X(EventSynchronize, (cudaEvent_t event, HC_AT))                                                \
     X(EventQuery, (cudaEvent_t event, HC_AT))                                                      \
     X(EventElapsedTime, (float *ms, cudaEvent_t start, cudaEvent_t end, HC_AT))                    \
+    X(GraphCreate, (cudaGraph_t * graph, unsigned flags, HC_AT))                                   \
+    X(GraphClone, (cudaGraph_t * clone, cudaGraph_t graph, HC_AT))                                 \
+    X(GraphAddEmptyNode, (HC_NODE, HC_AT))                                                         \
+    X(GraphAddKernel, (HC_NODE, const hc_kernel_node *kernel, HC_AT))                              \
+    X(GraphAddMemcpyNode, (HC_NODE, const struct cudaMemcpy3DParms *p, HC_AT))                     \
+    X(GraphAddMemcpyNode1D,                                                                        \
+      (HC_NODE, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, HC_AT))        \
+    X(GraphAddMemsetNode, (HC_NODE, const struct cudaMemsetParams *p, HC_AT))                      \
+    X(GraphAddHostNode, (HC_NODE, const struct cudaHostNodeParams *p, HC_AT))                      \
+    X(GraphAddChildGraphNode, (HC_NODE, cudaGraph_t child, HC_AT))                                 \
+    X(GraphExecSetKernel,                                                                          \
+      (cudaGraphExec_t exec, cudaGraphNode_t node, const hc_kernel_node *kernel, HC_AT))           \
+    X(GraphExecUpdatePlan, (cudaGraphExec_t exec, cudaGraph_t graph, HC_AT))                       \
     X(GraphInstantiateFlags,                                                                       \
       (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags, HC_AT))                \
     X(GraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream, HC_AT))                             \

@@ -44,6 +44,9 @@
       "operation failed due to a previous error during capture")                                   \
     X(cudaErrorStreamCaptureImplicit, 906,                                                         \
       "operation would make the legacy stream depend on a capturing blocking stream")              \
+    X(cudaErrorGraphExecUpdateFailure, 910,                                                        \
+      "the graph update was not performed because it included changes which violated "             \
+      "constraints specific to instantiated graph update")                                         \
     X(cudaErrorUnknown, 999, "unknown error")
 
 #define HC_ERROR_ENTRY(name, number, text) name = number,

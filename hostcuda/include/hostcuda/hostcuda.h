@@ -13,6 +13,8 @@
 #include "hostcuda/ptx.h"
 #include "hostcuda/atomics.h"
 #include "hostcuda/names.h"
+#include "hostcuda/nodes.h"
+#include "hostcuda/heap.h"
 #include "hostcuda/hints.h"
 
 #ifdef HOSTCUDA_CHECK

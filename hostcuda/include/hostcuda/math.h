@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostcuda/rounded.h"
 #include "hostcuda/types.h"
 
 /* ---- integers ---- */
@@ -143,6 +144,9 @@ static inline float __frcp_rn(float x) { return 1.0f / x; }
 static inline float __fdiv_rn(float x, float y) { return x / y; }
 static inline float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 static inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
+static inline double __dsqrt_rn(double x) { return sqrt(x); }
+static inline double __drcp_rn(double x) { return 1.0 / x; }
+static inline double __ddiv_rn(double x, double y) { return x / y; }
 static inline float hc_sinpif(float x) { return sinf(3.14159265358979323846f * x); }
 static inline float hc_cospif(float x) { return cosf(3.14159265358979323846f * x); }
 
@@ -173,15 +177,8 @@ static inline float __int_as_float(int x) { return hc_bits<float>(x); }
 static inline float __uint_as_float(unsigned x) { return hc_bits<float>(x); }
 static inline long long __double_as_longlong(double x) { return hc_bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return hc_bits<double>(x); }
-static inline int __float2int_rn(float x) { return (int)nearbyintf(x); }
-static inline int __float2int_rz(float x) { return (int)x; }
-static inline int __float2int_rd(float x) { return (int)floorf(x); }
-static inline int __float2int_ru(float x) { return (int)ceilf(x); }
-static inline unsigned __float2uint_rn(float x) { return (unsigned)nearbyintf(x); }
-static inline unsigned __float2uint_rz(float x) { return (unsigned)x; }
 static inline float __int2float_rn(int x) { return (float)x; }
 static inline float __uint2float_rn(unsigned x) { return (float)x; }
-static inline int __double2int_rn(double x) { return (int)nearbyint(x); }
 static inline float __double2float_rn(double x) { return (float)x; }
 
 /* ---- cached loads: plain loads here, inlined as atomics are ---- */

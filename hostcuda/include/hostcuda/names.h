@@ -15,6 +15,8 @@
 #define cudaMemcpyAsync                  hc_MemcpyAsync
 #define cudaMemcpy2D                     hc_Memcpy2D
 #define cudaMemcpy2DAsync                hc_Memcpy2DAsync
+#define cudaMemcpy3D                     hc_Memcpy3D
+#define cudaMemcpy3DAsync                hc_Memcpy3DAsync
 #define cudaMemset                       hc_Memset
 #define cudaMemsetAsync                  hc_MemsetAsync
 #define cudaMemset2D                     hc_Memset2D
@@ -33,7 +35,7 @@
 #define cudaStreamIsCapturing            hc_StreamIsCapturing
 #define cudaLaunchHostFunc               hc_LaunchHostFunc
 #define cudaStreamAddCallback            hc_StreamAddCallback
-#define cudaEventCreate                  hc_EventCreate
+#define cudaEventCreate                  hc_cuda_EventCreate
 #define cudaEventCreateWithFlags         hc_EventCreateWithFlags
 #define cudaEventDestroy                 hc_EventDestroy
 #define cudaEventRecord                  hc_EventRecord
@@ -207,8 +209,8 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *blo
     return cudaSuccess;
 }
 
-/* Kernels are launched by type; CUDA also takes an untyped pointer, whose arguments' sizes nobody
- * here can know. */
+/* Kernels are launched by type; an untyped address is known where the program has made it of a
+ * kernel (hc::noted). */
 template <class... P>
 static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
                                            void **arguments, size_t shared = 0,
@@ -230,15 +232,25 @@ static inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), dim3
     hc_PeekAtLastError(hc_file, hc_line);
     return error;
 }
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
-                             size_t shared = 0, cudaStream_t stream = nullptr)
-    __attribute__((unavailable("cudaLaunchKernel of an untyped pointer is not supported by "
-                               "hostcuda: pass the kernel itself, without a cast")));
-cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
-                                        size_t shared = 0, cudaStream_t stream = nullptr)
-    __attribute__((
-        unavailable("cudaLaunchCooperativeKernel of an untyped pointer is not supported by "
-                    "hostcuda: pass the kernel itself, without a cast")));
+static inline cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block,
+                                           void **arguments, size_t shared = 0,
+                                           cudaStream_t stream = nullptr, HC_HERE) {
+    hc_launch l =
+        hc::configure({"cudaLaunchKernel", {hc_file, hc_line}}, grid, block, shared, stream);
+    cudaError_t error = hc_launch_noted(&l, kernel, arguments);
+    hc_PeekAtLastError(hc_file, hc_line);
+    return error;
+}
+static inline cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block,
+                                                      void **arguments, size_t shared = 0,
+                                                      cudaStream_t stream = nullptr, HC_HERE) {
+    hc_launch l = hc::configure({"cudaLaunchCooperativeKernel", {hc_file, hc_line}}, grid, block,
+                                shared, stream);
+    l.cooperative = true;
+    cudaError_t error = hc_launch_noted(&l, kernel, arguments);
+    hc_PeekAtLastError(hc_file, hc_line);
+    return error;
+}
 
 /* Managed memory lies in one place here: advice changes nothing. CUDA 13 names the place by a
  * structure, earlier versions by a device's number. */
@@ -259,9 +271,17 @@ static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, T *p, size_t by
     return hc_MemAdvised((const void *)p, bytes, hc_file, hc_line);
 }
 
-/* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors, which are often NULL:
- * they must not be taken for the file and line of the first form. */
+/* Behind the arguments of a call of two forms: so what the other form is given, often 0 or NULL, is
+ * not taken for a file. */
 struct hc_nothing {};
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event, hc_nothing = {}, HC_HERE) {
+    return hc_EventCreate(event, hc_file, hc_line);
+}
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags, HC_HERE) {
+    return hc_EventCreateWithFlags(event, flags, hc_file, hc_line);
+}
+
+/* CUDA 12 has the flags; CUDA 11 had a node and a text buffer for errors. */
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                                unsigned long long flags = 0, hc_nothing = {},
                                                HC_HERE) {

@@ -7,8 +7,6 @@
 #ifndef HOSTCUDA_NARROW_H
 #define HOSTCUDA_NARROW_H
 
-#include <limits>
-
 #include "hostcuda/math.h"
 #include "hostcuda/types.h"
 
@@ -164,10 +162,10 @@ template <int E> struct narrow {
 
 #define HC_FUNCTIONS(X)                                                                            \
     X(sqrt, sqrtf(x))                                                                              \
-    X(rsqrt, 1.0f / sqrtf(x)) X(rcp, 1.0f / x) X(exp, expf(x)) X(exp2, exp2f(x))                   \
-        X(exp10, powf(10.0f, x)) X(log, logf(x)) X(log2, log2f(x)) X(log10, log10f(x))             \
-            X(sin, sinf(x)) X(cos, cosf(x)) X(floor, floorf(x)) X(ceil, ceilf(x))                  \
-                X(trunc, truncf(x)) X(rint, nearbyintf(x)) X(tanh, tanhf(x))
+    X(rsqrt, 1.0f / sqrtf(x))                                                                      \
+    X(rcp, 1.0f / x) X(exp, expf(x)) X(exp2, exp2f(x)) X(exp10, powf(10.0f, x)) X(log, logf(x))    \
+        X(log2, log2f(x)) X(log10, log10f(x)) X(sin, sinf(x)) X(cos, cosf(x)) X(floor, floorf(x))  \
+            X(ceil, ceilf(x)) X(trunc, truncf(x)) X(rint, nearbyintf(x)) X(tanh, tanhf(x))
 #define HC_FUNCTION(name, value)                                                                   \
     friend narrow h##name(narrow a) {                                                              \
         float x = a.f();                                                                           \
@@ -246,13 +244,6 @@ template <int E> struct __attribute__((aligned(4))) narrow2 {
     friend narrow2 __lowhigh2highlow(narrow2 a) { return {a.y, a.x}; }
 };
 #undef HC_FUNCTIONS
-
-/* From and to whole numbers, by the way of rounding; what does not fit is the nearest that does. */
-template <class I> I whole(float x) {
-    constexpr I most = std::numeric_limits<I>::max(), least = std::numeric_limits<I>::min();
-    if (x != x) return 0;
-    return x >= (float)most ? most : x <= (float)least ? least : (I)x;
-}
 
 } // namespace hc
 
