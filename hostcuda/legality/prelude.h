@@ -27,6 +27,7 @@ __attribute__((device)) long labs(long) noexcept;
 __attribute__((device)) long long llabs(long long) noexcept;
 }
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -111,6 +112,21 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * =
 
 #include "hostcuda/names.h"
 #include "hostcuda/nodes.h"
+#include "hostcuda/hints.h"
+
+/* CUDA's further headers: in a file of their own they would be host code. */
+#pragma clang force_cuda_host_device begin
+#include "cooperative_groups.h"
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#include "mma.h"
+
+#include "cooperative_groups/memcpy_async.h"
+#include "cuda/atomic"
+#include "cuda/barrier"
+#include "cuda/pipeline"
+#include "cuda_pipeline.h"
+#pragma clang force_cuda_host_device end
 
 #define HOSTCUDA_H
 #define HOSTCUDA 1
