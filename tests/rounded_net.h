@@ -17,7 +17,7 @@
 #define LINEAR(features) {TL_LAYER_LINEAR, features, 0, 0}
 #define END {TL_LAYER_END, 0, 0, 0}
 /* clang-format on */
-enum { IMAGES = 6, PASSES = 2, MOST = 1 << 17, SMALL = 3 };
+enum { IMAGES = 6, PASSES = 2, MOST = 1 << 17, SMALL = 2 };
 
 static inline void ok(claim *c, tl_status status) {
     expect_true(c, status == TL_OK, "%s", tl_error());
@@ -29,11 +29,11 @@ static inline void ok(claim *c, tl_status status) {
  * weights may be other than 0. */
 enum { ALL_SMALL = -1, NO_ARRAY, OF_IMAGES, OF_GRADIENT, OF_PARAMETERS };
 
-/* Whole numbers, or any; `chance` in 1024: the others are 0. Wide ones have 13 bits. */
+/* Whole numbers, or any; `chance` in 1024: the others are 0. Wide ones have 12 bits. */
 static inline void draw_numbers(claim *c, tl_real *to, size_t n, bool whole, bool wide,
                                 int chance) {
     for (size_t i = 0; i < n; i++) {
-        int size = wide ? draw_int(c, 1 << 12, (1 << 13) - 1) : draw_int(c, 0, SMALL);
+        int size = wide ? draw_int(c, 1 << 11, (1 << 12) - 1) : draw_int(c, 0, SMALL);
         tl_real number = (tl_real)(draw_int(c, 0, 1) ? size : -size);
         if (!whole) number = (tl_real)draw_uniform(c, -1, 1);
         to[i] = draw_int(c, 0, 1023) < chance ? number : 0;
