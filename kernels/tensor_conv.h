@@ -76,7 +76,7 @@ size_t tl_tensor_weight_bytes(const tl_conv2d_geom *g, int c);
 
 /* sums = those of the job's images, added to what is there if job->add. */
 tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_precision precision);
-/* dw += the shares, added in their order. */
+/* dw += the shares, added in a fixed order. */
 tl_status tl_tensor_weight_add(tl_ctx *ctx, float *dw, const weight_job *job,
                                tl_precision precision);
 
