@@ -1,5 +1,5 @@
-/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what suites
- * of such nets share. */
+/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what
+ * suites of such nets share. */
 #ifndef TESTS_ROUNDED_NET_H
 #define TESTS_ROUNDED_NET_H
 

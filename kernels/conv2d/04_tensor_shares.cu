@@ -7,8 +7,8 @@
 enum { FILTERS = 8, CHANNELS = 8, TAPS = 9, ADDERS = FILTERS * CHANNELS * TAPS };
 
 /* dw += the shares' sums. Of fewer taps several groups of threads have every so many shares each,
- * and the groups are added in their order. Sums lie filter by filter, and dw tap by tap: they change
- * places in shared memory, so that neither is read or written in jumps. */
+ * and the groups are added in their order. Sums lie filter by filter, and dw tap by tap: they
+ * change places in shared memory, so that neither is read or written in jumps. */
 template <class T>
 static __global__ void __launch_bounds__(ADDERS) add_shares(float *dw, weight_job job) {
     __shared__ float part[ADDERS];

@@ -5,16 +5,16 @@
  * one by one). A thread keeps its tap and channels, and outputs pass by.
  *
  * Few tiles, and very many terms: the outputs are cut into shares, as many as fill a GPU, by the
- * geometry alone. Each leaves its sums, and a second kernel adds them in a fixed order: same bits in
- * every run.
+ * geometry alone. Each leaves its sums, and a second kernel adds them in a fixed order: same bits
+ * in every run.
  *
- * Bound: of bfloat16 what tensor cores multiply; in TF32 the reading of fragments number by number. */
+ * Bound: of bfloat16 what tensor cores multiply; in TF32 reading fragments number by number. */
 #include "kernels/conv2d/04_tensor.h"
 
 #ifndef TL_REAL_DOUBLE
 
-/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row and
- * image go on by as much, and what is too far is carried to the next of them. */
+/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row
+ * and image go on by as much, and what is too far is carried to the next of them. */
 template <class T, int SIDE> struct weight_source {
     typedef slice<T, TENSOR_ROWS, false> A;
     typedef slice<T, SIDE, false> B;
