@@ -1,5 +1,5 @@
-/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what suites
- * of such nets share. */
+/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what
+ * suites of such nets share. */
 #ifndef TESTS_ROUNDED_NET_H
 #define TESTS_ROUNDED_NET_H
 
@@ -67,7 +67,7 @@ static inline trial new_trial(claim *c, const tl_net_spec *spec, bool training, 
         size_t terms = conv ? 9 * in : in, k = (size_t)l->out;
         if (conv) h += 2 * l->pad - 2, w += 2 * l->pad - 2;
         if (at + k * (terms + 1) > MOST) claim_fail(c, "too many parameters");
-        int few = wide == ALL_SMALL ? 1024 : 3 * 1024 / (int)terms + 1;
+        int few = wide == ALL_SMALL ? 1024 : 2 * 1024 / (int)terms + 1;
         draw_numbers(c, t.parameter + at, k * terms, whole, wide == drawn++, few);
         draw_numbers(c, t.parameter + at + k * terms, k, whole, wide == drawn++, 1024);
         at += k * (terms + 1), in = k;
@@ -158,10 +158,13 @@ static inline void run(trial *t, tl_ctx *ctx) {
     end_rig(&r, t);
 }
 
+/* (net_plan is NULL where the rungs of the target have none) */
 static inline tl_ctx *open_in(claim *c, const call_target *t) {
     const tl_device_options options = {.rungs = t->rungs, .threads = t->threads};
     tl_ctx *ctx;
     ok(c, tl_device_open_in(&ctx, t->device, &options, t->precision));
+    bool asked = strncmp(t->rungs, "net:", 4) == 0;
+    expect_true(c, ctx->ops->net_plan || !asked, "%s is not there", t->rungs);
     return ctx;
 }
 

@@ -9,8 +9,8 @@
 #ifndef TL_REAL_DOUBLE
 
 /* clang-format off */
-/* Whatever may follow a product; channels and images off all slices and tiles. (p: scales are powers
- * of 2.) */
+/* Whatever may follow a product; channels and images off all slices and tiles. (What dropout scales
+ * by is a power of 2.) */
 static const tl_layer usual[] = {CONV(17, 1), RELU, POOL, CONV(24, 0), RELU, FLATTEN, LINEAR(7),
                                  RELU, LINEAR(4), END};
 static const tl_layer odd[] = {CONV(16, 2), POOL, RELU, CONV(40, 1), DROPOUT(0.5), RELU, RELU,
@@ -22,7 +22,8 @@ static const tl_layer deep[] = {CONV(72, 1), RELU, POOL, CONV(66, 1), RELU, POOL
 static const tl_layer rows[] = {FLATTEN, LINEAR(40), DROPOUT(0.5), LINEAR(520), LINEAR(5), END};
 static const tl_layer single[] = {FLATTEN, LINEAR(7), END};
 /* tiles of 128 channels, of which there are many */
-static const tl_layer many[] = {CONV(100, 1), RELU, POOL, CONV(2, 0), RELU, FLATTEN, LINEAR(1), END};
+static const tl_layer many[] = {CONV(100, 1), RELU, POOL, CONV(2, 0), RELU, FLATTEN, LINEAR(1),
+                                END};
 /* what is left to the modules: it is no chain of products, or ends in none */
 static const tl_layer pools[] = {CONV(16, 1), POOL, POOL, FLATTEN, LINEAR(3), END};
 static const tl_layer front[] = {RELU, CONV(16, 1), FLATTEN, LINEAR(3), END};
