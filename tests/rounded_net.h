@@ -55,8 +55,8 @@ static inline trial new_trial(claim *c, const tl_net_spec *spec, bool training, 
     size_t size = (size_t)IMAGES * (size_t)(spec->c * spec->h * spec->w), dy = 64;
     t.image = reals(c, size), t.dy = reals(c, dy);
     t.parameter = reals(c, MOST), t.trace = reals(c, 2 * MOST);
-    draw_numbers(c, t.image, size, whole, wide == OF_IMAGES, 1024);
-    draw_numbers(c, t.dy, dy, whole, wide == OF_GRADIENT, 1024);
+    draw_numbers(c, t.image, size, whole, wide == OF_IMAGES, 512);
+    draw_numbers(c, t.dy, dy, whole, wide == OF_GRADIENT, 512);
     size_t at = 0, in = (size_t)spec->c;
     int drawn = OF_PARAMETERS, h = spec->h, w = spec->w;
     for (const tl_layer *l = spec->layer; l->kind != TL_LAYER_END; l++) {
