@@ -1,6 +1,6 @@
 /* tensor_conv.h: what convolutions by tensor cores share, wherever their images come from: packed
- * for one call (kernels/conv2d/04_tensor.h), or a net's own (kernels/net/02_tensor.h). CUDA C, float
- * alone.
+ * for one call (kernels/conv2d/04_tensor.h), or a net's own (kernels/net/02_tensor.h). CUDA C,
+ * float alone.
  *
  * T is bf16 or, rounded to TF32, float. Images are [n][h][w][channels] of T, the channels filled up
  * with zeros to whole slices of a tile (kernels/tensor_tile.h). */
@@ -49,8 +49,8 @@ static inline bool tensor_countable(const tl_conv2d_geom *g) {
     return n <= most / (h * w) && taps <= most / channels / channels;
 }
 
-/* dw of a convolution, whose parts lie [tap][c][k]. As an image of one pixel is one of many with all
- * their channels side by side, what is one tap for the product may be several of dw. */
+/* dw of a convolution, whose parts lie [tap][c][k]. As an image of one pixel is one of many with
+ * all their channels side by side, what is one tap for the product may be several of dw. */
 typedef struct weight_job {
     const void *x, *dy; /* [n][h][w][c], [n][p][q][k], padded to: */
     int c, k;
@@ -76,7 +76,7 @@ size_t tl_tensor_weight_bytes(const tl_conv2d_geom *g, int c);
 
 /* sums = those of the job's images, added to what is there if job->add. */
 tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_precision precision);
-/* dw += the shares, added in their order. */
+/* dw += the shares, added in a fixed order. */
 tl_status tl_tensor_weight_add(tl_ctx *ctx, float *dw, const weight_job *job,
                                tl_precision precision);
 

@@ -1,5 +1,5 @@
-/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what suites
- * of such nets share. */
+/* rounded_net.h: nets in another precision than float's, given numbers of a claim's own: what
+ * suites of such nets share. */
 #ifndef TESTS_ROUNDED_NET_H
 #define TESTS_ROUNDED_NET_H
 
@@ -17,7 +17,7 @@
 #define LINEAR(features) {TL_LAYER_LINEAR, features, 0, 0}
 #define END {TL_LAYER_END, 0, 0, 0}
 /* clang-format on */
-enum { IMAGES = 6, PASSES = 2, MOST = 1 << 17, SMALL = 3 };
+enum { IMAGES = 6, PASSES = 2, MOST = 1 << 17, SMALL = 2 };
 
 static inline void ok(claim *c, tl_status status) {
     expect_true(c, status == TL_OK, "%s", tl_error());
@@ -29,11 +29,11 @@ static inline void ok(claim *c, tl_status status) {
  * weights may be other than 0. */
 enum { ALL_SMALL = -1, NO_ARRAY, OF_IMAGES, OF_GRADIENT, OF_PARAMETERS };
 
-/* Whole numbers, or any; `chance` in 1024: the others are 0. Wide ones have 13 bits. */
+/* Whole numbers, or any; `chance` in 1024: the others are 0. Wide ones have 12 bits. */
 static inline void draw_numbers(claim *c, tl_real *to, size_t n, bool whole, bool wide,
                                 int chance) {
     for (size_t i = 0; i < n; i++) {
-        int size = wide ? draw_int(c, 1 << 12, (1 << 13) - 1) : draw_int(c, 0, SMALL);
+        int size = wide ? draw_int(c, 1 << 11, (1 << 12) - 1) : draw_int(c, 0, SMALL);
         tl_real number = (tl_real)(draw_int(c, 0, 1) ? size : -size);
         if (!whole) number = (tl_real)draw_uniform(c, -1, 1);
         to[i] = draw_int(c, 0, 1023) < chance ? number : 0;
@@ -55,8 +55,8 @@ static inline trial new_trial(claim *c, const tl_net_spec *spec, bool training, 
     size_t size = (size_t)IMAGES * (size_t)(spec->c * spec->h * spec->w), dy = 64;
     t.image = reals(c, size), t.dy = reals(c, dy);
     t.parameter = reals(c, MOST), t.trace = reals(c, 2 * MOST);
-    draw_numbers(c, t.image, size, whole, wide == OF_IMAGES, 1024);
-    draw_numbers(c, t.dy, dy, whole, wide == OF_GRADIENT, 1024);
+    draw_numbers(c, t.image, size, whole, wide == OF_IMAGES, 512);
+    draw_numbers(c, t.dy, dy, whole, wide == OF_GRADIENT, 512);
     size_t at = 0, in = (size_t)spec->c;
     int drawn = OF_PARAMETERS, h = spec->h, w = spec->w;
     for (const tl_layer *l = spec->layer; l->kind != TL_LAYER_END; l++) {
@@ -67,7 +67,7 @@ static inline trial new_trial(claim *c, const tl_net_spec *spec, bool training, 
         size_t terms = conv ? 9 * in : in, k = (size_t)l->out;
         if (conv) h += 2 * l->pad - 2, w += 2 * l->pad - 2;
         if (at + k * (terms + 1) > MOST) claim_fail(c, "too many parameters");
-        int few = wide == ALL_SMALL ? 1024 : 3 * 1024 / (int)terms + 1;
+        int few = wide == ALL_SMALL ? 1024 : 2 * 1024 / (int)terms + 1;
         draw_numbers(c, t.parameter + at, k * terms, whole, wide == drawn++, few);
         draw_numbers(c, t.parameter + at + k * terms, k, whole, wide == drawn++, 1024);
         at += k * (terms + 1), in = k;
@@ -158,10 +158,13 @@ static inline void run(trial *t, tl_ctx *ctx) {
     end_rig(&r, t);
 }
 
+/* (net_plan is NULL where the rungs of the target have none) */
 static inline tl_ctx *open_in(claim *c, const call_target *t) {
     const tl_device_options options = {.rungs = t->rungs, .threads = t->threads};
     tl_ctx *ctx;
     ok(c, tl_device_open_in(&ctx, t->device, &options, t->precision));
+    bool asked = strncmp(t->rungs, "net:", 4) == 0;
+    expect_true(c, ctx->ops->net_plan || !asked, "%s is not there", t->rungs);
     return ctx;
 }
 

@@ -12,8 +12,8 @@
 /* clang-format off */
 static const tl_layer usual[] = {CONV(17, 1), RELU, POOL, CONV(24, 0), RELU, FLATTEN, LINEAR(7),
                                  RELU, LINEAR(4), END};
-static const tl_layer deep[] = {CONV(72, 1), POOL, RELU, CONV(33, 1), RELU, POOL, FLATTEN, LINEAR(9),
-                                END};
+static const tl_layer deep[] = {CONV(72, 1), POOL, RELU, CONV(33, 1), RELU, POOL, FLATTEN,
+                                LINEAR(9), END};
 /* clang-format on */
 static const tl_net_spec specs[] = {{.name = "usual", .c = 3, .h = 12, .w = 10, .layer = usual},
                                     {.name = "deep", .c = 2, .h = 10, .w = 15, .layer = deep}};

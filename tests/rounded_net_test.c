@@ -3,18 +3,18 @@
  *
  * Of whole numbers whose sums are exact in float, in any order, all bits must be equal: results,
  * and the gradients of all parameters. Few weights are not 0, so that numbers stay small from layer
- * to layer; in each case one array has numbers of 13 bits, which both precisions have to round. */
+ * to layer; in each case one array has numbers of 12 bits, which both precisions have to round. */
 #include "rounded_net.h"
 
 #ifndef TL_REAL_DOUBLE
 
 /* clang-format off */
-/* Whatever may follow a product; channels and images off all slices and tiles. (p: scales are powers
- * of 2.) */
+/* Whatever may follow a product; channels and images off all slices and tiles. (What dropout scales
+ * by is a power of 2.) */
 static const tl_layer usual[] = {CONV(17, 1), RELU, POOL, CONV(24, 0), RELU, FLATTEN, LINEAR(7),
                                  RELU, LINEAR(4), END};
 static const tl_layer odd[] = {CONV(16, 2), POOL, RELU, CONV(40, 1), DROPOUT(0.5), RELU, RELU,
-                               CONV(18, 0), POOL, DROPOUT(0.75), FLATTEN, LINEAR(5), RELU,
+                               CONV(18, 0), POOL, DROPOUT(0.5), FLATTEN, LINEAR(5), RELU,
                                DROPOUT(0.5), LINEAR(3), END};
 /* sums that several blocks share, before a pool and on the way back to one */
 static const tl_layer deep[] = {CONV(72, 1), RELU, POOL, CONV(66, 1), RELU, POOL, CONV(33, 1),
@@ -22,7 +22,8 @@ static const tl_layer deep[] = {CONV(72, 1), RELU, POOL, CONV(66, 1), RELU, POOL
 static const tl_layer rows[] = {FLATTEN, LINEAR(40), DROPOUT(0.5), LINEAR(520), LINEAR(5), END};
 static const tl_layer single[] = {FLATTEN, LINEAR(7), END};
 /* tiles of 128 channels, of which there are many */
-static const tl_layer many[] = {CONV(100, 1), RELU, POOL, CONV(2, 0), RELU, FLATTEN, LINEAR(1), END};
+static const tl_layer many[] = {CONV(100, 1), RELU, POOL, CONV(2, 0), RELU, FLATTEN, LINEAR(1),
+                                END};
 /* what is left to the modules: it is no chain of products, or ends in none */
 static const tl_layer pools[] = {CONV(16, 1), POOL, POOL, FLATTEN, LINEAR(3), END};
 static const tl_layer front[] = {RELU, CONV(16, 1), FLATTEN, LINEAR(3), END};
@@ -74,8 +75,8 @@ static void expect_composed(claim *c, const call_target *t, tl_ctx *ctx, trial p
     expect_true(c, planned.planned, "the net was not planned");
     expect_true(c, planned.size == composed.size, "traces of different lengths");
     double *want = widen(c, composed.trace, composed.size);
-    for (size_t i = 0; i < composed.size; i++)
-        expect_true(c, fabs(want[i]) < 0x1p40, "number %zu is too large: %g", i, want[i]);
+    for (size_t i = 0; i < composed.size; i++) /* (tensor cores cut off what is below a float) */
+        expect_true(c, fabs(want[i]) < 0x1p24, "number %zu is too large: %g", i, want[i]);
     expect_equal(c, "results and gradients", planned.trace, want, SHAPE((int)planned.size));
 }
 

@@ -14,7 +14,8 @@
  *   04_tensor.cu          which layers are taken, how scratch is divided, and the tables' entries
  *   04_tensor_pack.cu     the copies
  *   04_tensor_pixels.cu   forward and dx
- *   04_tensor_weight.cu   dw */
+ *   04_tensor_weight.cu   dw
+ *   04_tensor_shares.cu   its shares, added */
 #ifndef CONV2D_TENSOR_H
 #define CONV2D_TENSOR_H
 

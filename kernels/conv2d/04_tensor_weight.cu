@@ -5,16 +5,16 @@
  * one by one). A thread keeps its tap and channels, and outputs pass by.
  *
  * Few tiles, and very many terms: the outputs are cut into shares, as many as fill a GPU, by the
- * geometry alone. Each leaves its sums, and a second kernel adds them in the order of the shares:
- * same bits in every run.
+ * geometry alone. Each leaves its sums, and a second kernel adds them in a fixed order: same bits
+ * in every run.
  *
- * Bound: of bfloat16 what tensor cores multiply; in TF32 the reading of fragments number by number. */
+ * Bound: of bfloat16 what tensor cores multiply; in TF32 reading fragments number by number. */
 #include "kernels/conv2d/04_tensor.h"
 
 #ifndef TL_REAL_DOUBLE
 
-/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row and
- * image go on by as much, and what is too far is carried to the next of them. */
+/* A thread's copies. Each of its outputs is DEPTH further on from slice to slice: its column, row
+ * and image go on by as much, and what is too far is carried to the next of them. */
 template <class T, int SIDE> struct weight_source {
     typedef slice<T, TENSOR_ROWS, false> A;
     typedef slice<T, SIDE, false> B;
@@ -102,37 +102,6 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     });
 }
 
-/* A block's part of dw: so many filters, channels, and at most so many taps. */
-enum { FILTERS = 32, CHANNELS = 1, TAPS = 9, ADDERS = FILTERS * CHANNELS * TAPS };
-
-/* dw += the shares' sums, added in their order. Those lie filter by filter, and dw tap by tap: they
- * change places in shared memory, so that neither is read or written in jumps. */
-template <class T> static __global__ void add_shares(float *dw, weight_job job) {
-    __shared__ float part[FILTERS][CHANNELS * TAPS + 1];
-    int filters = (job.g.k - 1) / FILTERS + 1, chunks = (job.taps - 1) / TAPS + 1;
-    int k0 = (int)blockIdx.x % filters * FILTERS, t0 = (int)blockIdx.x / filters % chunks * TAPS;
-    int c0 = (int)blockIdx.x / (filters * chunks) * CHANNELS, threads = (int)blockDim.x;
-    int taps = job.taps - t0 < TAPS ? job.taps - t0 : TAPS;
-    size_t k = (size_t)job.g.k, each = (size_t)job.taps * (size_t)job.of_tap * k;
-    for (int i = (int)threadIdx.x; i < FILTERS * CHANNELS * taps; i += threads) {
-        int filter = i % FILTERS, c = i / FILTERS % CHANNELS, tap = i / (FILTERS * CHANNELS);
-        if (k0 + filter >= job.g.k || c0 + c >= job.channels) continue;
-        size_t line = (size_t)(t0 + tap) * (size_t)job.of_tap + (size_t)(c0 + c);
-        const float *from = job.sums + line * k + (size_t)(k0 + filter);
-        float sum = from[0];
-#pragma unroll 8
-        for (int share = 1; share < job.shares; share++) sum += from[(size_t)share * each];
-        part[filter][c * taps + tap] = sum;
-    }
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < FILTERS * CHANNELS * taps; i += threads) {
-        int filter = i / (CHANNELS * taps), at = i % (CHANNELS * taps), c = at / taps;
-        if (k0 + filter >= job.g.k || c0 + c >= job.channels) continue;
-        size_t to = (size_t)(k0 + filter) * (size_t)job.channels + (size_t)(c0 + c);
-        dw[to * (size_t)job.taps + (size_t)(t0 + at % taps)] += result<T>(part[filter][at]);
-    }
-}
-
 template <class T, int SIDE> static tl_status launch(tl_ctx *ctx, const weight_job &job) {
     const int bytes = stage_of<T, SIDE>::MEMORY;
     auto kernel = sum_outputs<T, SIDE>;
@@ -172,16 +141,6 @@ extern "C" tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_prec
     if (precision == TL_BF16)
         return wide ? launch<bf16, 128>(ctx, *job) : launch<bf16, 64>(ctx, *job);
     return wide ? launch<float, 128>(ctx, *job) : launch<float, 64>(ctx, *job);
-}
-
-extern "C" tl_status tl_tensor_weight_add(tl_ctx *ctx, float *dw, const weight_job *job,
-                                          tl_precision precision) {
-    auto kernel = precision == TL_BF16 ? add_shares<bf16> : add_shares<float>;
-    int blocks = (job->g.k - 1) / FILTERS + 1;
-    blocks *= ((job->taps - 1) / TAPS + 1) * ((job->channels - 1) / CHANNELS + 1);
-    kernel<<<(unsigned)blocks, ADDERS, 0, tl_stream(ctx)>>>(dw, *job);
-    TL_LAUNCHED();
-    return TL_OK;
 }
 
 extern "C" tl_status tl_rung_conv2d_tensor_bwd_weight(tl_ctx *ctx, float *dw, const float *dy,

@@ -2,6 +2,8 @@
  * (02_tensor.h says how they compute.) */
 #include "kernels/net/02_tensor.h"
 
+#include <limits.h>
+
 #ifndef TL_REAL_DOUBLE
 
 /* ---- a chain of products --------------------------------------------------------------------- */
@@ -14,6 +16,12 @@ static tl_conv2d_geom pixel_by_pixel(int n, int c, int high, int wide, int k) {
     return g;
 }
 
+/* A product of sizes as an int; of what countable() refuses, no more. */
+static int size_of(int a, int b, int c) {
+    const size_t most = INT_MAX / 2, ab = (size_t)a * (size_t)b;
+    return ab <= most / (size_t)c ? (int)(ab * (size_t)c) : (int)most;
+}
+
 /* The first has all numbers that an output reads laid out as its channels. */
 static tl_net_product first_of(const tl_net_layer *l) {
     tl_net_product p = {};
@@ -21,7 +29,7 @@ static tl_net_product first_of(const tl_net_layer *l) {
     p.linear = l->kind == TL_NET_LINEAR, p.first = true;
     p.image = p.linear ? pixel_by_pixel(rows->n, rows->in, 1, 1, rows->out) : l->of.conv2d;
     const tl_conv2d_geom *g = &p.image;
-    p.channels = g->c * g->r * g->s, p.taps = 1;
+    p.channels = size_of(g->c, g->r, g->s), p.taps = 1;
     p.conv = pixel_by_pixel(g->n, p.channels, g->p, g->q, g->k);
     return p;
 }
@@ -35,8 +43,8 @@ static tl_net_product next_of(const tl_net_layer *l, const tl_net_product *befor
     p.channels = before->conv.k, p.linear = l->kind == TL_NET_LINEAR;
     if (p.linear) {
         p.taps = before->conv.p / shrink * (before->conv.q / shrink);
-        p.conv = pixel_by_pixel(l->of.linear.n, p.taps * padded_to(precision, p.channels), 1, 1,
-                                l->of.linear.out);
+        int in = size_of(p.taps, padded_to(precision, p.channels), 1);
+        p.conv = pixel_by_pixel(l->of.linear.n, in, 1, 1, l->of.linear.out);
     } else {
         p.conv = l->of.conv2d;
         p.taps = p.conv.r * p.conv.s;

@@ -67,13 +67,13 @@ tl_status tl_rung_net_tensor_sums(tl_ctx *ctx, const tl_conv2d_geom *g, bool inp
                                   const void *from, const void *weights, const tensor_end *end,
                                   tl_precision precision);
 
-/* to[n][p][q][...] = the c * r * s numbers that each output of g reads, channel by channel, rounded;
- * zeros behind them up to whole slices. */
+/* to[n][p][q][...] = the c * r * s numbers that each output of g reads, channel by channel,
+ * rounded; zeros behind them up to whole slices. */
 tl_status tl_rung_net_tensor_pack(tl_ctx *ctx, void *to, const float *from, const tl_conv2d_geom *g,
                                   tl_precision precision);
 /* The weights of all products from `layer` on, to kept + their offsets, rounded: forward as
- * [k][taps][channels], backward as [channels][taps][k], but of linear layers as [taps][channels][k].
- * What is side by side is filled up with zeros to whole slices. */
+ * [k][taps][channels], backward as [channels][taps][k], but of linear layers as
+ * [taps][channels][k]. What is side by side is filled up with zeros to whole slices. */
 tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const tl_net_layer *layer,
                                      bool backward, tl_precision precision);
 /* db of all products from `layer` on, from their columns; the last's from dy. */

@@ -172,9 +172,9 @@ static inline __device__ void end_inputs(const tensor_end &end, const Read &read
     }
 }
 
-/* ROWS x SIDE sums from row i0 and channel j0 on, by TENSOR_THREADS threads. Of dx their columns are
- * added: a thread's rows, then threads, in a fixed order; `memory` has room for a piece of floats a
- * thread, and nobody reads there any more. */
+/* ROWS x SIDE sums from row i0 and channel j0 on, by TENSOR_THREADS threads. Of dx their columns
+ * are added: a thread's rows, then threads, in a fixed order; `memory` has room for a piece of
+ * floats a thread, and nobody reads there any more. */
 template <class T, bool INPUT, int ROWS, int SIDE, class Read>
 static inline __device__ void end_rows(const tensor_end &end, float *memory, int i0, int j0,
                                        const Read &read) {

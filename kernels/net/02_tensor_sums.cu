@@ -31,6 +31,7 @@ template <class T, bool INPUT> struct to_pixels {
             return;
         }
         float *tile = (float *)memory;
+        static_assert(stage_of<T, SIDE>::MEMORY >= TENSOR_ROWS * SIDE * 4, "no room");
         __syncthreads(); /* all have multiplied the last slice */
         sum.each([&](int i, int j, const float *two) {
             *(pack<2> *)(tile + place_of<SIDE>(i, j)) = pack<2>{{two[0], two[1]}};
