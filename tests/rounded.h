@@ -23,6 +23,7 @@ static inline bool rounded_asks(const call_target *t, tl_precision precision) {
     } rows[] = {
 #define RUNG_CUDA(op, number, function, since, type) {#op ":" #number, TL_##type},
 #define STEP_CUDA                                    RUNG_CUDA
+#define STEP_90A(op, number, function, type)         {#op ":" #number, TL_##type},
 #include "kernels/rungs.def"
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -41,7 +41,7 @@ from criterion import listed  # noqa: E402 (found by the line above)
 
 # Suites whose claims run on the devices of GRADLAB_DEVICES; the others never leave the host.
 DEVICE_SUITES = ("lab", "fused", "exact", "arguments", "alignment", "ranges", "net", "precision",
-                 "rounded")
+                 "rounded", "stored")
 # Claims that run on the cpu whatever GRADLAB_DEVICES says, so not on another device's rungs.
 CPU_ALONE = "!(bits_do_not_depend_on_threads)"
 # With the processes for it: many tests wait, for programs, servers and deadlines; LaTeX waits for
@@ -175,9 +175,10 @@ def criterion(job: str, operation: str = "", rungs: str = "", rounds: bool = Fal
 
 
 def steps(job: str) -> tuple:
-    """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda."""
+    """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda. (What one GPU alone
+    has, STEP_90A, is judged by the suite stored_gemm.)"""
     binary, passed, failed = job.partition(":")[0], 0, 0
-    rows = re.findall(r"^STEP_(\w+)\((\w+), (\d+),.*?(\w+)\)$",
+    rows = re.findall(r"^STEP_(CPU|CUDA)\((\w+), (\d+),.*?(\w+)\)$",
                       Path("kernels/rungs.def").read_text(), re.M)  # fmt: skip
     for kind, operation, number, precision in rows:
         if number == "0":
