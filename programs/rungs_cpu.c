@@ -5,10 +5,10 @@
 #include "kernels/vector.h"
 
 const rung rung_table[] = {
-#define RUNG_CPU(op, number, function) {"cpu", #op, number, function, false, 0, TL_FP32},
-#define STEP_CPU(op, number, function) {"cpu", #op, number, function, true, 0, TL_FP32},
+#define RUNG_CPU(op, number, function) {"cpu", #op, number, function, false, 0, TL_FP32, 0},
+#define STEP_CPU(op, number, function) {"cpu", #op, number, function, true, 0, TL_FP32, 0},
 #include "kernels/rungs.def"
-    {NULL, NULL, 0, NULL, false, 0, TL_FP32},
+    {NULL, NULL, 0, NULL, false, 0, TL_FP32, 0},
 };
 
 /* (a build for a machine without fma rounds twice: it has no such table) */
