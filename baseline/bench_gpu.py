@@ -2,14 +2,15 @@
 """Times training steps on a GPU: ours and PyTorch's best of several ways, alternating in one run.
 
   baseline/bench_gpu.py [NETS=a,b,c] [BATCHES=64,512] [ROUNDS=4] [OUT=file.jsonl]
-                        [RIVALS=eager,graph,compile,tuned,tf32,bf16]
+                        [PRECISION=fp32|tf32|bf16] [RUNGS=all] [RIVALS=eager,graph,…]
 
 A sample is the mean time of a step over a run of steps without a look at the device: ours an epoch
 of `make train` on so many images, PyTorch's as many replays. Each round takes samples of ours, then
 of each rival. PyTorch's step works on a batch that lies on the device already; ours also draws and
 loads its batch and sums its metrics. The ratio is ours against the quickest of PyTorch's ways in
-float32 with TF32 off, as ours computes; what TF32 and bfloat16 reach is measured beside it and
-never used for the ratio. A way that cannot be run is named in the results, and the exit is 1.
+the same precision: float32 with TF32 off, TF32 for its products, or bfloat16 by autocast. Beside
+float32 what TF32 and bfloat16 reach is measured, too, and never used for the ratio. A way that
+cannot be run is named in the results, and the exit is 1.
 
 Memory is compared without a data set, which only ours keeps on the device: parameters, optimiser,
 batch, activations, gradients and scratch at their peak, as the two allocators count them, and
@@ -46,15 +47,26 @@ class Way:
     precision: str = "fp32"
 
 
+_TUNED = "max-autotune-no-cudagraphs"
 # RIVALS= chooses among these
 WAYS = {
     "eager": Way("eager", graph=False),
     "graph": Way("graph"),
     "compile": Way("compile+graph", mode="default"),
-    "tuned": Way("compile-tuned+graph", mode="max-autotune-no-cudagraphs"),
+    "tuned": Way("compile-tuned+graph", mode=_TUNED),
+    "tf32-graph": Way("tf32 graph", precision="tf32"),
     "tf32": Way("tf32 compile+graph", mode="default", precision="tf32"),
+    "tf32-tuned": Way("tf32 compile-tuned+graph", mode=_TUNED, precision="tf32"),
+    "bf16-graph": Way("bf16 graph", precision="bf16"),
     "bf16": Way("bf16 compile+graph", mode="default", precision="bf16"),
+    "bf16-tuned": Way("bf16 compile-tuned+graph", mode=_TUNED, precision="bf16"),
 }
+# ... and without it: all of the precision, and beside float32 what a user would take instead
+USUAL = {
+    precision: [word for word, way in WAYS.items() if way.precision == precision]
+    for precision in ("fp32", "tf32", "bf16")
+}
+USUAL["fp32"] += ["tf32", "bf16"]
 
 
 def steps_of(net, batch):
@@ -151,28 +163,34 @@ class Rival:
         return start.elapsed_time(end) * 1e3 / steps
 
 
-def run_ours(net, batch, steps, folder):
-    """The epochs of a short run, each of so many steps."""
-    options = {"NET": net, "BATCH": batch, "LIMIT": steps * batch, "EPOCHS": _EPOCHS,
-               "DEVICE": "cuda", "DATASET": "shapes10", "SCHED": "constant",
-               "OUT": folder}  # fmt: skip
-    programs.train("float", options)
-    return programs.train_lines(folder)[1]
+@dataclass(frozen=True)
+class Ours:
+    """How `make train` runs a net's step: its options beside net and batch, and where it writes."""
+
+    options: dict
+    folder: str
+
+    def run(self, net, batch, steps):
+        """The epochs of a short run, each of so many steps."""
+        options = {"NET": net, "BATCH": batch, "LIMIT": steps * batch, "EPOCHS": _EPOCHS,
+                   "DEVICE": "cuda", "DATASET": "shapes10", "SCHED": "constant",
+                   "OUT": self.folder}  # fmt: skip
+        programs.train("float", options | self.options)
+        return programs.train_lines(self.folder)[1]
+
+    def sample(self, net, batch):
+        """Microseconds of a step in each epoch but the first."""
+        steps = steps_of(net, batch)
+        return [e["train_s"] * 1e6 / steps for e in self.run(net, batch, steps)[1:]]
+
+    def peak(self, net, batch):
+        """Device memory at its peak without the data set, here of two batches to train and to
+        test."""
+        data_set = 2 * 2 * batch * 3072
+        return self.run(net, batch, 2)[-1]["peak_bytes"] - data_set + _WORKSPACE
 
 
-def sample_ours(net, batch, folder):
-    """Microseconds of a step in each epoch but the first."""
-    steps = steps_of(net, batch)
-    return [e["train_s"] * 1e6 / steps for e in run_ours(net, batch, steps, folder)[1:]]
-
-
-def peak_of_ours(net, batch, folder):
-    """Device memory at its peak without the data set, here of two batches to train and to test."""
-    data_set = 2 * 2 * batch * 3072
-    return run_ours(net, batch, 2, folder)[-1]["peak_bytes"] - data_set + _WORKSPACE
-
-
-def make_rivals(net, batch, ways):
+def make_rivals(net, batch, ways, precision):
     """{name: Rival} of all ways and layouts, and {name: why} of those that cannot be run."""
     rivals, failed = {}, {}
     for way in ways:
@@ -183,16 +201,17 @@ def make_rivals(net, batch, ways):
             except Exception as error:  # a compiler of its own may fail in any way
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 print(f"net {net} batch {batch:3}  {name:34} cannot be run: {failed[name]}")
-    if not any(rival.precision == "fp32" for rival in rivals.values()):
-        raise lines.UsageError(f"net {net}, batch {batch}: no way in float32 is left to compare")
+    if not any(rival.precision == precision for rival in rivals.values()):
+        where = f"net {net}, batch {batch}"
+        raise lines.UsageError(f"{where}: no way in {precision} is left to compare")
     return rivals, failed
 
 
-def measure(net, batch, rounds, rivals, folder):
+def measure(net, batch, rounds, rivals, ours):
     """{name: summary} of ours and of every rival, in turns."""
     samples = {name: [] for name in ["ours", *rivals]}
     for _ in range(rounds):
-        samples["ours"] += sample_ours(net, batch, folder)
+        samples["ours"] += ours.sample(net, batch)
         for name, rival in rivals.items():
             samples[name] += [rival.sample(steps_of(net, batch)) for _ in range(_EPOCHS - 1)]
     figures = {name: bench_step.summary(values) for name, values in samples.items()}
@@ -203,23 +222,24 @@ def measure(net, batch, rounds, rivals, folder):
     return figures
 
 
-def compare(net, batch, rounds, ways, folder, writer):
+def compare(net, batch, rounds, ways, ours, writer):
     """Writes the line of one net and batch; True if every way could be run."""
-    rivals, failed = make_rivals(net, batch, ways)
-    figures = measure(net, batch, rounds, rivals, folder)
-    equal = [name for name, rival in rivals.items() if rival.precision == "fp32"]
+    precision = ours.options["PRECISION"]
+    rivals, failed = make_rivals(net, batch, ways, precision)
+    figures = measure(net, batch, rounds, rivals, ours)
+    equal = [name for name, rival in rivals.items() if rival.precision == precision]
     best = min(equal, key=lambda name: figures[name]["median"])
     ratio = figures[best]["median"] / figures["ours"]["median"]
-    peak = peak_of_ours(net, batch, folder)
+    peak = ours.peak(net, batch)
     least = min(rivals[name].peak for name in equal)
-    print(f"net {net} batch {batch}: ours {ratio:.2f}x as quick as {best}; peak memory "
+    print(f"net {net} batch {batch} {precision}: ours {ratio:.2f}x as quick as {best}; peak memory "
           f"{peak / 2**20:.0f} MiB, PyTorch's {rivals[best].peak / 2**20:.0f} MiB, its least of "
           f"all ways {least / 2**20:.0f} MiB", flush=True)  # fmt: skip
     writer.write(kind="bench_gpu", net=net, batch=batch, unit="us",
                  steps_per_sample=steps_of(net, batch), times=figures, best_rival=best, ratio=ratio,
                  precision={name: rival.precision for name, rival in rivals.items()},
                  failed=failed, ours_peak_bytes=peak, ours_workspace_bytes=_WORKSPACE,
-                 ours_run=programs.train_lines(folder)[0],
+                 ours_run=programs.train_lines(ours.folder)[0],
                  rival_peak_bytes={n: r.peak for n, r in rivals.items()})  # fmt: skip
     return not failed
 
@@ -237,7 +257,12 @@ def main(arguments):
     options = lines.parse_options(arguments)
     colour = [net for net, known in programs.nets().items() if known["input"][0] == 3]
     chosen = choice(options, "NETS", ",".join(colour), colour)
-    ways = [WAYS[word] for word in choice(options, "RIVALS", ",".join(WAYS), tuple(WAYS))]
+    precision = options.pop("PRECISION", "fp32")
+    if precision not in USUAL:
+        raise lines.UsageError(f"PRECISION={precision}: one of {','.join(USUAL)}")
+    rivals = choice(options, "RIVALS", ",".join(USUAL[precision]), tuple(WAYS))
+    ways = [WAYS[word] for word in rivals]
+    taken = {"PRECISION": precision, "RUNGS": options.pop("RUNGS", "all")}
     batches = options.pop("BATCHES", "64,512").split(",")
     if not all(b.isdecimal() and 1 <= int(b) <= 9216 for b in batches):
         raise lines.UsageError(f"BATCHES={','.join(batches)}: whole numbers from 1 to 9216")
@@ -254,7 +279,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="gradlab-bench-") as folder:
         for batch in map(int, batches):
             for net in chosen:
-                whole &= compare(net, batch, rounds, ways, folder, writer)
+                whole &= compare(net, batch, rounds, ways, Ours(taken, folder), writer)
     return 0 if whole else 1
 
 
