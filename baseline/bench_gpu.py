@@ -20,6 +20,7 @@ cuBLAS's workspace, which PyTorch's allocator counts and ours does not.
 import os
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -195,9 +196,11 @@ def make_rivals(net, batch, ways, precision):
     rivals, failed = {}, {}
     for way in ways:
         for layout in _LAYOUTS:
-            name = f"{way.name}, {layout}"
+            name, began = f"{way.name}, {layout}", time.monotonic()
             try:
                 rivals[name] = Rival(net, batch, way, layout)
+                print(f"net {net} batch {batch:3}  {name:34} is ready after "
+                      f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
             except Exception as error:  # a compiler of its own may fail in any way
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
                 print(f"net {net} batch {batch:3}  {name:34} cannot be run: {failed[name]}")

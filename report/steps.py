@@ -13,9 +13,18 @@ _FLOAT32 = {
     "compile-tuned+graph": "max-autotune, graph",
 }
 _ROUNDED = {
-    "tf32 compile+graph": "compiled, graph, TF32",
-    "bf16 compile+graph": "compiled, graph, bfloat16",
+    "tf32": {
+        "tf32 graph": "in a CUDA graph, TF32",
+        "tf32 compile+graph": "compiled, graph, TF32",
+        "tf32 compile-tuned+graph": "max-autotune, graph, TF32",
+    },
+    "bf16": {
+        "bf16 graph": "in a CUDA graph, bfloat16",
+        "bf16 compile+graph": "compiled, graph, bfloat16",
+        "bf16 compile-tuned+graph": "max-autotune, graph, bfloat16",
+    },
 }
+_PRECISIONS = {"tf32": "TF32", "bf16": "bfloat16"}
 
 
 def _fix(device, options=""):
@@ -24,10 +33,17 @@ def _fix(device, options=""):
     return owner().make_on_gpu('"build steps steps-512"')
 
 
-def latest(report, kind, device, *names):
+def precision_of(line):
+    """In which ours computed (results from before there was a choice do not say)."""
+    return (line.get("ours_run") or {}).get("precision") or "fp32"
+
+
+def latest(report, kind, device, *names, precision="fp32"):
     """The line to use of each configuration, by the fields `names`, in their order."""
     groups = {}
     for line in report.results.of(kind, device):
+        if precision_of(line) != precision:
+            continue
         groups.setdefault(tuple(line.get(n) for n in names), []).append(line)
     picked = {key: report.fresh.pick(lines) for key, lines in groups.items()}
     return dict(sorted(picked.items(), key=lambda item: tuple(str(k).zfill(9) for k in item[0])))
@@ -51,9 +67,9 @@ def on_cpu(report):
     return {key: (line, -(-line["images"] // key[1])) for key, line in found.items()}
 
 
-def on_gpu(report):
+def on_gpu(report, precision="fp32"):
     """{(net, batch): line} of comparisons on a GPU."""
-    return latest(report, "bench_gpu", "gpu", "net", "batch")
+    return latest(report, "bench_gpu", "gpu", "net", "batch", precision=precision)
 
 
 def table(report, device):
@@ -105,16 +121,30 @@ def _gpu_tables(report):
         raise Missing(report.t("no training step was timed on a GPU"), _fix("gpu"))
     medians = [line["times"]["ours"]["median"] * 1e-6 for line in found.values()]
     scale, unit = units.time_unit(medians)
-    nets = sorted({net for net, _ in found})
-    return [_gpu_table(report, net, found, scale, unit) for net in nets]
+    tables = [_gpu_table(report, net, found, scale, unit) for net in _nets(found)]
+    for precision in _PRECISIONS:
+        rounded = on_gpu(report, precision)
+        tables += [
+            _rounded_table(report, net, rounded, precision, scale, unit) for net in _nets(rounded)
+        ]
+    return tables
+
+
+def _nets(found):
+    return sorted({net for net, _ in found})
+
+
+def _rows_of(report, net, found, ways, compared, scale):
+    lines, rows = [line for (n, _), line in found.items() if n == net], []
+    for line in lines:
+        rows.append(None)
+        rows += _gpu_rows(report, line, ways, compared, scale)
+    return lines, rows[1:]
 
 
 def _gpu_table(report, net, found, scale, unit):
-    t, rows = report.t, []
-    lines = [line for (n, _), line in found.items() if n == net]
-    for line in lines:
-        rows.append(None)
-        rows += _gpu_rows(report, line, scale)
+    t, ways = report.t, _FLOAT32 | _ROUNDED["tf32"] | _ROUNDED["bf16"]
+    lines, rows = _rows_of(report, net, found, ways, _FLOAT32, scale)
     caption = t(
         "Training steps of net {net} on the GPU, alternating in one run; each of PyTorch's ways in "
         "the quicker of its two layouts. Time: median and quartiles. MiB: memory at its peak "
@@ -122,22 +152,37 @@ def _gpu_table(report, net, found, scale, unit):
         "inputs stands below, for comparison only.",
         net=net,
     )
-    return Table(f"steps-{net}-gpu", caption, "rllrrrr", _header(t, unit), rows[1:], lines)
+    return Table(f"steps-{net}-gpu", caption, "rllrrrr", _header(t, unit), rows, lines)
 
 
-def _gpu_rows(report, line, scale):
-    """Ours, and each of PyTorch's ways that was run, in its quicker layout."""
+def _rounded_table(report, net, found, precision, scale, unit):
+    t, ways = report.t, _ROUNDED[precision]
+    lines, rows = _rows_of(report, net, found, ways, ways, scale)
+    caption = t(
+        "The same of net {net} in {precision}: products of rounded numbers, ours and PyTorch's. "
+        "The ratio is ours to that way.",
+        net=net,
+        precision=_PRECISIONS[precision],
+    )
+    return Table(f"steps-{net}-{precision}-gpu", caption, "rllrrrr", _header(t, unit), rows, lines)
+
+
+def _gpu_rows(report, line, ways, compared, scale):
+    """Ours, and each of PyTorch's ways that was run, in its quicker layout; a ratio to those that
+    compute in our precision."""
     t, where, times = report.t, line.where, line["times"]
     peaks = {"ours": line.get("ours_peak_bytes")} | (line.get("rival_peak_bytes") or {})
+    precision = precision_of(line)
+    key = "" if precision == "fp32" else f".{precision}"
     ours, rows = times["ours"]["median"], []
-    for way, title in {"ours": t("ours"), **_FLOAT32, **_ROUNDED}.items():
+    for way, title in {"ours": t("ours"), **ways}.items():
         name = _best_layout(times, way)
         if not name:
             continue
         median = times[name]["median"]
         field = "ours_peak_bytes" if way == "ours" else f"rival_peak_bytes.{name}"
         ratio = units.DASH
-        if way in _FLOAT32:
+        if way in compared:
             ratio = units.quantity(ours / median, 1.0, f"{where} times.ours / times.{name}")
         cells = [
             units.spread(times[name], scale / 1e-6, f"{where} times.{name}"),
@@ -145,11 +190,11 @@ def _gpu_rows(report, line, scale):
             units.quantity(peaks.get(name), 2.0**20, f"{where} {field}"),
             ratio,
         ]
+        step = f"step.{line['net']}.{line['batch']}{key}.gpu"
         if name in ("ours", line["best_rival"]):
-            side = "ours" if name == "ours" else "twin"
-            report.set(f"step.{line['net']}.{line['batch']}.gpu.{side}", cells[0])
+            report.set(f"{step}.{'ours' if name == 'ours' else 'twin'}", cells[0])
         if name == line["best_rival"]:
-            report.set(f"step.{line['net']}.{line['batch']}.gpu.ratio", ratio)
+            report.set(f"{step}.ratio", ratio)
         batch = "" if rows else units.count(line["batch"])
         rows.append([batch, title, name.partition(", ")[2], *cells])
     return rows

@@ -113,6 +113,10 @@ ZH = {
         "式取两种布局中较快者。时间：中位数和四分位数。MiB：不含数据"
         "集的内存峰值。比值为本实现与该方式之比，均为 float32；舍入输"
         "入的方式列于其下，仅供参考。",
+    "The same of net {net} in {precision}: products of rounded numbers, ours and PyTorch's. "
+    "The ratio is ours to that way.":
+        "网络 {net} 以 {precision} 计算时的同样比较：双方的乘积都使用舍入"
+        "后的数。比值为本实现与该方式之比。",
     "Training steps on the CPU, alternating in one run; PyTorch in the quickest of its "
     "configurations. Time: median and quartiles. MiB: memory at its peak without the data set, "
     "as the two allocators count it. A ratio below 1 says that ours is quicker.":

@@ -219,6 +219,22 @@ def test_a_run_that_diverged_shows_dashes(lab):
     assert texts["a.cpu.ours.loss"] == units.DASH != texts["a.cpu.ours.acc"]
 
 
+def test_steps_in_another_precision_have_a_table_of_their_own(lab):
+    rounded = lab.gpu_steps()
+    rounded["ours_run"] = rounded["ours_run"] | {"precision": "bf16"}
+    rounded["best_rival"] = "bf16 graph, channels_last"
+    rounded["times"] = {
+        "ours": {"median": 40.0, "quartiles": [39.0, 41.0]},
+        "bf16 graph, channels_last": {"median": 80.0, "quartiles": [79.0, 81.0]},
+    }
+    lab.write([*lab.everything("cuda"), rounded])
+    lab.build()
+    ledger = json.loads((lab.root / "out/tex/values.json").read_text())
+    texts = {entry["value"]: entry["text"] for entry in ledger if "value" in entry}
+    assert texts["step.a.64.bf16.gpu.ratio"] == "0.500"
+    assert texts["step.a.64.gpu.ours"] != texts["step.a.64.bf16.gpu.ours"]
+
+
 def test_timings_on_a_busy_machine_are_said_to_be_so(lab):
     lines = lab.everything()
     for line in lines:
