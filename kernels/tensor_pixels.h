@@ -165,7 +165,8 @@ static tl_status sum_pixels_deep(tl_ctx *ctx, pixels_job job, const End &end) {
     return TL_OK;
 }
 
-/* Two slices of a tap at a time where all have an even number: half of the work of finding pixels. */
+/* Two slices of a tap at a time where all have an even number: half of the work of finding
+ * pixels. */
 template <class T, int SIDE, bool INPUT, class End>
 static tl_status sum_pixels_on(tl_ctx *ctx, const pixels_job &job, const End &end) {
     bool even = job.channels % (2 * SLICE_BYTES / (int)sizeof(T)) == 0;

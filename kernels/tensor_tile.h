@@ -174,7 +174,8 @@ static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsign
 }
 
 #if HAS_WARPGROUPS
-/* Where step `step` of a slice lies that begins at `address`, from line or panel `part` of 64 on. */
+/* Where step `step` of a slice lies that begins at `address`, from line or panel `part` of 64
+ * on. */
 template <class T, int SIDE, bool ALONG_K>
 static inline __device__ uint64_t step_of(unsigned address, int part, int step) {
     typedef slice<T, SIDE, ALONG_K> S;
@@ -204,10 +205,10 @@ static inline __device__ void multiply_by_warpgroup(tensor_sums<SIDE, true> &sum
 #endif
 
 /* Sums over all slices, which DEEP divides. from.copy<DEEP>(a, b, apart, s) starts the thread's
- * copies of slices s to s + DEEP - 1 to shared memory, each so many bytes from the one before, zeros
- * for what lies outside; slices are asked for in order. All but one of the stages are on their way
- * while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy is done at
- * once.) */
+ * copies of slices s to s + DEEP - 1 to shared memory, each `apart` bytes from the one before,
+ * zeros for what lies outside; slices are asked for in order. All but one of the stages are on
+ * their way while that one is multiplied. (Before compute capability 8.0, and on hostcuda, a copy
+ * is done at once.) */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, int DEEP, class Source>
 static inline __device__ void
 sum_by_tensor_cores(sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum, unsigned char *memory,

@@ -63,9 +63,9 @@ class Lab:
         self.skeleton = {n: made[f"labs/lab{number}/{n}"] for n in self.names}
 
     def cost(self, name: str, line: str = "") -> int:
-        """What a file that does nothing right costs: its task on its side, and `whole` there if that
-        needs the task, or if the file is refused and no extra credit. Where a task has no kernels,
-        its C file is judged on a device, too."""
+        """What a file that does nothing right costs: its task on its side, and `whole` there if
+        that needs the task, or if the file is refused and no extra credit. Where a task has none of
+        its kernels, its C file is judged on a device, too."""
         path = Path(name)
         task, whole = self.table.task(path.stem), self.table.task("whole")
         sides = {SIDE[path.suffix]} | ({"cuda"} if "cuda" not in task.sides else set())
