@@ -4,6 +4,7 @@
 # Stages (default: all but the accuracies, in this order), each of less than 8 minutes on an H200:
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
+#   rungs      the suites of each operation again on each step of its ladder
 #   sanitizer  the kernels under compute-sanitizer's memcheck and initcheck
 #   races      and under its synccheck and racecheck                     (sanitizer.jsonl)
 #   sectors    what Nsight Compute counts of the kernels of tests/sectors/sectors.cu (sectors.jsonl)
@@ -31,7 +32,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites sanitizer races sectors bits parity steps steps-512 ops ladder bridge"
+stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder bridge"
 stages+=" bridge-memory bridge-times profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
@@ -195,6 +196,7 @@ for name in "$@"; do
         stage suites-float "$PYTHON" tools/run_tests.py build/float/suites
         stage suites-double "$PYTHON" tools/run_tests.py build/double/suites
         ;;
+    rungs) GRADLAB_DEVICES=cuda stage rungs "$PYTHON" tools/run_tests.py build/float/suites:steps ;;
     sanitizer) stage sanitizer sanitizer memcheck initcheck ;;
     races) stage races sanitizer synccheck racecheck ;;
     sectors)

@@ -175,21 +175,27 @@ def criterion(job: str, operation: str = "", rungs: str = "", rounds: bool = Fal
 
 
 def steps(job: str) -> tuple:
-    """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda. (What one GPU alone
-    has, STEP_90A, is judged by the suite stored_gemm.)"""
+    """Rungs that RUNGS=all passes by: each named, those of CUDA on hostcuda, or with
+    GRADLAB_DEVICES=cuda those alone, on a GPU. (What one GPU alone has, STEP_90A, is judged by the
+    suite stored_gemm.)"""
     binary, passed, failed = job.partition(":")[0], 0, 0
+    devices = {"CPU": "cpu", "CUDA": "hostcuda"}
+    if os.environ.get("GRADLAB_DEVICES") == "cuda":
+        devices = {"CUDA": "cuda"}
     rows = re.findall(r"^STEP_(CPU|CUDA)\((\w+), (\d+),.*?(\w+)\)$",
                       Path("kernels/rungs.def").read_text(), re.M)  # fmt: skip
     for kind, operation, number, precision in rows:
-        if number == "0":
-            continue  # the vendor's library takes no operation's place
+        if number == "0" or kind not in devices:
+            continue  # (the vendor's library takes no operation's place)
         rounds = precision in ("TF32", "BF16")
         if rounds and not binary.startswith("build/float"):
             continue  # the double build has no other precision
-        device = {"CPU": "cpu", "CUDA": "hostcuda"}[kind]
+        device = devices[kind]
         print(f"-- {operation}:{number} on {device}")
         counts = criterion(f"{binary}@{device}", operation, f"{operation}:{number}", rounds)
         passed, failed = passed + counts[0], failed + counts[1]
+    if "CPU" not in devices:
+        return passed, failed
     print("-- conv2d under BITS=portable, where what rung 1 does not take has kernels of its own")
     counts = criterion(f"{binary}@cpu", "conv2d", "portable")
     return passed + counts[0], failed + counts[1] if rows else 1

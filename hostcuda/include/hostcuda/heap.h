@@ -2,8 +2,8 @@
  *
  *     malloc(bytes), free(p)     hc_heap_malloc(bytes), hc_heap_free(p)
  *     new T[n], new T(1)         new (::hc::heap{__FILE__, __LINE__}) T[n], …
- *     delete p       ::hc::deleted{__FILE__, __LINE__}->*p
- *     delete[] p     ::hc::deleted_array{…}->*p */
+ *     delete p                   ::hc::deleted{__FILE__, __LINE__}->*p
+ *     delete[] p                 ::hc::deleted_array{…}->*p */
 #ifndef HOSTCUDA_HEAP_H
 #define HOSTCUDA_HEAP_H
 
