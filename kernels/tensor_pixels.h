@@ -143,7 +143,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     int share = (int)blockIdx.x % job.shares, first = share * job.slices;
     int i0 = tile / across * TENSOR_ROWS, j0 = tile % across * SIDE;
     pixels_source<T, SIDE, INPUT> from(job, i0, j0, first);
-    sums_of<T, SIDE, true, true, false> sum = {};
+    tensor_sums_of<T, SIDE, true, true, false> sum = {};
     int left = pixels_slices<T>(job) - first;
     sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
                                                           left < job.slices ? left : job.slices);

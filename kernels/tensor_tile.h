@@ -148,7 +148,7 @@ template <int SIDE, bool WARPGROUP = false> struct tensor_sums {
 
 /* The sums of sum_by_tensor_cores with these arguments. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
-using sums_of = tensor_sums<SIDE, BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>>;
+using tensor_sums_of = tensor_sums<SIDE, BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>>;
 
 /* Slices at memory + a and memory + b. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
@@ -211,8 +211,8 @@ static inline __device__ void multiply_by_warpgroup(tensor_sums<SIDE, true> &sum
  * is done at once.) */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND, int DEEP, class Source>
 static inline __device__ void
-sum_by_tensor_cores(sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum, unsigned char *memory,
-                    Source &from, int slices) {
+sum_by_tensor_cores(tensor_sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum,
+                    unsigned char *memory, Source &from, int slices) {
     typedef stage_of<T, SIDE, DEEP> S;
     const int a_bytes = TENSOR_ROWS * SLICE_BYTES;
     int stages = slices / DEEP;

@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     int share = (int)blockIdx.x / (across * down);
     int i0 = tile / across * TENSOR_ROWS, j0 = tile % across * SIDE;
     weight_source<T, SIDE> from(job, i0, j0, share);
-    sums_of<T, SIDE, false, false, false> sum = {};
+    tensor_sums_of<T, SIDE, false, false, false> sum = {};
     int left = (job.outputs - from.first + weight_source<T, SIDE>::A::DEPTH - 1) /
                weight_source<T, SIDE>::A::DEPTH;
     sum_by_tensor_cores<T, SIDE, false, false, false, 1>(sum, memory, from,
