@@ -118,6 +118,11 @@ static void judge_buffer(const call_request *q, const call_wire *w, int i, call_
 static void judge(const call_request *q, const call_wire *w, call_report *report) {
     for (int i = 0; i < q->buffers; i++)
         if (w->slot_frame[i] >= 0) judge_buffer(q, w, i, report);
+    if (w->overrun)
+        fault(report, "fence",
+              "memory of %lld bytes was taken during the call, and %lld bytes behind its end were "
+              "written to",
+              (long long)w->overrun_of, (long long)w->overrun);
     if (w->live_bytes)
         fault(report, "leak", "%lld bytes of device memory were not given back",
               (long long)w->live_bytes);

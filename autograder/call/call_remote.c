@@ -285,6 +285,8 @@ void call_execute(call_wire *w) {
     w->status = (tl_status)reply.status;
     w->reached = reply.reached != 0;
     w->live_bytes = reply.live_bytes;
+    w->overrun = reply.overrun;
+    w->overrun_of = reply.overrun_of;
     memcpy(w->counter, reply.counter, sizeof w->counter);
     w->launch = reply.launch;
     w->launch.kernel[sizeof w->launch.kernel - 1] = '\0';

@@ -30,7 +30,7 @@ typedef struct message_request {
 typedef struct message_reply {
     uint64_t magic, serial;
     int32_t status, reached;
-    int64_t live_bytes, blocks; /* blocks: of MESSAGE_CLOSE */
+    int64_t live_bytes, overrun, overrun_of, blocks; /* blocks: of MESSAGE_CLOSE */
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;

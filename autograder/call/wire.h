@@ -39,6 +39,8 @@ typedef struct call_wire {
     tl_status status;
     char error[CALL_TEXT];
     int64_t live_bytes;
+    /* bytes written behind a block that the call took from the allocator, and its length */
+    int64_t overrun, overrun_of;
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;

@@ -73,6 +73,8 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .status = (int32_t)w->status,
                            .reached = w->reached,
                            .live_bytes = w->live_bytes,
+                           .overrun = w->overrun,
+                           .overrun_of = w->overrun_of,
                            .blocks = blocks};
     memcpy(reply.counter, w->counter, sizeof reply.counter);
     reply.launch = w->launch;
