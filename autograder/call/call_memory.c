@@ -1,12 +1,32 @@
 /* call_memory.c: an allocator whose blocks have fences behind them (call_memory.h). */
 #include "call_memory.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef struct memory {
     tl_ctx ctx; /* whose memory it is */
     call_wire *w;
 } memory;
+
+static memory *running; /* for entries of the table, which have no place for a pointer of ours */
+
+/* Counts a step of the program; false: it is the one that fails. */
+static bool may(memory *m, call_step step) {
+    if (++m->w->steps != m->w->failing_step) return true;
+    m->w->refused = step;
+    return false;
+}
+
+static tl_status copy_in(tl_ctx *ctx, void *to, const void *host, size_t bytes) {
+    TL_NEED(may(running, CALL_COPY), TL_EDEVICE, "made to fail: a copy to the device");
+    return running->ctx.ops->copy_in(ctx, to, host, bytes);
+}
+
+static tl_status zero(tl_ctx *ctx, void *to, size_t bytes) {
+    TL_NEED(may(running, CALL_CLEARING), TL_EDEVICE, "made to fail: the clearing of an array");
+    return running->ctx.ops->zero(ctx, to, bytes);
+}
 
 /* As around a call's buffers: who only reads there gets NaN. */
 static void fill_fence(unsigned char fence[CALL_FENCE]) {
@@ -23,6 +43,7 @@ static void *get(void *user, size_t bytes) {
     memory *m = user;
     unsigned char fence[CALL_FENCE];
     void *block;
+    if (!may(m, CALL_REQUEST)) return NULL;
     if (tl_alloc_get(m->ctx.alloc, &block, bytes + CALL_FENCE) != TL_OK) return NULL;
     fill_fence(fence);
     if (m->ctx.ops->copy_in(&m->ctx, (char *)block + bytes, fence, CALL_FENCE) == TL_OK)
@@ -51,10 +72,21 @@ tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments
                           call_wire *w) {
     memory m = {.ctx = *ctx, .w = w};
     const tl_alloc_source source = {get, put, &m};
+    tl_backend ops = *ctx->ops;
     tl_ctx view = *ctx;
+    ops.copy_in = copy_in;
+    ops.zero = zero;
+    view.ops = &ops;
+    /* (each block that ctx has anew of its source has a note on the host, which stays) */
+    size_t notes = tl_alloc_read_stats(ctx->alloc).source_calls;
+    int64_t before = call_host_blocks();
     TL_TRY(tl_alloc_new(&view.alloc, &source));
     tl_alloc_set_exact(view.alloc);
+    running = &m;
     tl_status status = row->run(&view, arguments);
+    running = NULL;
     tl_alloc_free(view.alloc);
+    notes = tl_alloc_read_stats(ctx->alloc).source_calls - notes;
+    w->host_blocks = call_host_blocks() - before - (int64_t)notes;
     return status;
 }
