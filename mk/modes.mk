@@ -170,10 +170,12 @@ $(call in_modes,bench): $$(BENCH_OBJECTS) $$(LIB_OBJECTS) build/$$(mode)/build_i
 		build/$$(mode)/objects | $$(plugins)
 	$(call link,$(LIBS))
 
+# What holds call_direct.c counts blocks of host memory (autograder/call/call_host.c).
+HOST_WRAPS := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup free)
 # (the suite `program` starts the trainer that lies beside it)
 build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/objects \
 		| build/%/train $$(plugins)
-	$(call link,$(LIBS) $(CRITERION))
+	$(call link,$(LIBS) $(CRITERION) $(HOST_WRAPS))
 
 -include $(call in_modes,$(patsubst %.c,%.d,$(LIB_SRC) $(MAIN_SRC) $(BENCH_SRC) $(TEST_SRC)))
 

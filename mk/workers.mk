@@ -24,8 +24,8 @@
 # ---- what workers are made of -------------------------------------------------------------------
 
 # The running side of the call interface; what stays of call/ is the suites' side.
-CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_table.c call_tensor.c call_train.c \
-	call_graph.c call_graph_ops.c)
+CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_host.c call_memory.c call_table.c \
+	call_tensor.c call_train.c call_graph.c call_graph_ops.c)
 # (of what is given, data sets and checkpoints are the trainer's)
 TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
 	plan shapes10_*))
@@ -192,7 +192,7 @@ lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { $(call lab_not_made,$
 	>$(@D)/$(1); }
 
 # Without BLAS where its place is taken: then it is not in the process either.
-lab_libs = $(if $(filter %/absent/blas.o,$^),$(filter-out $(OPENBLAS),$(LIBS)),$(LIBS))
+lab_libs = $(if $(filter %/absent/blas.o,$^),$(filter-out $(OPENBLAS),$(LIBS)),$(LIBS)) $(HOST_WRAPS)
 
 $(LAB_WORKERS):
 	@mkdir -p $(@D) && rm -f $(@D)/why

@@ -306,3 +306,19 @@ Test(alloc, random_traffic_keeps_blocks_apart_and_books_right) {
     for (int slot = 0; slot < SLOTS; slot++) cr_assert_eq(tl_alloc_put(a, block[slot]), TL_OK);
     close_alloc(a, &s);
 }
+
+/* For a source that looks at what lies behind its blocks. */
+Test(alloc, exact_blocks_are_as_long_as_asked_for_and_not_kept) {
+    source s;
+    tl_alloc *a = open_alloc(&s, 1000);
+    tl_alloc_set_exact(a);
+    void *block = get(a, 13), *other = get(a, 987);
+    cr_assert_eq(s.held, 1000);
+    cr_assert_eq(tl_alloc_read_stats(a).live_bytes, 1000);
+    cr_assert_eq(tl_alloc_put(a, block), TL_OK);
+    cr_assert_eq(s.held, 987);
+    cr_assert_eq(tl_alloc_read_stats(a).held_bytes, 987);
+    cr_assert_eq(tl_alloc_put(a, other), TL_OK);
+    cr_assert_eq(s.puts, 2);
+    close_alloc(a, &s);
+}

@@ -31,6 +31,7 @@ struct tl_alloc {
     entry **bucket; /* every block, live or cached; `buckets` is a power of two */
     size_t buckets, blocks;
     int lot;        /* from which blocks are handed out now */
+    bool exact;     /* no size classes, no cache */
     unsigned holds; /* captured steps that name blocks of theirs which may be cached */
 };
 
@@ -146,6 +147,8 @@ tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source) {
     return TL_OK;
 }
 
+void tl_alloc_set_exact(tl_alloc *alloc) { alloc->exact = true; }
+
 void tl_alloc_enter_step(tl_alloc *alloc) { alloc->lot = STEPS; }
 
 void tl_alloc_leave_step(tl_alloc *alloc) { alloc->lot = ANYBODYS; }
@@ -194,6 +197,7 @@ tl_status tl_alloc_get(tl_alloc *alloc, void **block, size_t bytes) {
             alloc->stats.held_bytes);
     size_t class_bytes;
     int size_class = class_of(bytes, &class_bytes);
+    if (alloc->exact) class_bytes = bytes;
     entry *b = take_cached(alloc, size_class, class_bytes);
     if (b == NULL) TL_TRY(take(alloc, &b, size_class, class_bytes));
     /* Cached or just taken, the block is in the map and held; now it is the caller's, too. */
@@ -218,6 +222,7 @@ tl_status tl_alloc_put(tl_alloc *alloc, void *memory) {
     alloc->cached[b->lot][b->size_class] = b;
     alloc->stats.live_blocks--;
     alloc->stats.live_bytes -= b->bytes;
+    if (alloc->exact) tl_alloc_trim(alloc);
     return TL_OK;
 }
 

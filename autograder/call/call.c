@@ -1,5 +1,5 @@
 /* call.c: the suite's side of a call: builds frames, and judges what came back in them. */
-#include "wire.h"
+#include "call_again.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -43,8 +43,7 @@ static size_t count_equal(const unsigned char *bytes, size_t count, const void *
 }
 
 /* Keeps the first fault: later ones are often its consequences. */
-__attribute__((format(printf, 3, 4))) static void fault(call_report *report, const char *kind,
-                                                        const char *format, ...) {
+void call_fault(call_report *report, const char *kind, const char *format, ...) {
     if (report->fault[0]) return;
     snprintf(report->kind, sizeof report->kind, "%s", kind);
     va_list arguments;
@@ -61,7 +60,7 @@ static int shared_frame(const call_request *q, const call_wire *w, int i) {
 }
 
 /* False if memory ran out; the frames made so far are in the wire. */
-static bool build_frames(const call_request *q, call_wire *w) {
+bool call_build_frames(const call_request *q, call_wire *w) {
     for (int i = 0; i < q->buffers; i++) {
         const call_buffer *b = &q->buffer[i];
         bool absent = !b->host && b->role != CALL_SCRATCH;
@@ -99,28 +98,34 @@ static void judge_buffer(const call_request *q, const call_wire *w, int i, call_
     size_t before = fence - count_equal(frame, fence, fence_of(b->type), unit);
     size_t behind = fence - count_equal(data + bytes, fence, fence_of(b->type), unit);
     if (before)
-        fault(report, "fence", "%zu elements in front of %s were written to", before, b->name);
+        call_fault(report, "fence", "%zu elements in front of %s were written to", before, b->name);
     if (behind)
-        fault(report, "fence", "%zu elements behind the end of %s were written to", behind,
-              b->name);
+        call_fault(report, "fence", "%zu elements behind the end of %s were written to", behind,
+                   b->name);
     bool written = false; /* an input that is also an output may change */
     for (int j = 0; j < q->buffers; j++)
         written |= q->buffer[j].role != CALL_IN && q->buffer[j].host == b->host;
     if (b->role == CALL_IN && !written && bytes && memcmp(data, b->host, bytes))
-        fault(report, "input_changed", "the input %s was changed", b->name);
+        call_fault(report, "input_changed", "the input %s was changed", b->name);
     if (b->role != CALL_OUT || report->status != TL_OK || b->type == CALL_BYTES) return;
     size_t left = count_equal(data, b->count, poison_of(b->type), unit);
     if (left)
-        fault(report, "never_written", "%zu of %zu elements of %s were never written", left,
-              b->count, b->name);
+        call_fault(report, "never_written", "%zu of %zu elements of %s were never written", left,
+                   b->count, b->name);
 }
 
 static void judge(const call_request *q, const call_wire *w, call_report *report) {
     for (int i = 0; i < q->buffers; i++)
         if (w->slot_frame[i] >= 0) judge_buffer(q, w, i, report);
+    if (w->overrun)
+        call_fault(
+            report, "fence",
+            "memory of %lld bytes was taken during the call, and %lld bytes behind its end were "
+            "written to",
+            (long long)w->overrun_of, (long long)w->overrun);
     if (w->live_bytes)
-        fault(report, "leak", "%lld bytes of device memory were not given back",
-              (long long)w->live_bytes);
+        call_fault(report, "leak", "%lld bytes of device memory were not given back",
+                   (long long)w->live_bytes);
 }
 
 static void take_results(const call_request *q, const call_wire *w) {
@@ -217,10 +222,11 @@ static void judge_work(const call_request *q, call_report *report) {
     int64_t threads = counted[call_work_is_loading(q->op) ? CALL_LOADERS : CALL_STORERS];
     size_t words = (bytes_of(q, CALL_OUT) + bytes_of(q, CALL_INOUT)) / 4;
     if (counted[CALL_TO_HOST] > (int64_t)(inputs / 4 > HANDFUL ? inputs / 4 : HANDFUL))
-        fault(report, "no_launch",
-              "%lld bytes were copied to the host during the call, whose inputs are %zu: what is "
-              "computed there is not the device's work",
-              (long long)counted[CALL_TO_HOST], inputs);
+        call_fault(
+            report, "no_launch",
+            "%lld bytes were copied to the host during the call, whose inputs are %zu: what is "
+            "computed there is not the device's work",
+            (long long)counted[CALL_TO_HOST], inputs);
     else
         note_sharing(q, report, 4 * counted[CALL_CARRIED] > 3 * (int64_t)words ? 0 : threads);
 }
@@ -231,7 +237,7 @@ const call_sharing *call_shared_by_few(void) {
     return NULL;
 }
 
-static call_wire wire_of(const call_target *target, const call_request *request) {
+call_wire call_wire_of(const call_target *target, const call_request *request) {
     call_wire wire = {.target = *target,
                       .op = request->op,
                       .arguments = request->arguments,
@@ -241,37 +247,14 @@ static call_wire wire_of(const call_target *target, const call_request *request)
     return wire;
 }
 
-static void free_frames(call_wire *w) {
+void call_free_frames(call_wire *w) {
     for (int i = 0; i < w->frames; i++) free(w->frame[i]);
 }
 
-/* The call again, with one launch after the other failing. It may return that error, or make good
- * for it by another launch. Calls of cuBLAS count as launches, too, and do not fail. */
-static void expect_failures_reported(const call_target *target, const call_request *request,
-                                     call_report *report) {
-    enum { TRIED = 8 };
-    int64_t launches = report->counter[CALL_LAUNCHES];
-    for (int n = 1; n <= launches && n <= TRIED && !report->fault[0]; n++) {
-        call_wire again = wire_of(target, request);
-        again.failing_launch = n;
-        if (build_frames(request, &again)) call_execute(&again);
-        if (again.kind[0]) {
-            report->ended = true;
-            fault(report, again.kind, "%s", again.ended);
-        } else if (again.status == TL_OK && again.counter[CALL_LAUNCHES] < launches) {
-            fault(report, "unchecked_error",
-                  "launch %d of this call was made to fail, and the operation returned TL_OK: who "
-                  "asks for the error of a launch has to return it",
-                  n);
-        }
-        free_frames(&again);
-    }
-}
-
 void call_run(const call_target *target, const call_request *request, call_report *report) {
-    call_wire wire = wire_of(target, request);
+    call_wire wire = call_wire_of(target, request);
     memset(report, 0, sizeof *report);
-    bool built = build_frames(request, &wire);
+    bool built = call_build_frames(request, &wire);
     if (built) call_execute(&wire);
     report->status = wire.status;
     report->live_bytes = wire.live_bytes;
@@ -280,15 +263,17 @@ void call_run(const call_target *target, const call_request *request, call_repor
     report->launch = wire.launch;
     report->reached = wire.reached;
     report->ended = wire.kind[0] != '\0';
-    if (report->ended) fault(report, wire.kind, "%s", wire.ended);
+    if (report->ended) call_fault(report, wire.kind, "%s", wire.ended);
     if (built && !report->ended) judge(request, &wire, report);
     note_launches(request, report);
     judge_work(request, report);
     /* before results go where inputs may be */
     if (target->launches_fail && report->status == TL_OK && !report->fault[0])
-        expect_failures_reported(target, request, report);
+        call_failing_launches(target, request, report);
+    if (target->steps_fail && report->status == TL_OK && !report->fault[0])
+        call_failing_steps(target, request, wire.steps, report);
     if (report->status == TL_OK && !report->ended) take_results(request, &wire);
-    free_frames(&wire);
+    call_free_frames(&wire);
 }
 
 const char *call_op_name(call_op op) {

@@ -42,6 +42,15 @@ typedef enum call_op {
 #undef CALL_NUMBER
 } call_op;
 
+/* What a program (of tensors, of a graph) asks the device for, and may be refused. */
+typedef enum call_step {
+    CALL_NO_STEP,
+    CALL_REQUEST,
+    CALL_COPY,
+    CALL_CLEARING,
+    CALL_STEPS
+} call_step;
+
 /* Where to run. column_bytes is what the convolution may use for columns: small values force
  * chunks of one image. */
 typedef struct call_target {
@@ -57,6 +66,9 @@ typedef struct call_target {
     /* hostcuda: after a call that went well the same is done again once for each of its launches,
      * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
     bool launches_fail;
+    /* After a program that went well the same is run again once for each of its steps (call_step),
+     * which fails then. Who returns TL_OK all the same, or holds memory afterwards, is at fault. */
+    bool steps_fail;
     /* Which of the claim's processes, where each has its own: none has seen the calls of another,
      * so what it answers it has computed. */
     int worker;

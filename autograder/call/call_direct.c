@@ -1,7 +1,7 @@
 /* call_direct.c: runs a call in this process: frames to the device, the operation's row, and back.
  */
 #define _GNU_SOURCE /* dladdr */
-#include "call_row.h"
+#include "call_memory.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -230,7 +230,8 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     w->reached = true;
     confine(w, block);
     fail_launch(w, w->failing_launch);
-    tl_status status = run_row(row, &view, &arguments, w->target.recorded);
+    tl_status status = call_is_fenced(w->op) ? call_run_fenced(row, &view, &arguments, w)
+                                             : run_row(row, &view, &arguments, w->target.recorded);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
     fail_launch(w, 0);
@@ -261,7 +262,8 @@ void call_execute(call_wire *w) {
     size_t before = 0;
     w->status = TL_OK;
     w->reached = false;
-    w->live_bytes = 0;
+    w->live_bytes = w->overrun = w->overrun_of = 0;
+    w->steps = w->refused = w->host_blocks = 0;
     for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
     memset(w->error, 0, sizeof w->error);
     memset(&w->sites, 0, sizeof w->sites);

@@ -214,6 +214,7 @@ static remote_event send_request(remote_watch *watch, const call_wire *w, messag
     q.recorded = w->target.recorded;
     q.counted = w->target.counted;
     q.failing_launch = w->failing_launch;
+    q.failing_step = w->failing_step;
     q.column_bytes = w->target.column_bytes;
     q.argument_bytes = w->argument_bytes;
     q.slots = w->slots;
@@ -285,6 +286,11 @@ void call_execute(call_wire *w) {
     w->status = (tl_status)reply.status;
     w->reached = reply.reached != 0;
     w->live_bytes = reply.live_bytes;
+    w->overrun = reply.overrun;
+    w->overrun_of = reply.overrun_of;
+    w->steps = reply.steps;
+    w->refused = reply.refused;
+    w->host_blocks = reply.host_blocks;
     memcpy(w->counter, reply.counter, sizeof w->counter);
     w->launch = reply.launch;
     w->launch.kernel[sizeof w->launch.kernel - 1] = '\0';

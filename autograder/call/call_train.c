@@ -15,6 +15,7 @@ typedef struct machine {
     tl_layer layer[TRAIN_LAYERS + 1];
     int64_t steps, images, stop; /* that on_step has seen; it fails when so many are done */
     int64_t recorded;            /* passes of evaluation that left a node */
+    bool forward_fails;
     tl_status (*forward)(tl_module *, tl_tape *, tl_var **, tl_var *, bool); /* the net's own */
     size_t at;                                                               /* next integer */
     tl_real *in, *out;
@@ -79,10 +80,13 @@ static tl_status on_step(tl_trainer *tr, int images, void *user) {
     return m->steps == m->stop ? TL_FAIL(TL_EINVAL, "%s", stopped) : TL_OK;
 }
 
+static const char failed[] = "made to fail: the net's forward";
 static machine *running; /* for watched_forward: a module has no place for a pointer of ours */
 
-/* The net's forward, which also sees whether the tape takes down what nobody will go back over. */
+/* The net's forward, which also sees whether the tape takes down what nobody will go back over, and
+ * fails where a program asks for that. */
 static tl_status watched_forward(tl_module *net, tl_tape *t, tl_var **y, tl_var *x, bool training) {
+    TL_NEED(!running->forward_fails, TL_EINVAL, "%s", failed);
     TL_TRY(running->forward(net, t, y, x, training));
     running->recorded += !training && (*y)->node;
     return TL_OK;
@@ -144,6 +148,18 @@ static tl_status evaluate(machine *m, int64_t which) {
     return put(m, (double)result.count);
 }
 
+/* The evaluation must end with the failure of forward, and with no other. */
+static tl_status fail_evaluate(machine *m, int64_t which) {
+    tl_metrics result;
+    tl_tape_set_recording(m->tr.tape, true);
+    m->forward_fails = true;
+    tl_status status = tl_evaluate(&m->tr, which ? &m->tr.test : &m->tr.train, &result);
+    m->forward_fails = false;
+    TL_NEED(status != TL_OK, TL_EINVAL, "the evaluation went on though forward had failed");
+    if (!strstr(tl_error(), failed)) return status;
+    return put(m, tl_tape_set_recording(m->tr.tape, true));
+}
+
 static tl_status read_sums(machine *m) {
     tl_metric_sums sums;
     TL_TRY(m->ctx->ops->copy_out(m->ctx, &sums, m->tr.sums, sizeof sums));
@@ -170,7 +186,7 @@ static tl_status interrupt(machine *m, int64_t after) {
 static tl_status run_next(machine *m) {
     int64_t code = m->a->integer[m->at++];
     bool operand = code == TRAIN_GRADIENTS || code == TRAIN_STEP || code == TRAIN_EVALUATE ||
-                   code == TRAIN_INTERRUPT;
+                   code == TRAIN_INTERRUPT || code == TRAIN_FAIL_EVALUATE;
     TL_NEED(!operand || m->at < m->a->integers, TL_EINVAL, "training program: it is cut off");
     int64_t o = operand ? m->a->integer[m->at++] : 0;
     const tl_params *p = m->tr.params;
@@ -198,6 +214,8 @@ static tl_status run_next(machine *m) {
         return TL_OK;
     case TRAIN_INTERRUPT:
         return interrupt(m, o);
+    case TRAIN_FAIL_EVALUATE:
+        return fail_evaluate(m, o);
     case TRAIN_READ_MEMORY:
         return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).live_bytes);
     case TRAIN_READ_RECORDED:

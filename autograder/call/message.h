@@ -20,7 +20,7 @@ typedef struct message_request {
     uint64_t magic, serial; /* the reply repeats the serial number */
     uint32_t kind, op;
     char device[16], rungs[48];
-    int32_t threads, precision, slots, frames, recorded, counted, failing_launch;
+    int32_t threads, precision, slots, frames, recorded, counted, failing_launch, failing_step;
     uint64_t column_bytes, argument_bytes;
     int32_t slot_frame[CALL_BUFFERS];
     uint64_t frame_bytes[CALL_BUFFERS];
@@ -30,7 +30,8 @@ typedef struct message_request {
 typedef struct message_reply {
     uint64_t magic, serial;
     int32_t status, reached;
-    int64_t live_bytes, blocks; /* blocks: of MESSAGE_CLOSE */
+    int64_t live_bytes, overrun, overrun_of, steps, refused, host_blocks;
+    int64_t blocks; /* of MESSAGE_CLOSE */
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;

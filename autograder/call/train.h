@@ -43,6 +43,8 @@ enum call_train_code {
     TRAIN_INTERRUPT,     /* n: an epoch that on_step ends after n steps; an error if it goes on */
     TRAIN_READ_CALLS,    /* gives how often on_step was called, and for how many images in all */
     TRAIN_READ_MEMORY,   /* gives how many bytes of device memory are out */
+    TRAIN_FAIL_EVALUATE, /* 0 or 1: an evaluation whose forward pass fails; an error if it goes on;
+                          * gives whether the tape records afterwards, as it did before */
     TRAIN_READ_RECORDED  /* gives how many forward passes outside of training left a node */
 };
 

@@ -26,6 +26,7 @@ typedef struct call_wire {
     /* there */
     call_target target;
     int failing_launch; /* the number of the launch that fails, from 1 on; 0: none */
+    int failing_step;   /* the same of a program's steps */
     call_op op;
     const void *arguments;
     size_t argument_bytes;
@@ -39,6 +40,10 @@ typedef struct call_wire {
     tl_status status;
     char error[CALL_TEXT];
     int64_t live_bytes;
+    /* bytes written behind a block that the call took from the allocator, and its length */
+    int64_t overrun, overrun_of;
+    /* of a program: its steps, which was made to fail, and the blocks of host memory it kept */
+    int64_t steps, refused, host_blocks;
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;

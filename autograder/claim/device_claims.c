@@ -11,6 +11,12 @@ call_target launches_failing(const call_target *t) {
     return failing;
 }
 
+call_target steps_failing(const call_target *t) {
+    call_target failing = *t;
+    failing.steps_fail = true;
+    return failing;
+}
+
 /* Judges the call just made against the count of a first one with fewer images; -1: none yet. */
 static void expect_launches(claim *c, int64_t *first) {
     int64_t count = c->counter[CALL_LAUNCHES];

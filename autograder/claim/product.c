@@ -1,6 +1,8 @@
 /* product.c: matrix products against their definition (product.h). */
 #include "product.h"
 
+#include <math.h>
+
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
@@ -37,6 +39,7 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
     claim_trait(c, "nonsquare", g->m != g->n || g->n != g->k);
     claim_trait(c, "off_tile", g->m % 16 || g->n % 16 || g->k % 16);
     claim_trait(c, "large", g->k > 256);
+    claim_trait(c, "infinite", false);
     double *bound = bound_of(c, scale, n, terms);
     call(t, &r, C, A, B, g);
     expect_ok(c, &r);
@@ -58,6 +61,28 @@ void expect_products(claim *c, const char *name, product_call call, int trans_a,
                                       .accumulate = accumulate && s % 2 == 0};
             expect_product(c, t, name, call, &g);
         }
+}
+
+/* A row of A and a column of B are infinite, all other elements are 1 to 3: sums are exact. */
+void expect_infinite_product(claim *c, const char *name, product_call call) {
+    enum { M = 5, N = 6, K = 67, ROW = 2, COLUMN = 1 };
+    const tl_matmul_geom g = {.m = M, .n = N, .k = K};
+    FOR_TARGETS (t) {
+        call_report r;
+        tl_real *A = reals(c, M * K), *B = reals(c, K * N), *C = reals(c, M * N);
+        double *want = doubles(c, M * N);
+        for (int i = 0; i < M * K; i++)
+            A[i] = i / K == ROW ? (tl_real)INFINITY : (tl_real)draw_int(c, 1, 3);
+        for (int i = 0; i < K * N; i++)
+            B[i] = i % N == COLUMN ? (tl_real)INFINITY : (tl_real)draw_int(c, 1, 3);
+        oracle_matmul(want, NULL, widen(c, A, M * K), widen(c, B, K * N), &g);
+        claim_case(c, t, "%s C[%d,%d] = A B, k = %d, row %d of A and column %d of B infinite", name,
+                   M, N, K, ROW, COLUMN);
+        claim_trait(c, "infinite", true);
+        call(t, &r, C, A, B, &g);
+        expect_ok(c, &r);
+        expect_equal(c, "C", C, want, SHAPE(M, N));
+    }
 }
 
 void expect_small_product(claim *c, const call_target *t, const char *name, product_call call) {

@@ -16,6 +16,10 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
 void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
                      int accumulate);
 
+/* Operands that hold infinities beside numbers: where one stands in a sum, the sum is infinite, and
+ * no zero that fills up a tile or a slice may meet it. */
+void expect_infinite_product(claim *c, const char *name, product_call call);
+
 /* The same for one size off every tile, also with launches that fail. */
 void expect_small_product(claim *c, const call_target *t, const char *name, product_call call);
 

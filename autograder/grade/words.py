@@ -201,6 +201,7 @@ PATTERNS = {
     "last_chunk": "only when the last chunk of images is smaller than the others",
     "float_digits": "right to as many digits as a float has",
     "transposed_operand": "only with a transposed operand",
+    "infinite": "only with operands that hold infinities",
     "off_tile": "only with sizes that are no multiple of a tile",
     "large": "only with large sizes",
     "nan": "NaN",

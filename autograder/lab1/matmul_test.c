@@ -9,6 +9,7 @@
 
 CLAIM(lab1_matmul, own_product_matches_definition) {
     expect_products(c, "matmul", call_matmul, 0, 0, 0);
+    expect_infinite_product(c, "matmul", call_matmul);
 }
 CLAIM(lab1_matmul, own_product_reads_transposed_operands) {
     expect_products(c, "matmul", call_matmul, 1, 0, 0);

@@ -6,10 +6,11 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
 
-/* n, in, out: the last is judged forward in float, and its weight gradient too. */
-static const tl_linear_geom shapes[] = {{3, 5, 4},    {1, 7, 2},    {4, 1, 3},
-                                        {2, 3, 1},    {1, 1, 1},    {9, 33, 17},
-                                        {65, 10, 31}, {5, 130, 64}, {8, 1000, 10}};
+/* n, in, out: the last is judged forward in float, and its weight gradient too. One has more inputs
+ * and outputs than a strip of columns, or a grid of one block, takes at a time. */
+static const tl_linear_geom shapes[] = {{3, 5, 4},    {1, 7, 2},    {4, 1, 3},    {2, 3, 1},
+                                        {1, 1, 1},    {9, 33, 17},  {65, 10, 31}, {5, 130, 64},
+                                        {7, 75, 331}, {8, 1000, 10}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL = 5 };
 
 /* One geometry's inputs, drawn; _d are the same numbers for the oracle. */

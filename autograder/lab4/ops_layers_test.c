@@ -1,4 +1,5 @@
 /* ops_layers_test.c: the layers of a network as operations of the tape. */
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/graph_rule.h"
 
 #include <string.h>
@@ -50,8 +51,23 @@ static const rule_case cases[] = {
      {-1}},
 };
 
+/* x has no gradient yet when the rule begins: to make it is a step that may fail, like those of the
+ * rule itself. */
+static void expect_refusals_survived(claim *c, const call_target *t) {
+    call_target failing = steps_failing(t);
+    call_report r;
+    graph g = graph_new(c, 20, 100);
+    int x = graph_input(&g, SHAPE(4, 3), 3, true), w = graph_parameter(&g, SHAPE(5, 3), 3);
+    int y = GRAPH(&g, SHAPE(4, 5), GRAPH_LINEAR_RELU, x, w, -1);
+    DO(&g, GRAPH_BACKWARD, graph_sum(&g, y));
+    graph_read(&g, GRAPH_READ_FLAGS, x);
+    graph_run(&g, &failing, &r, "linear_relu without bias of an input, and backward");
+    expect_ok(c, &r);
+}
+
 CLAIM(lab4_ops_layers, one_node_for_linear_and_relu_matches_numeric) {
     expect_rules(c, cases, COUNT(cases));
+    FOR_TARGETS (t) expect_refusals_survived(c, t);
 }
 CLAIM(lab4_ops_layers, layers_skip_inputs_that_need_no_gradient) {
     expect_frozen_inputs(c, cases, COUNT(cases));

@@ -210,6 +210,15 @@ CLAIM(lab5_train, an_epoch_goes_on_where_it_was_left) {
     }
 }
 
+/* A forward pass that fails ends the evaluation, and leaves the tape as it was. */
+static void expect_recording_restored(claim *c, const call_target *t, int which) {
+    course k = draw_course(c);
+    const double on = 1;
+    tl_real *out =
+        RUN(c, t, &k, "an evaluation whose forward fails", 1, TRAIN_FAIL_EVALUATE, which);
+    expect_equal(c, "recording after a failure", out, &on, SHAPE(1));
+}
+
 /* In order, uncropped, every image once; neither weights nor position move, and no node is left for
  * a backward pass that never comes. Twice: the second time the sums of the first are there. */
 CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
@@ -235,6 +244,7 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
             expect_same_bits(c, "the second evaluation", out + 6 + FLAT, out, SHAPE(3));
             expect_equal(c, "batches that were recorded", out + 9 + FLAT, &start[0], SHAPE(1));
+            expect_recording_restored(c, t, which);
         }
 }
 

@@ -52,6 +52,7 @@ static void unpack(call_wire *w, message_request *q) {
                                 .recorded = q->recorded != 0,
                                 .counted = q->counted != 0},
                      .failing_launch = q->failing_launch,
+                     .failing_step = q->failing_step,
                      .op = (call_op)q->op,
                      .arguments = store,
                      .argument_bytes = q->argument_bytes,
@@ -73,6 +74,11 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .status = (int32_t)w->status,
                            .reached = w->reached,
                            .live_bytes = w->live_bytes,
+                           .overrun = w->overrun,
+                           .overrun_of = w->overrun_of,
+                           .steps = w->steps,
+                           .refused = w->refused,
+                           .host_blocks = w->host_blocks,
                            .blocks = blocks};
     memcpy(reply.counter, w->counter, sizeof reply.counter);
     reply.launch = w->launch;
