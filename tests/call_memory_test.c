@@ -1,5 +1,5 @@
-/* call_memory_test.c: programs in fenced memory, whose steps can be made to fail: what they do wrong
- * must be seen. */
+/* call_memory_test.c: programs in fenced memory, whose steps can be made to fail: what they do
+ * wrong must be seen. */
 #include "autograder/call/call_memory.h"
 
 #include <criterion/criterion.h>

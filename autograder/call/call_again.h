@@ -1,12 +1,12 @@
-/* call_again.h: a call made once more, in which something fails. Known to call.c alone, as is what it
- * shares with it. */
+/* call_again.h: a call made once more, in which something fails. Known to call.c alone, as is what
+ * it shares with it. */
 #ifndef CALL_AGAIN_H
 #define CALL_AGAIN_H
 
 #include "wire.h"
 
-/* The same call with one launch, or one step, after the other failing: who does not say so, or keeps
- * memory, gets a fault. `steps`: the call had so many when it went well. */
+/* The same call with one launch, or one step, after the other failing: who does not say so, or
+ * keeps memory, gets a fault. `steps`: the call had so many when it went well. */
 void call_failing_launches(const call_target *target, const call_request *request,
                            call_report *report);
 void call_failing_steps(const call_target *target, const call_request *request, int64_t steps,

@@ -1,5 +1,5 @@
-/* call_host.c: counts the blocks of host memory that this program's own objects hold: a leak where a
- * step fails shows nowhere else. The linker leads their calls here (HOST_WRAPS in mk/modes.mk);
+/* call_host.c: counts the blocks of host memory that this program's own objects hold: a leak where
+ * a step fails shows nowhere else. The linker leads their calls here (HOST_WRAPS in mk/modes.mk);
  * libraries go on calling libc. Blocks of the cpu as a device come from aligned_alloc and are none
  * of these. */
 #include "call_memory.h"

@@ -13,8 +13,8 @@
  * other. */
 static inline bool call_is_fenced(call_op op) { return op >= CALL_tensor_new && op != CALL_train; }
 
-/* The row on ctx, but for the allocator; step number w->failing_step fails, if it is not 0. Fills in
- * w->overrun, steps, refused and host_blocks. Blocks of the device that are still out afterwards
+/* The row on ctx, but for the allocator; step number w->failing_step fails, if it is not 0. Fills
+ * in w->overrun, steps, refused and host_blocks. Blocks of the device that are still out afterwards
  * count as live in ctx. */
 tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments *arguments,
                           call_wire *w);

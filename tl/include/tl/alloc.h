@@ -35,8 +35,8 @@ typedef struct tl_alloc_stats {
 /* Makes an allocator without taking any memory from the source. */
 tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source);
 
-/* From now on a block is as long as it is asked for, to the byte, and goes back to the source as soon
- * as it is given back: for a source that looks at what lies behind its blocks. Before the first
+/* From now on a block is as long as it is asked for, to the byte, and goes back to the source as
+ * soon as it is given back: for a source that looks at what lies behind its blocks. Before the first
  * block; not for captured steps. */
 void tl_alloc_set_exact(tl_alloc *alloc);
 
