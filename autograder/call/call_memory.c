@@ -4,9 +4,17 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Fences are copied on the device, from a pattern and at the end of each block to a collection, which
+ * comes to the host when it is full: a copy to the host waits, and to wait is dear on hostcuda where
+ * there are many blocks. */
+enum { COLLECTED = 1000 };
+
 typedef struct memory {
     tl_ctx ctx; /* whose memory it is */
     call_wire *w;
+    unsigned char *pattern, *collected; /* of the device: a fence, and up to COLLECTED of them */
+    size_t length[COLLECTED];           /* of the block in front of each */
+    size_t count;
 } memory;
 
 static memory *running; /* for entries of the table, which have no place for a pointer of ours */
@@ -39,54 +47,82 @@ static void fill_fence(unsigned char fence[CALL_FENCE]) {
         memcpy(fence + i, &pattern, sizeof pattern);
 }
 
+/* The first fence that was written to is told. */
+static tl_status judge_collected(memory *m) {
+    static unsigned char there[COLLECTED][CALL_FENCE];
+    unsigned char fence[CALL_FENCE];
+    size_t count = m->count;
+    m->count = 0;
+    fill_fence(fence);
+    TL_TRY(m->ctx.ops->copy_out(&m->ctx, there, m->collected, count * CALL_FENCE));
+    for (size_t f = 0; f < count && !m->w->overrun; f++) {
+        for (size_t i = 0; i < CALL_FENCE; i++) m->w->overrun += there[f][i] != fence[i];
+        m->w->overrun_of = (int64_t)m->length[f];
+    }
+    return TL_OK;
+}
+
 static void *get(void *user, size_t bytes) {
     memory *m = user;
-    unsigned char fence[CALL_FENCE];
     void *block;
     if (!may(m, CALL_REQUEST)) return NULL;
     if (tl_alloc_get(m->ctx.alloc, &block, bytes + CALL_FENCE) != TL_OK) return NULL;
-    fill_fence(fence);
-    if (m->ctx.ops->copy_in(&m->ctx, (char *)block + bytes, fence, CALL_FENCE) == TL_OK)
+    if (m->ctx.ops->copy(&m->ctx, (char *)block + bytes, m->pattern, CALL_FENCE) == TL_OK)
         return block;
     tl_alloc_put(m->ctx.alloc, block);
     return NULL;
 }
 
-/* Copies wait for what is queued: nobody writes to the block any more. A copy that fails says
- * nothing of the fence; the call's own results fail by it as well. */
+/* What is queued comes first, so nobody writes to the block any more. A copy that fails says nothing
+ * of the fence; the call's own results fail by it as well. */
 static void put(void *user, void *block, size_t bytes) {
     memory *m = user;
-    unsigned char fence[CALL_FENCE], there[CALL_FENCE];
-    size_t written = 0;
-    fill_fence(fence);
-    if (m->ctx.ops->copy_out(&m->ctx, there, (char *)block + bytes, CALL_FENCE) == TL_OK)
-        for (size_t i = 0; i < CALL_FENCE; i++) written += there[i] != fence[i];
-    if (written && !m->w->overrun) { /* the first one is told */
-        m->w->overrun = (int64_t)written;
-        m->w->overrun_of = (int64_t)bytes;
-    }
+    unsigned char *to = m->collected + m->count * CALL_FENCE;
+    if (m->ctx.ops->copy(&m->ctx, to, (char *)block + bytes, CALL_FENCE) == TL_OK)
+        m->length[m->count++] = bytes;
+    if (m->count == COLLECTED) (void)judge_collected(m);
     tl_alloc_put(m->ctx.alloc, block);
+}
+
+static tl_status open_memory(memory *m) {
+    unsigned char fence[CALL_FENCE];
+    void *block;
+    TL_TRY(tl_alloc_get(m->ctx.alloc, &block, (COLLECTED + 1) * CALL_FENCE));
+    m->pattern = block;
+    m->collected = m->pattern + CALL_FENCE;
+    fill_fence(fence);
+    return m->ctx.ops->copy_in(&m->ctx, m->pattern, fence, CALL_FENCE);
+}
+
+/* The row with its own allocator and table. */
+static tl_status run(memory *m, const call_row *row, call_arguments *arguments) {
+    const tl_alloc_source source = {get, put, m};
+    tl_backend ops = *m->ctx.ops;
+    tl_ctx view = m->ctx;
+    ops.copy_in = copy_in;
+    ops.zero = zero;
+    view.ops = &ops;
+    TL_TRY(tl_alloc_new(&view.alloc, &source));
+    tl_alloc_set_exact(view.alloc);
+    running = m;
+    tl_status status = row->run(&view, arguments);
+    running = NULL;
+    tl_alloc_free(view.alloc);
+    return status;
 }
 
 tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments *arguments,
                           call_wire *w) {
     memory m = {.ctx = *ctx, .w = w};
-    const tl_alloc_source source = {get, put, &m};
-    tl_backend ops = *ctx->ops;
-    tl_ctx view = *ctx;
-    ops.copy_in = copy_in;
-    ops.zero = zero;
-    view.ops = &ops;
+    tl_status status = open_memory(&m);
     /* (each block that ctx has anew of its source has a note on the host, which stays) */
     size_t notes = tl_alloc_read_stats(ctx->alloc).source_calls;
     int64_t before = call_host_blocks();
-    TL_TRY(tl_alloc_new(&view.alloc, &source));
-    tl_alloc_set_exact(view.alloc);
-    running = &m;
-    tl_status status = row->run(&view, arguments);
-    running = NULL;
-    tl_alloc_free(view.alloc);
+    if (status == TL_OK) status = run(&m, row, arguments);
     notes = tl_alloc_read_stats(ctx->alloc).source_calls - notes;
     w->host_blocks = call_host_blocks() - before - (int64_t)notes;
+    tl_status judged = m.count ? judge_collected(&m) : TL_OK;
+    if (status == TL_OK) status = judged;
+    tl_alloc_put(ctx->alloc, m.pattern);
     return status;
 }
