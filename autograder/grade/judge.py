@@ -13,12 +13,30 @@ import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
 SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all of a file is so
+NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
+OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
+              "window")  # what a record says of them
 COSTS = ("sectors", "bank_conflicts")  # of a kernel: kinds of failure, and names of counters
 # hostcuda's words for two accesses that met: of which memory, and the lines of both.
 MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) memory that .*"
                  r" writes at line (\d+)")
+# What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
+BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
+BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
 PRODUCT = re.compile(r"\bk = (\d+)")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
+
+
+def of_blas(record: dict) -> dict:
+    """A failure that comes from what BLAS was given is called so: not by the numbers that a call
+    leaves alone when it is refused, nor a copy, which there is none of."""
+    refused = BLAS_REFUSES.search(record.get("output") or "")
+    if refused and record["kind"] in NUMBERS:
+        told = {key: value for key, value in record.items() if key not in OF_NUMBERS}
+        return told | {"kind": "blas_argument", "text": refused[0]}
+    if BLAS_OPERAND.search(record.get("text") or ""):
+        return record | {"kind": "blas_argument"}
+    return record
 
 
 def features(record: dict, side: str) -> set:
@@ -110,7 +128,7 @@ def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, record
             result.setdefault("counted", counted)
         if record["verdict"] == "pass":
             continue
-        (errors if record["verdict"] == "error" else failures).append(record)
+        (errors if record["verdict"] == "error" else failures).append(of_blas(record))
     if errors and not failures:  # what is wrong in one run is wrong, whatever the other would say
         return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
     # the largest error in any run, as a share of its bound; a claim may compare nothing
