@@ -67,8 +67,9 @@ void expect_status(claim *c, const call_report *r, tl_status status) {
     if (r->status == TL_ENOTIMPL && status != TL_ENOTIMPL)
         fail_status(c, r);
     else if (r->status != status)
-        finding_take(c, "status", false, "should fail with %s, returned %s (%s)",
-                     tl_status_name(status), tl_status_name(r->status), r->error);
+        finding_take(c, "status", false, "should fail with %s, returned %s%s%s",
+                     tl_status_name(status), tl_status_name(r->status), r->error[0] ? ": " : "",
+                     r->error);
     else if (!strchr(r->error, ':'))
         finding_take(c, "status", false, "failed without a line that says where: \"%s\"", r->error);
     else if (r->fault[0])
@@ -83,8 +84,8 @@ void expect_refusal(claim *c, const call_report *r) {
     }
     if (r->status != TL_EINVAL && r->status != TL_ENOTIMPL) {
         c->compared++;
-        finding_take(c, "not_refused", is_sticky(r), "was not refused, but returned %s (%s)",
-                     tl_status_name(r->status), r->error);
+        finding_take(c, "not_refused", is_sticky(r), "was not refused, but returned %s%s%s",
+                     tl_status_name(r->status), r->error[0] ? ": " : "", r->error);
     }
     expect_status(c, r, TL_EINVAL);
 }

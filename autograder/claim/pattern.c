@@ -127,7 +127,11 @@ static void find_values(finding *f, const comparison *x) {
     if (has_float_digits(x)) finding_pattern(f, "float_digits");
     { ALL_WRONG(x, isnan(got[i])) finding_pattern(f, "nan"); }
     { ALL_WRONG(x, got[i] == 0) finding_pattern(f, "zero"); }
-    { ALL_WRONG(x, is_near(x, i, got[i], -want[i])) finding_pattern(f, "negated"); }
+    {
+        const double *from = before; /* what was there before keeps its sign */
+        ALL_WRONG(x, is_near(x, i, got[i], (from ? 2 * from[i] : 0) - want[i]))
+        finding_pattern(f, "negated");
+    }
     if (!before) return;
     { ALL_WRONG(x, got[i] == before[i]) finding_pattern(f, "unchanged"); }
     {
@@ -158,7 +162,7 @@ static void find_factor(finding *f, const comparison *x) {
     if (count >= 2) {
         qsort(ratio, count, sizeof *ratio, ascending);
         double factor = ratio[count / 2];
-        bool one = factor != 0 && factor != -1 && fabs(factor - 1) > 1e-3;
+        bool one = factor != 0 && fabs(fabs(factor) - 1) > 1e-3;
         for (size_t i = 0; one && i < x->n; i++) {
             double from = x->before ? x->before[i] : 0;
             one = !wrong(x, i) || is_near(x, i, x->got[i], from + factor * (x->want[i] - from));

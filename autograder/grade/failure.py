@@ -10,6 +10,8 @@ import words
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
+# Where hostcuda knows no line it says how to find it, which is nothing to do with a grade's plug-in.
+NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
 OUTPUT_LINES = 12
 TRACE_LINES = 8
 MAP_LINES, MAP_COLUMNS = 12, 40
@@ -173,7 +175,7 @@ class Page:
         if record.get("file"):
             at = text.visible(record["file"], 100)
             self.field("in", at + (f":{record['line']}" if record.get("line") else ""), "bold")
-        said = text.visible(record.get("text", ""), 600)
+        said = text.visible(NO_LINE.sub(r"\1", record.get("text", "")), 600)
         if said and not ("got" in record and record["kind"] == "mismatch"):
             self.field("what", said)
         self.numbers(record)
@@ -182,17 +184,19 @@ class Page:
                              for x in record.get("backtrace", ())[:TRACE_LINES]])
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
-        told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")))
+        told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
+                                  and not (record["kind"] == "blas_argument" and "likely" in t)))
         self.block("checker", [part for t in told[:TRACE_LINES] for part in
-                               text.wrap(text.visible(t), self.width - 13, "", "  ")])
+                               text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
+                                         "", "  ")])
         if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
             self.field("counted", ", ".join(f"{text.visible(str(k), 40)} {number(v)}"
                                             for k, v in record["counters"].items()))
         if record["kind"] in ("sectors", "bank_conflicts"):
             self.by_line(record)
         if printed:
-            self.block("printed", text.visible_lines(
-                printed, 200 if self.everything else OUTPUT_LINES))
+            lines = text.visible_lines(printed, 200 if self.everything else OUTPUT_LINES)
+            self.block("printed", [x for i, x in enumerate(lines) if i == 0 or x != lines[i - 1]])
 
     def by_line(self, told: dict) -> None:
         """Which lines of the student's file made the memory traffic, the dearest first."""
@@ -219,7 +223,7 @@ class Page:
             else:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
         if self.tells(result["kind"], 2):
-            self.field("means", words.kind_advice(result["kind"]))
+            self.field("means", words.advice_of(result["failures"][0]))
         if self.tells(result["kind"], 3):
             self.field("perhaps", result.get("advice", ""), "bold")
         if result["kind"] not in words.OF_A_FILE:
@@ -227,8 +231,10 @@ class Page:
             self.again(result)
 
     def advance(self, result: dict) -> None:
-        """The hint; or, as long as it is held back, a question, and how to get on."""
-        if self.tells(result["kind"], 2):
+        """The hint; or, as long as it is held back, a question, and how to get on. A mistake that is
+        named, and is no wrong value, has nothing to do with what the claim is about."""
+        named = result.get("advice") and result["kind"] not in words.QUESTIONS
+        if self.tells(result["kind"], 2) and not named:
             self.field("hint", result["hint"])
         if self.tells(result["kind"], words.HINTS):
             return

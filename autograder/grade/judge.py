@@ -13,12 +13,30 @@ import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
 SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all of a file is so
+NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
+OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
+              "window")  # what a record says of them
 COSTS = ("sectors", "bank_conflicts")  # of a kernel: kinds of failure, and names of counters
 # hostcuda's words for two accesses that met: of which memory, and the lines of both.
 MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) memory that .*"
                  r" writes at line (\d+)")
+# What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
+BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
+BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
 PRODUCT = re.compile(r"\bk = (\d+)")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
+
+
+def of_blas(record: dict) -> dict:
+    """A failure that comes from what BLAS was given is called so: not by the numbers that a call
+    leaves alone when it is refused, nor a copy, which there is none of."""
+    refused = BLAS_REFUSES.search(record.get("output") or "")
+    if refused and record["kind"] in NUMBERS:
+        told = {key: value for key, value in record.items() if key not in OF_NUMBERS}
+        return told | {"kind": "blas_argument", "text": refused[0]}
+    if BLAS_OPERAND.search(record.get("text") or ""):
+        return record | {"kind": "blas_argument"}
+    return record
 
 
 def features(record: dict, side: str) -> set:
@@ -110,7 +128,7 @@ def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, record
             result.setdefault("counted", counted)
         if record["verdict"] == "pass":
             continue
-        (errors if record["verdict"] == "error" else failures).append(record)
+        (errors if record["verdict"] == "error" else failures).append(of_blas(record))
     if errors and not failures:  # what is wrong in one run is wrong, whatever the other would say
         return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
     # the largest error in any run, as a share of its bound; a claim may compare nothing
@@ -140,19 +158,71 @@ def drop_counts_of_wrong_kernels(lab: table.Lab, results: list) -> None:
             result.pop("counted", None)
 
 
-def mark_waiting(lab: table.Lab, results: list) -> None:
-    """Failures behind a failed task of the same side wait for it, unless they say themselves that
-    their own file is not written."""
-    failed = {(r["task"], r["side"]) for r in results if r["verdict"] == "fail"}
+def names_file_of(lab: table.Lab, result: dict) -> str:
+    """The task in whose file the host touched memory of the device: whoever called it, the line
+    stands there. (A crash is no such evidence: it may stand where somebody else's pointer is used.)
+    """
+    record = result["failures"][0]
+    named = Path(record.get("file") or "").name
+    if result["kind"] != "host_dereference":
+        return ""
+    return next((t.name for t in lab.tasks if named and t.file(result["side"]) == named), "")
+
+
+def fault_of(lab: table.Lab, result: dict, results: list) -> str:
+    """The task whose fault this failure is by its evidence, or "": that of the line it names; or,
+    of wrong values, that of a claim that explains them (`explained_by`) and has wrong ones, too."""
+    if named := names_file_of(lab, result):
+        return named
+    claim = next(c for c in lab.claims if c.short_name == result["claim"])
+    for other in results if result["kind"] == "mismatch" else ():
+        if (other["claim"] in claim.explained_by and other["side"] == result["side"]
+                and (other["verdict"], other.get("kind")) == ("fail", "mismatch")):
+            own = other["task"] == result["task"]
+            return fault_of(lab, other, results) if own else other["task"]
+    return ""
+
+
+def faults_elsewhere(lab: table.Lab, results: list) -> dict:
+    """(task, side) -> the tasks at fault, where each of its failures is another task's fault, and
+    that one has faults of its own."""
+    faults = {}
     for result in results:
-        if result["verdict"] != "fail" or result["kind"] in words.OF_A_FILE:
+        if result["verdict"] == "fail":
+            fault = fault_of(lab, result, results)
+            faults.setdefault((result["task"], result["side"]), []).append(fault)
+    own = {(task, side) for (task, side), found in faults.items() if {"", task} & set(found)}
+    own |= in_c_alone(lab, own)
+    return {(task, side): list(dict.fromkeys(found)) for (task, side), found in faults.items()
+            if (task, side) not in own and all((fault, side) in own for fault in found)}
+
+
+def in_c_alone(lab: table.Lab, failed: set) -> set:
+    """What is wrong in C is wrong on a device, too, if that file runs there."""
+    return {(name, "cuda") for name, side in failed
+            if side == "c" and name != "whole" and "cuda" not in lab.task(name).sides}
+
+
+def speaks_for_itself(lab: table.Lab, result: dict) -> bool:
+    """Whether a failure's own words name its own file."""
+    if result["kind"] in words.OF_A_FILE or names_file_of(lab, result) == result["task"]:
+        return True
+    return (result["task"] != "whole" and result["kind"] == "not_implemented"
+            and names_own_file(result["failures"][0], result["task"]))
+
+
+def mark_waiting(lab: table.Lab, results: list) -> None:
+    """Failures behind a failed task wait for it, unless they say themselves that their own file is
+    at fault; and all failures of a task wait where each is the fault of another one."""
+    elsewhere = faults_elsewhere(lab, results)
+    failed = {(r["task"], r["side"]) for r in results if r["verdict"] == "fail"} - set(elsewhere)
+    failed |= in_c_alone(lab, failed)
+    for result in results:
+        if result["verdict"] != "fail" or speaks_for_itself(lab, result):
             continue
-        if (result["task"] != "whole" and result["kind"] == "not_implemented"
-                and names_own_file(result["failures"][0], result["task"])):
-            continue
-        causes = [t.name for t in lab.tasks
-                  if (t.name, result["side"]) in failed
-                  and result["task"] in [b.name for b in lab.behind(t.name)]]
+        causes = elsewhere.get((result["task"], result["side"])) or [
+            t.name for t in lab.tasks if (t.name, result["side"]) in failed
+            and result["task"] in [b.name for b in lab.behind(t.name)]]
         if causes:
             result["waits_for"] = causes
     for result in results:
@@ -229,8 +299,8 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
             failed = [r for r in mine if r["verdict"] == "fail"]
             if not failed:
                 continue
-            behind = [r for r in results if r["side"] == side
-                      and task.name in r.get("waits_for", ())]
+            behind = [r for r in results if task.name in r.get("waits_for", ())
+                      and (r["side"] == side or "cuda" not in task.sides)]
             begun = state_of(mine) != "not_implemented"
             first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
             candidates.append({

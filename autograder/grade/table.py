@@ -53,6 +53,7 @@ class Claim:
     diagnosis: dict = field(default_factory=dict)  # pattern -> name of a diagnosis
     build: str = ""  # "check": hostcuda with the checkers compiled in
     extra: bool = False  # extra credit: outside the hundred
+    explained_by: tuple = ()  # claims, as T= names them: one that fails, too, may be the cause
 
     @property
     def full_name(self) -> str:
@@ -144,7 +145,7 @@ def _need(where: str, entry: dict, *keys) -> None:
 
 def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     _known(where, entry, name=str, real=list, c=int, cuda=int, hint=str, diagnosis=dict,
-           build=str, extra=bool, evidence=str)
+           build=str, extra=bool, evidence=str, explained_by=list)
     _need(where, entry, "name", "real", "hint", "evidence")
     where = f"{where} {entry['name']}"
     points = {side: entry[side] for side in SIDES if side in entry}
@@ -164,7 +165,8 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
                  real=tuple(entry["real"]), points=points, evidence=entry["evidence"],
                  hint=one_line(entry["hint"]), diagnosis=diagnosis, build=build,
-                 extra=entry.get("extra", False))
+                 extra=entry.get("extra", False),
+                 explained_by=tuple(entry.get("explained_by", ())))
 
 
 def _task(where: str, lab: int, entry: dict) -> Task:
@@ -212,6 +214,13 @@ def _check_whole(lab: Lab) -> None:
     for name in names:
         if names.count(name) > 1:
             raise TableError(f"{where}: claim {name} comes twice")
+    short = [c.short_name for c in lab.claims]
+    for at, claim in enumerate(lab.claims):
+        others = {c.short_name for c in lab.claims if c.task != claim.task}
+        for other in claim.explained_by:
+            if other not in others | set(short[:at]):
+                raise TableError(f"{where}: {claim.short_name}: explained_by = {other!r} is "
+                                 "neither a claim of another task nor an earlier one")
     used = {d for c in lab.claims for d in c.diagnosis.values()}
     for name in sorted(used ^ set(lab.diagnoses)):
         raise TableError(f"{where}: diagnosis {name} is "

@@ -4,6 +4,8 @@ A kind says what happened; a pattern says where the wrong elements lie. What the
 claim stands with the claim, in labN.toml; here stands what is true of all of them.
 """
 
+import re
+
 import text
 
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
@@ -67,6 +69,10 @@ KINDS = {
                        "of its two pointers."),
     "copy_size": ("copied too much", "A copy is larger than what it is copied from or to. Sizes of "
                   "copies are bytes."),
+    "blas_argument": ("wrong size given to BLAS", "A size or leading dimension does not fit its "
+                      "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
+                      "by columns; for rows, our B is its first operand (leading dimension: "
+                      "parameter 8) and our A its second, `matrix B` (parameter 10)."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -161,6 +167,7 @@ QUESTIONS = {
         "Which of these does your own code fill? Which line does it?",
         "Follow one element through both lines. Is it written before it is read?"),
 }
+BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: ([-+.\de]+) and ([-+.\de]+)$")
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
@@ -204,6 +211,9 @@ PATTERNS = {
     "infinite": "only with operands that hold infinities",
     "off_tile": "only with sizes that are no multiple of a tile",
     "large": "only with large sizes",
+    "negative_row": "only where all logits of a row are below 0",
+    "cosine": "only with the cosine",
+    "shuffled": "only with shuffled images",
     "nan": "NaN",
     "uninitialised": "NaN, as outputs are filled with before the call",
 }
@@ -228,6 +238,17 @@ def kind_title(kind: str) -> str:
 
 def kind_advice(kind: str) -> str:
     return KINDS.get(kind, ("", ""))[1]
+
+
+def advice_of(record: dict) -> str:
+    """Bits that differ by more than the last digits do not hang on an order of additions."""
+    advice = kind_advice(record["kind"])
+    pair = BITS_DIFFER.search(record.get("text") or "")
+    if record["kind"] != "bits" or not pair:
+        return advice
+    one, other = float(pair[1]), float(pair[2])
+    near = abs(one - other) <= 1e-3 * max(abs(one), abs(other))
+    return advice if near else advice.split(" If they differ")[0]
 
 
 def pattern_text(pattern: str) -> str:

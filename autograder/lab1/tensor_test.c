@@ -55,8 +55,11 @@ CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
     FOR_TARGETS (t)
         for (size_t s = 0; s < sizeof bad / sizeof *bad; s++) {
             int32_t fact[FACTS];
-            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %d, %d, …", bad[s].ndim,
-                       bad[s].dim[0], bad[s].dim[1]);
+            char sizes[80];
+            int end = snprintf(sizes, sizeof sizes, "%d", bad[s].dim[0]);
+            for (int i = 1; i < bad[s].ndim; i++)
+                end += snprintf(sizes + end, sizeof sizes - (size_t)end, ", %d", bad[s].dim[i]);
+            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %s", bad[s].ndim, sizes);
             call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
             /* what does not fit a size_t is refused as a size or as memory */
             bool huge = bad[s].dim[0] >= 1048576;

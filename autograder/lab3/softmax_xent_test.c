@@ -62,12 +62,23 @@ static softmax_data define(claim *c, tl_real *logits, int32_t *label, int rows, 
     return d;
 }
 
+/* Is there a row all of whose logits are below 0? There a maximum that begins at 0 is wrong. */
+static bool has_negative_row(const softmax_data *d) {
+    for (int i = 0; i < d->rows; i++) {
+        int below = 0;
+        for (int j = 0; j < d->classes; j++) below += d->logits[i * d->classes + j] < 0;
+        if (below == d->classes) return true;
+    }
+    return false;
+}
+
 static void expect_forward(claim *c, const call_target *t, const softmax_data *d, tl_real *prob) {
     call_report r;
     tl_real loss = 0, again = 0, *row_loss = reals(c, (size_t)d->rows);
     claim_case(c, t, "softmax_xent_fwd of logits[%d,%d]", d->rows, d->classes);
     claim_trait(c, "batch", d->rows > 1);
     claim_trait(c, "large", d->rows * d->classes > 1000);
+    claim_trait(c, "negative_row", has_negative_row(d));
     call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, d->logits, d->label, d->rows, d->classes);
     expect_ok(c, &r);
     expect_close(c, "prob", prob, d->prob, d->prob_bound, AXES("nk", d->rows, d->classes));

@@ -42,6 +42,7 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
                g->n, s->count, s->c, s->h, s->w, step->first, g->shuffle, g->augment, g->pad);
     claim_trait(c, "batch", g->n > 1);
     claim_trait(c, "padding", g->pad > 0);
+    claim_trait(c, "shuffled", g->shuffle);
     claim_trait(c, "nonsquare", s->h != s->w);
     claim_trait(c, "channels", s->c > 1);
     call_batch_load(t, &r, x, label, s, step, g);

@@ -38,6 +38,7 @@ static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_
     define(rough, doubles(c, ys), coarsen(c, x_d, xs), coarsen(c, w_d, ws), g);
     claim_case(c, t, "conv3x3 x[%d,%d,%d,%d] to %d channels%s", g->n, g->c, g->h, g->w, g->k,
                g->transposed ? ", transposed" : "");
+    claim_trait(c, "channels", g->c > 1 && g->k > 1); /* else c*K + k is k*C + c */
     call_report r;
     call_conv3x3(t, &r, y, x, w, g);
     if (strcmp(t->device, "cpu") == 0) { /* not on the cpu, and it says so */

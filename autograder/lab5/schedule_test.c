@@ -20,6 +20,8 @@ static const tl_schedule senseless[] = {
     {(tl_schedule_kind)4, 0.1, 0, 1, 1},
 };
 
+static const char *const kinds[] = {"constant", "step", "cosine", "triangular", "unknown"};
+
 /* In double in every build. A power may be formed by multiplication, one rounding a turn. */
 CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
     for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++) {
@@ -27,8 +29,9 @@ CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
         double *lr = doubles(c, o->total), *want = doubles(c, o->total);
         double *bound = doubles(c, o->total);
         call_report r;
-        claim_case(c, &claim_targets[0], "schedule kind %d, turn %d, total %d", (int)o->kind,
-                   (int)o->turn, (int)o->total);
+        claim_case(c, &claim_targets[0], "schedule kind %d (%s), turn %d, total %d", (int)o->kind,
+                   kinds[o->kind], (int)o->turn, (int)o->total);
+        claim_trait(c, "cosine", o->kind == TL_SCHEDULE_COSINE);
         call_schedule_lr(&claim_targets[0], &r, lr, o->total, 0, o);
         expect_ok(c, &r);
         for (uint64_t i = 0; i < o->total; i++) {
@@ -42,8 +45,9 @@ CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
         const tl_schedule *o = &senseless[s];
         double lr[3];
         call_report r;
-        claim_case(c, &claim_targets[0], "schedule kind %d, turn %d, total %d: no number at all",
-                   (int)o->kind, (int)o->turn, (int)o->total);
+        claim_case(c, &claim_targets[0],
+                   "schedule kind %d (%s), turn %d, total %d: no number at all", (int)o->kind,
+                   kinds[o->kind], (int)o->turn, (int)o->total);
         call_schedule_lr(&claim_targets[0], &r, lr, 3, 0, o);
         expect_ok(c, &r);
         for (int i = 0; i < 3; i++)
@@ -58,8 +62,8 @@ CLAIM(lab5_schedule, any_first_step_gives_the_same_rates) {
         double *all = doubles(c, o->total), *rest = doubles(c, o->total);
         uint64_t first = o->total / 2;
         call_report r;
-        claim_case(c, &claim_targets[0], "schedule kind %d from step 0 and from step %d",
-                   (int)o->kind, (int)first);
+        claim_case(c, &claim_targets[0], "schedule kind %d (%s) from step 0 and from step %d",
+                   (int)o->kind, kinds[o->kind], (int)first);
         call_schedule_lr(&claim_targets[0], &r, all, o->total, 0, o);
         expect_ok(c, &r);
         call_schedule_lr(&claim_targets[0], &r, rest, o->total - first, first, o);

@@ -1,5 +1,6 @@
 """The committed lists, and what is refused in one."""
 
+import judge
 import pytest
 import table
 from conftest import LAB, ROOT
@@ -42,6 +43,8 @@ def test_committed_lists_are_whole(path):
     ('"borders" = "garbage"', '"edges" = "garbage"', "unknown pattern 'edges'"),
     ("ok=second+", "ok=third+", "unknown pattern 'ok=third'"),
     ('"borders" = "garbage"', '"borders" = "rubbish"', "is used by no claim"),
+    ('hint = "look at the second"', 'hint = "look."\nexplained_by = ["one/second"]',
+     "neither a claim"),
     ("lab = 9", "lab = ", "Invalid value"),
 ])
 def test_a_slip_in_a_list_is_named(old, changed, words):
@@ -54,3 +57,40 @@ def test_who_waits_for_whom():
     lab = parse(LAB)
     assert [t.name for t in lab.behind("one")] == ["two", "whole"]
     assert lab.behind("whole") == []
+
+
+def waits(text: str, **failed) -> dict:
+    """Who waits for whom; failed: claim -> kind, or (kind, file that the failure names)."""
+    lab, results = parse(text), []
+    for claim in lab.claims:
+        kind = failed.get(claim.name)
+        kind, file = kind if isinstance(kind, tuple) else (kind, "")
+        results.append({"claim": claim.short_name, "task": claim.task, "side": "c"} | (
+            {"verdict": "fail", "kind": kind, "failures": [{"kind": kind, "file": file}]} if kind
+            else {"verdict": "pass"}))
+    judge.mark_waiting(lab, results)
+    return {r["claim"]: r["waits_for"] for r in results if r["verdict"] == "waiting"}
+
+
+BY_THE_RULE = LAB.replace('hint = "look at the first"',
+                          'hint = "look at the first"\nexplained_by = ["two/third"]', 1)
+
+
+def test_the_task_at_fault_is_named_first():
+    assert waits(LAB, first="mismatch", third="mismatch") == {"two/third": ["one"]}
+    assert waits(BY_THE_RULE, first="mismatch", third="mismatch") == {"one/first": ["two"]}
+    # what its own graphs say, or another kind of failure, is no wrong rule's
+    own = waits(BY_THE_RULE, first="mismatch", second="mismatch", third="mismatch")
+    assert own == {"two/third": ["one"]}
+    assert waits(BY_THE_RULE, first="crash", third="mismatch") == {"two/third": ["one"]}
+
+
+def test_a_line_of_another_file_that_touches_device_memory_is_at_fault():
+    there = ("host_dereference", "two.c")
+    assert waits(LAB, first=there, third=there) == {"one/first": ["two"]}
+    assert waits(LAB, first=("crash", "two.c"), third="mismatch") == {"two/third": ["one"]}
+
+
+def test_what_is_wrong_in_c_alone_is_wrong_on_the_device():
+    lab = parse(LAB)
+    assert judge.in_c_alone(lab, {("one", "c"), ("two", "c"), ("whole", "c")}) == {("two", "cuda")}
