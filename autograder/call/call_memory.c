@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Fences are copied on the device, from a pattern and at the end of each block to a collection, which
- * comes to the host when it is full: a copy to the host waits, and to wait is dear on hostcuda where
- * there are many blocks. */
+/* Fences are copied on the device, from a pattern and at the end of each block to a collection,
+ * which comes to the host when it is full: a copy to the host waits, and to wait is dear on hostcuda
+ * where there are many blocks. */
 enum { COLLECTED = 1000 };
 
 typedef struct memory {
@@ -73,8 +73,8 @@ static void *get(void *user, size_t bytes) {
     return NULL;
 }
 
-/* What is queued comes first, so nobody writes to the block any more. A copy that fails says nothing
- * of the fence; the call's own results fail by it as well. */
+/* What is queued comes first, so nobody writes to the block any more. A copy that fails says
+ * nothing of the fence; the call's own results fail by it as well. */
 static void put(void *user, void *block, size_t bytes) {
     memory *m = user;
     unsigned char *to = m->collected + m->count * CALL_FENCE;

@@ -36,8 +36,8 @@ typedef struct tl_alloc_stats {
 tl_status tl_alloc_new(tl_alloc **alloc, const tl_alloc_source *source);
 
 /* From now on a block is as long as it is asked for, to the byte, and goes back to the source as
- * soon as it is given back: for a source that looks at what lies behind its blocks. Before the first
- * block; not for captured steps. */
+ * soon as it is given back: for a source that looks at what lies behind its blocks. Before the
+ * first block; not for captured steps. */
 void tl_alloc_set_exact(tl_alloc *alloc);
 
 /* Returns all cached blocks to the source and frees the allocator; NULL is allowed. Blocks still
