@@ -86,14 +86,22 @@ class Report(Page):
         if told:
             self.put()
 
-    def state(self, task: str, side: str, cell: dict) -> str:
+    def waiting(self, task: str, cells: dict) -> list:
+        """For whom sides of a task wait that have nothing else wrong, and with how many points; both
+        sides once, where it is the same task."""
+        most = {}
+        for side, cell in cells.items():
+            mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)
+                    and cell["state"] == r["verdict"] == "waiting"]
+            causes = ", ".join(dict.fromkeys(c for r in mine for c in r["waits_for"]))
+            if causes:
+                most[causes] = most.get(causes, 0) + sum(r["max"] for r in mine)
+        return [f"waiting for {causes}, up to {points(n)}" for causes, n in most.items()]
+
+    def state(self, cell: dict) -> str:
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
             return f"{file} is not written yet"
-        if cell["state"] == "waiting":
-            mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)]
-            causes = dict.fromkeys(c for r in mine for c in r.get("waits_for", ()))
-            return f"waiting for {', '.join(causes)}, up to {points(cell['waiting'])}"
         if cell["state"] in words.OF_A_FILE:
             file = cell["file"] or "one of its files"
             return f"{file}: {words.kind_title(cell['state'])}"
@@ -118,7 +126,8 @@ class Report(Page):
                 most, got = cell["max"] + cell["extra_max"], cell["points"] + cell["extra"]
                 colour = "green" if cell["state"] == "pass" else "red" if got == 0 else "yellow"
                 cells += "  " + self.paint(colour, f"{f'{got}/{most}':>7}")
-                notes.append(self.state(row["task"], side, cell))
+                notes.append(self.state(cell))
+            notes += self.waiting(row["task"], row["sides"])
             note = "; ".join(dict.fromkeys(n for n in notes if n))
             start = f"{row['task']:<{name_width}}"
             room = self.width - name_width - 9 * len(sides) - 2
