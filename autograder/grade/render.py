@@ -89,9 +89,9 @@ class Report(Page):
                 self.put()
 
     def measured(self) -> None:
-        """What claims tell of what they have measured, whether they hold or not, as long as there is
-        no mistake in another task to look at first; V=1: all, and by line, too, which a failure has
-        said already."""
+        """What claims tell of what they have measured, whether they hold or not, as long as no
+        mistake in another task is to be looked at first; V=1: all, and by line, too, which a
+        failure has said already."""
         wrong = {r["task"] for r in self.document["claims"]
                  if r["verdict"] == "fail" and r["kind"] not in OF_NO_MISTAKE}
         told = [r for r in self.document["claims"]
@@ -105,8 +105,8 @@ class Report(Page):
             self.put()
 
     def waiting(self, task: str, cells: dict) -> list:
-        """For whom sides of a task wait that have nothing else wrong, and with how many points; both
-        sides once, where it is the same task."""
+        """For whom sides of a task wait that have nothing else wrong, and with how many points;
+        both sides once, where it is the same task."""
         most = {}
         for side, cell in cells.items():
             mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)
