@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Fences are copied on the device, from a pattern and at the end of each block to a collection,
- * which comes to the host when it is full: a copy to the host waits, and to wait is dear on hostcuda
- * where there are many blocks. */
+ * which comes to the host when it is full: a copy to the host waits, and to wait is dear on
+ * hostcuda where there are many blocks. */
 enum { COLLECTED = 1000 };
 
 typedef struct memory {

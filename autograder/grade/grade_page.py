@@ -111,7 +111,8 @@ class GradePage(Report):
             for side in sides:
                 cell = row["sides"].get(side)
                 cells.append(tag("td", points_of(cell), class_="n"))
-                notes += [self.state(row["task"], side, cell)] if cell else []
+                notes += [self.state(cell)] if cell else []
+            notes += self.waiting(row["task"], row["sides"])
             said = "; ".join(dict.fromkeys(note for note in notes if note))
             lines.append(tag("tr", *cells, tag("td", said)))
         self.inside += [tag("h2", "Points"), tag("table", *lines)]

@@ -74,10 +74,23 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
             if other["verdict"] == "fail" and other["kind"].startswith("race"):
                 found.add("elsewhere=race")  # wrong values may well come from it
+            if other["verdict"] == "fail" and other["kind"] == "uninitialised":
+                found.add("elsewhere=uninitialised")  # … and wild indices from this
     for pattern, name in claim.diagnosis.items():
         if found.issuperset(pattern.split("+")):
             return name
     return ""
+
+
+def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) -> str:
+    """Wrong values that come from a race: the claim of the same task and side that names its lines,
+    if this one's diagnosis is given for no other reason."""
+    if result["kind"] not in NUMBERS or not any(
+            p.startswith("elsewhere=race") and d == name for p, d in claim.diagnosis.items()):
+        return ""
+    mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
+    return next((r["claim"] for r in mine
+                 if r["verdict"] == "fail" and r["kind"].startswith("race")), "")
 
 
 def names_own_file(record: dict, task: str) -> bool:
@@ -217,6 +230,7 @@ def mark_waiting(lab: table.Lab, results: list) -> None:
     elsewhere = faults_elsewhere(lab, results)
     failed = {(r["task"], r["side"]) for r in results if r["verdict"] == "fail"} - set(elsewhere)
     failed |= in_c_alone(lab, failed)
+    waiting = set()
     for result in results:
         if result["verdict"] != "fail" or speaks_for_itself(lab, result):
             continue
@@ -225,13 +239,13 @@ def mark_waiting(lab: table.Lab, results: list) -> None:
             and result["task"] in [b.name for b in lab.behind(t.name)]]
         if causes:
             result["waits_for"] = causes
+            waiting.add((result["task"], result["side"]))
+    waiting |= in_c_alone(lab, waiting)
     for result in results:
         if result.get("waits_for"):
             result["verdict"] = "waiting"
             # the first cause is one that does not itself wait
-            waiting = {r["task"] for r in results
-                       if r["side"] == result["side"] and r.get("waits_for")}
-            roots = [c for c in result["waits_for"] if c not in waiting]
+            roots = [c for c in result["waits_for"] if (c, result["side"]) not in waiting]
             result["waits_for"] = roots or result["waits_for"]
 
 
@@ -249,6 +263,8 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
         if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
+            if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
+                result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)
     if not taskwise:
         mark_waiting(lab, results)

@@ -12,6 +12,9 @@ import words
 from failure import SIDE_NAMES, Page, points
 
 
+OF_NO_MISTAKE = ("not_implemented", "sectors", "bank_conflicts")  # kinds: unwritten, or dear
+
+
 class Report(Page):
     """The parts of the whole text, in their order."""
 
@@ -44,7 +47,8 @@ class Report(Page):
 
     def failures(self) -> None:
         """By task and side: one in full, the others in a line each. A side of which nothing is
-        written yet has its line in the table."""
+        written yet has its line in the table; what C that runs on a device, too, has done wrong on
+        the cpu already is not told in full again."""
         groups = {}
         for result in self.document["claims"]:
             if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
@@ -54,6 +58,8 @@ class Report(Page):
             if not written and not self.everything:
                 continue
             in_full = written if self.everything else written[:1]
+            if not self.everything and self.told_in_c(written[0], groups):
+                in_full = []
             in_brief = [r for r in group if r not in in_full]
             for result in in_full:
                 self.failure(result)
@@ -63,6 +69,13 @@ class Report(Page):
                 self.put(self.paint("dim", f"(T={in_brief[0]['claim']} shows one in full, "
                                            "V=1 all)"))
             self.put()
+
+    def told_in_c(self, result: dict, groups: dict) -> bool:
+        """Whether the same C has failed on the cpu in the same way."""
+        sides = next(t["sides"] for t in self.document["tasks"] if t["task"] == result["task"])
+        in_c = groups.get((result["task"], "c"), ()) if result["side"] == "cuda" else ()
+        return any(r["kind"] == result["kind"] and r.get("diagnosis") == result.get("diagnosis")
+                   and sides["c"]["file"] == sides["cuda"]["file"] != "" for r in in_c)
 
     def unjudged(self) -> None:
         for result in self.document["claims"]:
@@ -76,24 +89,37 @@ class Report(Page):
                 self.put()
 
     def measured(self) -> None:
-        """What claims tell of what they have measured, whether they hold or not; V=1: by line,
-        too, which a failure has said already."""
-        told = [r for r in self.document["claims"] if r.get("said")]
+        """What claims tell of what they have measured, whether they hold or not, as long as no
+        mistake in another task is to be looked at first; V=1: all, and by line, too, which a
+        failure has said already."""
+        wrong = {r["task"] for r in self.document["claims"]
+                 if r["verdict"] == "fail" and r["kind"] not in OF_NO_MISTAKE}
+        told = [r for r in self.document["claims"]
+                if r.get("said") and (self.everything or not wrong - {r["task"]})]
         for result in told:
-            self.paragraph(f"{result['claim']}: ", text.visible(result["said"], 200))
+            label = "failed: " * (result["verdict"] == "fail") + f"{result['claim']}: "
+            self.paragraph(label, text.visible(result["said"], 200))
             if self.everything and result["verdict"] == "pass":
                 self.by_line(result)
         if told:
             self.put()
 
-    def state(self, task: str, side: str, cell: dict) -> str:
+    def waiting(self, task: str, cells: dict) -> list:
+        """For whom sides of a task wait that have nothing else wrong, and with how many points;
+        both sides once, where it is the same task."""
+        most = {}
+        for side, cell in cells.items():
+            mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)
+                    and cell["state"] == r["verdict"] == "waiting"]
+            causes = ", ".join(dict.fromkeys(c for r in mine for c in r["waits_for"]))
+            if causes:
+                most[causes] = most.get(causes, 0) + sum(r["max"] for r in mine)
+        return [f"waiting for {causes}, up to {points(n)}" for causes, n in most.items()]
+
+    def state(self, cell: dict) -> str:
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
             return f"{file} is not written yet"
-        if cell["state"] == "waiting":
-            mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)]
-            causes = dict.fromkeys(c for r in mine for c in r.get("waits_for", ()))
-            return f"waiting for {', '.join(causes)}, up to {points(cell['waiting'])}"
         if cell["state"] in words.OF_A_FILE:
             file = cell["file"] or "one of its files"
             return f"{file}: {words.kind_title(cell['state'])}"
@@ -118,7 +144,8 @@ class Report(Page):
                 most, got = cell["max"] + cell["extra_max"], cell["points"] + cell["extra"]
                 colour = "green" if cell["state"] == "pass" else "red" if got == 0 else "yellow"
                 cells += "  " + self.paint(colour, f"{f'{got}/{most}':>7}")
-                notes.append(self.state(row["task"], side, cell))
+                notes.append(self.state(cell))
+            notes += self.waiting(row["task"], row["sides"])
             note = "; ".join(dict.fromkeys(n for n in notes if n))
             start = f"{row['task']:<{name_width}}"
             room = self.width - name_width - 9 * len(sides) - 2

@@ -4,6 +4,7 @@
 #include "autograder/claim/expect.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NDIM, DIM, SIZE = 5, OWNER, AS_GIVEN, FACTS };

@@ -60,6 +60,31 @@ def test_what_was_measured_is_told_of_a_claim_that_holds_too(stage, capsys):
     assert {c["claim"]: c.get("said") for c in stage.result()["claims"]}["one/second"] == said
 
 
+def test_what_was_measured_is_left_out_beside_a_mistake_of_another_task(stage, capsys):
+    stage.says["lab9_one/second"] = {"said": "9128 sectors"}
+    stage.says["lab9_two/third"] = fail()
+    assert "9128 sectors" not in shown(stage, capsys)
+    assert "9128 sectors" in shown(stage, capsys, "V=1")
+
+
+def test_a_refusal_of_blas_is_no_wrong_value(stage, capsys):
+    said = "On entry to DGEMM  parameter number 10 had an illegal value"
+    stage.says["lab9_two/third"] = fail("nan", got=1, want=2, output=f" ** {said}\n ** {said}\n")
+    out = shown(stage, capsys)
+    assert "wrong size given to BLAS" in out and "expected 2" not in out
+    assert out.count("printed") == 1 and out.count(said) == 1  # (`what` has single spaces)
+    text = "one.cu:3: hostcuda [copy-size]: matrix B (80 bytes): reaches past the buffer"
+    stage.says["lab9_two/third"] = fail("copy_size", text=text)
+    assert "wrong size given to BLAS" in shown(stage, capsys)
+
+
+def test_no_advice_about_lines_that_nobody_knows(stage, capsys):
+    stage.says["lab9_two/third"] = fail("host_dereference", text=(
+        "?:0: hostcuda [host-dereference]: (no line: compile with -g, or addr2line -e MODULE ) "
+        "host code reads device memory"))
+    assert "what     hostcuda [host-dereference]: host code reads" in shown(stage, capsys)
+
+
 def test_lines_that_cost_are_told_of_a_failure_and_of_all_if_asked(stage, capsys):
     held, failed = ["one.cu:3: 9 sectors, 0 conflicts of banks"], ["two.cu:4: 80 sectors, 1 \x1b"]
     stage.says["lab9_one/second"] = {"said": "9 sectors", "by_line": held}
