@@ -10,12 +10,7 @@ import words
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
-<<<<<<< HEAD
-# Where hostcuda knows no line it says how to find it, which is nothing to do with a grade's
-# plug-in.
-=======
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
->>>>>>> 281249d06c879008096e7d07251ccc6977eab7be
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
 OUTPUT_LINES = 12
 TRACE_LINES = 8
@@ -236,14 +231,9 @@ class Page:
             self.again(result)
 
     def advance(self, result: dict) -> None:
-<<<<<<< HEAD
-        """The hint; or, as long as it is held back, a question, and how to get on. A mistake that
-        is named, and is no wrong value, has nothing to do with what the claim is about."""
-=======
         """The hint; or, as long as it is held back, a question, and how to get on. The hint is
         about the claim's values: a mistake of another kind that is named has nothing to do with
         them."""
->>>>>>> 281249d06c879008096e7d07251ccc6977eab7be
         named = result.get("advice") and result["kind"] not in words.QUESTIONS
         if self.tells(result["kind"], 2) and not named:
             self.field("hint", result["hint"])
