@@ -114,6 +114,9 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * =
 #include "hostcuda/nodes.h"
 #include "hostcuda/hints.h"
 
+/* (the C++ library's own, whose functions are host code) */
+#include <new>
+
 /* CUDA's further headers: in a file of their own they would be host code. */
 #pragma clang force_cuda_host_device begin
 #include "cooperative_groups.h"
