@@ -11,5 +11,8 @@ def run(*words: str, timeout: float, **env: str) -> subprocess.CompletedProcess:
     types the command: a shell's background jobs ignore it, and make gradcheck ends by it."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     return subprocess.run(["make", *words], env=kept | env, capture_output=True, text=True,
-                          errors="replace", timeout=timeout,
-                          preexec_fn=lambda: signal.signal(signal.SIGQUIT, signal.SIG_DFL))  # fmt: skip
+                          errors="replace", timeout=timeout, preexec_fn=_heed)  # fmt: skip
+
+
+def _heed() -> None:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
