@@ -40,8 +40,8 @@ every_gpu_code = $(call machine_code,$(BEFORE_80)) \
 # Tiles by tensor cores (*_tensor*.cu) use what compute capability 9.0 has and no other
 # (kernels/warpgroup.h), in code for sm_90a. nvcc 12.0 is the first to know it; an older one does
 # without. $(1) a source: 90 if it is one of them
-KNOWS_90A = $(eval KNOWS_90A := $(shell echo | $(CUDA_COMPILER) -arch=sm_90a -cubin -x cu \
-	-o /dev/null - 2>/dev/null && echo 90))$(KNOWS_90A)
+KNOWS_90A := $(if $(CUDA),$(shell $(CUDA_COMPILER) --version | \
+	sed -n 's/.*release \(1[2-9]\|[2-9][0-9]\)\..*/90/p'))
 with_90a = $(if $(findstring _tensor,$(notdir $1)),$(KNOWS_90A))
 code_90a = $(if $(and $1,$(filter $1,$2)),-gencode arch=compute_90a$(comma)code=sm_90a)
 
