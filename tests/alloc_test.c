@@ -17,7 +17,7 @@ static void *source_get(void *user, size_t bytes) {
     source *s = user;
     s->gets++;
     if (bytes > s->limit - s->held) return NULL;
-    char *block = aligned_alloc(256, bytes + 256); /* the allocator asks for multiples of 256 */
+    char *block = aligned_alloc(256, (bytes + 511) / 256 * 256); /* wants a multiple */
     s->held += bytes;
     return block + s->shift;
 }
