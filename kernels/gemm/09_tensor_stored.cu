@@ -13,6 +13,7 @@
 #include "kernels/gemm/09_tensor_stored.h"
 
 #if !defined(TL_REAL_DOUBLE) && !defined(HOSTCUDA)
+#ifdef HAS_TENSOR_MAPS
 
 typedef struct stored_operand {
     const void *data;
@@ -78,6 +79,14 @@ static tl_status stored_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void 
     return tl_gemm_stored_tiles(ctx, &of_x, &of_y, &job,
                                 stored_order{narrow, x->across, y->across});
 }
+
+#else
+static tl_status stored_gemm(tl_ctx *, tl_real *, const void *, const void *,
+                             const tl_matmul_geom *, tl_precision) {
+    return TL_FAIL(TL_ENOTIMPL, "gemm rung 9: this plug-in was built by an nvcc older than 12.5, "
+                                "which has no tensor maps; use a newer one, or gemm:8");
+}
+#endif
 
 extern "C" void tl_rung_gemm_stored_tf32(tl_backend *ops) { ops->stored_gemm = stored_gemm; }
 extern "C" void tl_rung_gemm_stored_bf16(tl_backend *ops) { ops->stored_gemm = stored_gemm; }

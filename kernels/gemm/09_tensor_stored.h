@@ -13,7 +13,10 @@
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 
-#if !defined(TL_REAL_DOUBLE) && !defined(HOSTCUDA)
+/* Who has CUtensorMap, and a way to the driver's function that makes one. (An older toolkit builds
+ * the plug-in without the kernels; the rungs then say so.) */
+#if !defined(TL_REAL_DOUBLE) && !defined(HOSTCUDA) && CUDART_VERSION >= 12050
+#define HAS_TENSOR_MAPS 1
 #include <cuda.h>
 
 enum {

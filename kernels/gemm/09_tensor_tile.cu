@@ -5,9 +5,10 @@
  * when all that read it have. Blocks of a cluster share y: each brings half of it to both, so a
  * place is empty when the warpgroups of both blocks say so. */
 #include "kernels/gemm/09_tensor_stored.h"
+
+#ifdef HAS_TENSOR_MAPS
 #include "kernels/tensor_tile.h"
 
-#if !defined(TL_REAL_DOUBLE) && !defined(HOSTCUDA)
 #include "kernels/tensor_copy.h"
 
 enum {
