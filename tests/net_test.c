@@ -2,8 +2,8 @@
  * its memory apart what is needed at the same time (tl/net.h, kernels/net). */
 #include "autograder/claim/expect.h"
 #include "kernels/net/01_planned.h"
+#include "net_layers.h"
 #include "tl/device.h"
-#include "tl/nets.h"
 #include "tl/rng.h"
 
 #include <math.h>
@@ -14,13 +14,6 @@ static void ok(claim *c, tl_status status) { expect_true(c, status == TL_OK, "%s
 /* ---- the same bits -------------------------------------------------------------------------- */
 
 /* clang-format off */
-#define CONV(channels, pad) {TL_LAYER_CONV, channels, pad, 0}
-#define RELU {TL_LAYER_RELU, 0, 0, 0}
-#define POOL {TL_LAYER_POOL, 0, 0, 0}
-#define DROPOUT(p) {TL_LAYER_DROPOUT, 0, 0, p}
-#define FLATTEN {TL_LAYER_FLATTEN, 0, 0, 0}
-#define LINEAR(features) {TL_LAYER_LINEAR, features, 0, 0}
-#define END {TL_LAYER_END, 0, 0, 0}
 
 /* What a plan fuses, and what it must not: a pool before its ReLU, ReLU twice, first and last, and
  * dropout, which is not there in evaluation, between layers that would else be neighbours. */

@@ -3,20 +3,11 @@
 #ifndef TESTS_ROUNDED_NET_H
 #define TESTS_ROUNDED_NET_H
 
+#include "net_layers.h"
 #include "rounded.h"
 #include "tl/device.h"
-#include "tl/nets.h"
 #include "tl/ops.h"
 
-/* clang-format off */
-#define CONV(channels, pad) {TL_LAYER_CONV, channels, pad, 0}
-#define RELU {TL_LAYER_RELU, 0, 0, 0}
-#define POOL {TL_LAYER_POOL, 0, 0, 0}
-#define DROPOUT(p) {TL_LAYER_DROPOUT, 0, 0, p}
-#define FLATTEN {TL_LAYER_FLATTEN, 0, 0, 0}
-#define LINEAR(features) {TL_LAYER_LINEAR, features, 0, 0}
-#define END {TL_LAYER_END, 0, 0, 0}
-/* clang-format on */
 enum { IMAGES = 6, PASSES = 2, MOST = 1 << 17, SMALL = 2 };
 
 static inline void ok(claim *c, tl_status status) {
