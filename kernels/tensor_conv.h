@@ -14,6 +14,7 @@
 enum {
     FULL_GPU = 264,   /* blocks that keep a large GPU busy: two for each multiprocessor */
     LEAST_SLICES = 8, /* of a share of a sum, else adding the shares costs more than it saves */
+    MOST_TAPS = 9,    /* of a part of weights that change places in shared memory */
 };
 
 /* A sum in the precision of T, where that rounds results (tl/precision.h). */
@@ -39,6 +40,14 @@ static inline int padded_to(tl_precision precision, int channels) {
 /* Whether tiles are 128 channels across: those of 64 would not waste less. */
 static inline bool fill_wide(int channels) { return (channels - 1) % 128 >= 64; }
 
+static inline __host__ __device__ int least_of(int a, int b) { return a < b ? a : b; }
+
+/* Taps of each such part, if some number of them divides a layer's: then the compiler knows it, and
+ * divides by it. 0: it does not. */
+static inline __host__ __device__ int even_taps(int taps) {
+    return taps % 9 == 0 ? 9 : taps % 8 == 0 ? 8 : 0;
+}
+
 /* What the kernels count in int, with room for a tile that reaches past the end. */
 static inline bool tensor_countable(const tl_conv2d_geom *g) {
     const size_t most = (size_t)1 << 30;
@@ -56,7 +65,7 @@ typedef struct weight_job {
     int c, k;
     tl_conv2d_geom g;
     int outputs;        /* of all images that are here */
-    int shares, slices; /* of a share */
+    int shares, slices; /* of a share; by patches: squares (kernels/conv2d/04_tensor_weight.cu) */
     float *sums;        /* [share][taps and c][g.k], not padded in k */
     bool add;           /* images before these have left their sums there */
     int taps, of_tap;   /* dw[g.k][channels][taps], whose sums are [taps][of_tap][g.k] */
@@ -71,6 +80,12 @@ extern "C" {
  * enough to add, and their sums fit into `room` bytes. (The geometry decides, and no clock: same
  * bits in every run.) x has c channels, padded. */
 int tl_tensor_weight_shares(const tl_conv2d_geom *g, int c, tl_precision precision, size_t room);
+/* Whether g's dw is summed by patches of pixels (kernels/conv2d/04_tensor_patches.cu), in how many
+ * shares, and its sums. */
+bool tl_tensor_in_patches(const tl_conv2d_geom *g, tl_precision precision);
+int tl_tensor_patches_shares(const tl_conv2d_geom *g, int c, size_t room);
+tl_status tl_tensor_patches_sums(tl_ctx *ctx, weight_job *job);
+
 /* Bytes of the sums of a share. */
 size_t tl_tensor_weight_bytes(const tl_conv2d_geom *g, int c);
 

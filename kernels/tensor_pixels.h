@@ -9,10 +9,11 @@
  *
  * What becomes of the sums says End, an object with
  *
- *   template <int SIDE, class Sums> __device__ void put(const Sums &sum, unsigned char *memory,
- *                                           const pixels_job &job, int i0, int j0, int share) const
+ *   template <int SIDE, class Sums, class Rows>
+ *   __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &job,
+ *                       const Rows &rows, int j0, int share) const
  *
- * for the tile of outputs from i0 and channels from j0 on; `memory` is the slices' place. */
+ * for a tile of outputs `rows` and channels from j0 on; `memory` is the slices' place. */
 #ifndef KERNELS_TENSOR_PIXELS_H
 #define KERNELS_TENSOR_PIXELS_H
 
@@ -45,6 +46,16 @@ static inline pixels_job pixels_job_of(const tl_conv2d_geom &g, bool input) {
     job.shares = 1;
     return job;
 }
+
+/* A tile's rows: outputs that follow each other. */
+struct rows_in_line {
+    int tile; /* of those of a channel */
+    int first, end;
+    /* The output that is row i; -1: past the last. */
+    __device__ int output(int i) const { return first + i < end ? first + i : -1; }
+    /* Its place among the tile's, if windows are to lie together: here they do. */
+    __device__ int place(int i) const { return i; }
+};
 
 /* Output `at` of an axis, as read_at takes it. */
 template <bool INPUT> static inline __device__ int begin_of(const axis_read &a, int at) {
@@ -147,7 +158,8 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     int left = pixels_slices<T>(job) - first;
     sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
                                                           left < job.slices ? left : job.slices);
-    end.template put<SIDE>(sum, memory, job, i0, j0, share);
+    rows_in_line rows = {tile / across, i0, job.count};
+    end.template put<SIDE>(sum, memory, job, rows, j0, share);
 }
 
 /* (job.shares is there, and job.slices follows from it) */

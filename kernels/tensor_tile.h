@@ -150,6 +150,21 @@ template <int SIDE, bool WARPGROUP = false> struct tensor_sums {
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
 using tensor_sums_of = tensor_sums<SIDE, BY_WARPGROUP<T, A_ALONG_K, B_ALONG_K, ROUND>>;
 
+template <class T, int SIDE>
+static inline __device__ void
+multiply_fragments(tensor_sums<SIDE> &sum, const uint32_t (&a)[tensor_sums<SIDE>::DOWN][4],
+                   const uint32_t (&b)[tensor_sums<SIDE>::ACROSS / 2][2][2]) {
+#pragma unroll
+    for (int i = 0; i < tensor_sums<SIDE>::DOWN; i++)
+#pragma unroll
+        for (int j = 0; j < tensor_sums<SIDE>::ACROSS; j++) {
+            if constexpr (sizeof(T) == 2)
+                mma_bf16(sum.of[i][j], a[i], b[j / 2][j % 2]);
+            else
+                mma_tf32(sum.of[i][j], a[i], b[j / 2][j % 2]);
+        }
+}
+
 /* Slices at memory + a and memory + b. */
 template <class T, int SIDE, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
 static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsigned char *memory,
@@ -162,15 +177,7 @@ static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsign
 #pragma unroll
     for (int j = 0; j < W::ACROSS; j += 2)
         load_b<T, SIDE, B_ALONG_K, ROUND>(fb[j / 2], memory, b, W::column(), 8 * j, step);
-#pragma unroll
-    for (int i = 0; i < W::DOWN; i++)
-#pragma unroll
-        for (int j = 0; j < W::ACROSS; j++) {
-            if constexpr (sizeof(T) == 2)
-                mma_bf16(sum.of[i][j], fa[i], fb[j / 2][j % 2]);
-            else
-                mma_tf32(sum.of[i][j], fa[i], fb[j / 2][j % 2]);
-        }
+    multiply_fragments<T>(sum, fa, fb);
 }
 
 #if HAS_WARPGROUPS

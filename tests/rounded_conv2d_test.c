@@ -21,6 +21,12 @@ static const tl_conv2d_geom shapes[] = {
     {9, 16, 13, 12, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* outputs for some shares of dw */
     {40, 16, 1, 1, 20, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},  /* planes of one pixel */
     {2, 5, 7, 9, 18, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* few channels */
+    /* squares of 8x8 outputs, which read patches: */
+    {3, 33, 8, 8, 100, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* odd in number, wide tiles */
+    {13, 40, 8, 16, 33, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* for some shares of dw */
+    {2, 34, 10, 18, 36, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0}, /* forward alone, without padding */
+    {2, 36, 8, 8, 34, 3, 3, 1, 1, 2, 2, 1, 1, 0, 0},   /* dx alone */
+    {2, 36, 10, 6, 34, 3, 3, 1, 1, 0, 2, 1, 1, 0, 0},  /* padded one way */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -15,6 +15,7 @@
  *   04_tensor_pack.cu     the copies
  *   04_tensor_pixels.cu   forward and dx
  *   04_tensor_weight.cu   dw
+ *   04_tensor_patches.cu  dw of 3x3, of all taps at once
  *   04_tensor_shares.cu   its shares, added */
 #ifndef CONV2D_TENSOR_H
 #define CONV2D_TENSOR_H

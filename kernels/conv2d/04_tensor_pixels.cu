@@ -1,10 +1,10 @@
 /* 04_tensor_pixels.cu: forward and dx by tensor cores (04_tensor.h): images are packed, multiplied
- * (kernels/tensor_pixels.h), and what comes out is float, plane by plane.
+ * (kernels/tensor_pixels.h, tensor_patch.h), and what comes out is float, plane by plane.
  *
  * Bound: of wide layers what tensor cores multiply in mma.sync; a slice brings half the bytes of
  * that of gemm:8. Of small batches the tiles, which are too few for a GPU. */
 #include "kernels/conv2d/04_tensor.h"
-#include "kernels/tensor_pixels.h"
+#include "kernels/tensor_patch.h"
 
 #ifndef TL_REAL_DOUBLE
 
@@ -13,13 +13,13 @@ template <class T, bool INPUT> struct to_planes {
     float *result;
     const float *bias; /* or NULL */
 
-    template <int SIDE, class Sums>
-    __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job, int i0, int j0,
-                        int) const {
+    template <int SIDE, class Sums, class Rows>
+    __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job, const Rows &rows,
+                        int j0, int) const {
         int plane = job.high * job.wide;
         sum.each([&](int i, int j, const float *two) {
-            int at = i0 + i, n = at / plane;
-            if (at >= job.count) return;
+            int at = rows.output(i), n = at / plane;
+            if (at < 0) return;
 #pragma unroll
             for (int e = 0; e < 2; e++) {
                 int channel = j0 + j + e;
@@ -38,8 +38,8 @@ template <class T, bool INPUT> struct to_planes {
 
 template <class T, bool INPUT>
 static tl_status launch_as(tl_ctx *ctx, const pixels_job &job, const to_planes<T, INPUT> &end) {
-    return fill_wide(job.out) ? sum_pixels_on<T, 128, INPUT>(ctx, job, end)
-                              : sum_pixels_on<T, 64, INPUT>(ctx, job, end);
+    return fill_wide(job.out) ? sum_products<T, 128, INPUT>(ctx, job, end)
+                              : sum_products<T, 64, INPUT>(ctx, job, end);
 }
 
 /* `plan->images` at a time: packed, then multiplied. */

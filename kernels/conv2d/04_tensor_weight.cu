@@ -4,6 +4,8 @@
  * factors lie across it, channels side by side, so ldmatrix turns them (numbers of TF32 are read
  * one by one). A thread keeps its tap and channels, and outputs pass by.
  *
+ * Of 3x3 in bfloat16 a block has all nine taps instead, from patches: 04_tensor_patches.cu.
+ *
  * Few tiles, and very many terms: the outputs are cut into shares, as many as fill a GPU, by the
  * geometry alone. Each leaves its sums, and a second kernel adds them in a fixed order: same bits
  * in every run.
@@ -123,6 +125,7 @@ extern "C" size_t tl_tensor_weight_bytes(const tl_conv2d_geom *g, int c) {
 
 extern "C" int tl_tensor_weight_shares(const tl_conv2d_geom *g, int c, tl_precision precision,
                                        size_t room) {
+    if (tl_tensor_in_patches(g, precision)) return tl_tensor_patches_shares(g, c, room);
     size_t across = fill_wide(g->k) ? 128 : 64, k = (size_t)g->k;
     size_t lines = (size_t)g->r * (size_t)g->s * (size_t)c;
     size_t tiles = ((lines - 1) / TENSOR_ROWS + 1) * ((k - 1) / across + 1);
@@ -137,6 +140,7 @@ extern "C" int tl_tensor_weight_shares(const tl_conv2d_geom *g, int c, tl_precis
 extern "C" tl_status tl_tensor_weight_sums(tl_ctx *ctx, weight_job *job, tl_precision precision) {
     int depth = depth_of(precision);
     bool wide = fill_wide(job->g.k);
+    if (tl_tensor_in_patches(&job->g, precision)) return tl_tensor_patches_sums(ctx, job);
     job->slices = ((job->outputs + depth - 1) / depth - 1) / job->shares + 1;
     if (precision == TL_BF16)
         return wide ? launch<bf16, 128>(ctx, *job) : launch<bf16, 64>(ctx, *job);

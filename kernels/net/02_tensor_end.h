@@ -70,11 +70,11 @@ static inline __device__ void window_of(float (&best)[N], codes<N> &winner, cons
 }
 
 template <class T, int N, class Read>
-static inline __device__ void end_forward(const tensor_end &end, const Read &read, int i0, int i,
+static inline __device__ void end_forward(const tensor_end &end, const Read &read, int row, int i,
                                           int j0, int j, const float (&bias)[N]) {
     float v[N];
     codes<N> winner;
-    int row = i0 + i, channel = j0 + j;
+    int channel = j0 + j;
     if (end.pool)
         window_of<T>(v, winner, read, i, j, bias, end.relu), row /= 4;
     else
@@ -152,19 +152,20 @@ static inline __device__ void end_input(const tensor_end &end, float (&v)[N],
 }
 
 /* A thread's pieces of dx: rows DOWN apart. Passages of two are loaded before the first is used. */
-template <class T, int ROWS, int DOWN, int N, class Read>
-static inline __device__ void end_inputs(const tensor_end &end, const Read &read, int i0, int first,
-                                         int j0, int j, float (&column)[N]) {
+template <class T, int ROWS, int DOWN, int N, class Read, class Rows>
+static inline __device__ void end_inputs(const tensor_end &end, const Read &read, const Rows &rows,
+                                         int first, int j0, int j, float (&column)[N]) {
     const int EACH = ROWS / DOWN, NEAR = EACH < 2 ? EACH : 2;
-    int rows = end.rows - i0 < ROWS ? end.rows - i0 : ROWS;
-    for (int i = first; i < rows; i += NEAR * DOWN) {
+    for (int i = first; i < ROWS; i += NEAR * DOWN) {
         passage<T> through[NEAR];
 #pragma unroll
-        for (int k = 0; k < NEAR; k++)
-            if (i + k * DOWN < rows) through[k].find(end, i0 + i + k * DOWN, j0 + j);
+        for (int k = 0; k < NEAR; k++) {
+            int row = rows.output(i + k * DOWN);
+            if (row >= 0) through[k].find(end, row, j0 + j);
+        }
 #pragma unroll
         for (int k = 0; k < NEAR; k++) {
-            if (i + k * DOWN >= rows) break;
+            if (rows.output(i + k * DOWN) < 0) break;
             float v[N];
             read(v, i + k * DOWN, j);
             end_input<T>(end, v, through[k], column);
@@ -172,26 +173,26 @@ static inline __device__ void end_inputs(const tensor_end &end, const Read &read
     }
 }
 
-/* ROWS x SIDE sums from row i0 and channel j0 on, by TENSOR_THREADS threads. Of dx their columns
+/* ROWS x SIDE sums of `rows` and channels from j0 on, by TENSOR_THREADS threads. Of dx their columns
  * are added: a thread's rows, then threads, in a fixed order; `memory` has room for a piece of
  * floats a thread, and nobody reads there any more. */
-template <class T, bool INPUT, int ROWS, int SIDE, class Read>
-static inline __device__ void end_rows(const tensor_end &end, float *memory, int i0, int j0,
-                                       const Read &read) {
+template <class T, bool INPUT, int ROWS, int SIDE, class Read, class Rows>
+static inline __device__ void end_rows(const tensor_end &end, float *memory, const Rows &rows,
+                                       int j0, const Read &read) {
     const int N = piece<T>::NUMBERS, ACROSS = SIDE / N, DOWN = TENSOR_THREADS / ACROSS;
     int j = (int)threadIdx.x % ACROSS * N, first = (int)threadIdx.x / ACROSS;
     bool there = j0 + j < end.channels;
     float column[N] = {};
     if constexpr (INPUT) {
-        if (there) end_inputs<T, ROWS, DOWN>(end, read, i0, first, j0, j, column);
+        if (there) end_inputs<T, ROWS, DOWN>(end, read, rows, first, j0, j, column);
     } else {
         float bias[N];
 #pragma unroll
         for (int e = 0; e < N; e++)
             bias[e] = end.bias && j0 + j + e < end.out ? result<T>(end.bias[j0 + j + e]) : 0.0f;
         int step = end.pool ? 4 : 1;
-        for (int i = step * first; there && i < ROWS && i0 + i < end.rows; i += step * DOWN)
-            end_forward<T>(end, read, i0, i, j0, j, bias);
+        for (int i = step * first; there && i < ROWS && rows.output(i) >= 0; i += step * DOWN)
+            end_forward<T>(end, read, rows.output(i), i, j0, j, bias);
     }
     if (!INPUT || !end.columns) return;
     __syncthreads();
@@ -202,7 +203,7 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, int
     if (j >= SIDE || j0 + j >= end.channels) return;
     float sum = 0;
     for (int d = 0; d < DOWN; d++) sum += memory[d * SIDE + j];
-    end.columns[(size_t)(i0 / ROWS) * (size_t)end.channels + (size_t)(j0 + j)] = sum;
+    end.columns[(size_t)rows.tile * (size_t)end.channels + (size_t)(j0 + j)] = sum;
 }
 
 #endif

@@ -66,48 +66,66 @@ typedef struct weights_list {
     weights_of layer[TL_NET_LAYERS];
 } weights_list;
 
-/* A block's part: so many filters and channels, and at most so many taps. */
-enum { WEIGHT_SIDE = 32, WEIGHT_TAPS = 9, WEIGHT_THREADS = 1024 };
+/* A block's part: so many filters and channels. */
+enum { WEIGHT_SIDE = 16, WEIGHT_THREADS = WEIGHT_SIDE * WEIGHT_SIDE };
 
 static int parts_of(int size, int part) { return (size - 1) / part + 1; }
 
 /* The parts of a layer go along its channels first. Both orders are written from shared memory:
- * neither of them is read in jumps. */
-template <class T>
-static __global__ void __launch_bounds__(WEIGHT_THREADS)
-    pack_weights(unsigned char *kept, const weights_list list, int depth) {
-    __shared__ float part[WEIGHT_SIDE][WEIGHT_SIDE * WEIGHT_TAPS + 1];
-    int l = 0;
-    while (l + 1 < list.count && blockIdx.x >= list.layer[l + 1].first) l++;
-    const weights_of &of = list.layer[l];
+ * neither of them is read in jumps. TAPS: of each part; 0: at most MOST_TAPS. */
+typedef float weights_part[WEIGHT_SIDE][WEIGHT_SIDE * MOST_TAPS + 1];
+
+template <class T, int TAPS>
+static __device__ void pack_part(unsigned char *kept, weights_part &part, const weights_of &of,
+                                 int depth) {
     int c_all = (of.channels + depth - 1) / depth * depth,
         k_all = (of.k + depth - 1) / depth * depth;
     int across = (c_all - 1) / WEIGHT_SIDE + 1, down = (k_all - 1) / WEIGHT_SIDE + 1;
     int block = (int)(blockIdx.x - of.first), c0 = block % across * WEIGHT_SIDE;
-    int k0 = block / across % down * WEIGHT_SIDE, t0 = block / (across * down) * WEIGHT_TAPS;
-    int taps = of.taps - t0 < WEIGHT_TAPS ? of.taps - t0 : WEIGHT_TAPS;
-    int threads = (int)blockDim.x, line = WEIGHT_SIDE * taps;
-    for (int i = (int)threadIdx.x; i < WEIGHT_SIDE * line; i += threads) {
-        int k = k0 + i / line, at = i % line, c = c0 + at / taps;
+    const int most = TAPS ? TAPS : MOST_TAPS;
+    int k0 = block / across % down * WEIGHT_SIDE, t0 = block / (across * down) * most;
+    const int taps = TAPS ? TAPS : least_of(of.taps - t0, most), line = WEIGHT_SIDE * taps;
+#pragma unroll
+    for (int n = 0; n < most; n++) {
+        int i = (int)threadIdx.x + n * WEIGHT_THREADS, at = i % line;
+        int k = k0 + i / line, c = c0 + at / taps;
         size_t from = ((size_t)k * (size_t)of.channels + (size_t)c) * (size_t)of.taps +
                       (size_t)(t0 + at % taps);
-        part[i / line][at] = k < of.k && c < of.channels ? of.w[from] : 0.0f;
+        if (n < taps) part[i / line][at] = k < of.k && c < of.channels ? of.w[from] : 0.0f;
     }
     __syncthreads();
     T *forward = (T *)(kept + of.forward), *backward = (T *)(kept + of.backward);
-    for (int i = (int)threadIdx.x; i < WEIGHT_SIDE * line; i += threads) {
-        int side = i % WEIGHT_SIDE, other = i / WEIGHT_SIDE % WEIGHT_SIDE;
-        int t = i / (WEIGHT_SIDE * WEIGHT_SIDE), k = k0 + other, c = c0 + side;
-        size_t tap = (size_t)(t0 + t);
+    int side = (int)threadIdx.x % WEIGHT_SIDE, other = (int)threadIdx.x / WEIGHT_SIDE;
+#pragma unroll
+    for (int n = 0; n < most; n++) {
+        if (n >= taps) break;
+        size_t tap = (size_t)(t0 + n);
+        int k = k0 + other, c = c0 + side;
         if (k < of.k && c < c_all)
             put_rounded(forward + ((size_t)k * (size_t)of.taps + tap) * (size_t)c_all + (size_t)c,
-                        part[other][side * taps + t]);
+                        part[other][side * taps + n]);
         k = k0 + side, c = c0 + other;
         if (!of.backward_wanted || k >= k_all || c >= (of.by_tap ? c_all : of.channels)) continue;
         size_t row =
             of.by_tap ? tap * (size_t)c_all + (size_t)c : (size_t)c * (size_t)of.taps + tap;
-        put_rounded(backward + row * (size_t)k_all + (size_t)k, part[side][other * taps + t]);
+        put_rounded(backward + row * (size_t)k_all + (size_t)k, part[side][other * taps + n]);
     }
+}
+
+template <class T>
+static __global__ void __launch_bounds__(WEIGHT_THREADS)
+    pack_weights(unsigned char *kept, const weights_list list, int depth) {
+    __shared__ weights_part part;
+    int l = 0;
+    while (l + 1 < list.count && blockIdx.x >= list.layer[l + 1].first) l++;
+    const weights_of &of = list.layer[l];
+    int taps = even_taps(of.taps);
+    if (taps == 9)
+        pack_part<T, 9>(kept, part, of, depth);
+    else if (taps == 8)
+        pack_part<T, 8>(kept, part, of, depth);
+    else
+        pack_part<T, 0>(kept, part, of, depth);
 }
 
 extern "C" tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const tl_net_layer *layer,
@@ -117,12 +135,13 @@ extern "C" tl_status tl_rung_net_tensor_weights(tl_ctx *ctx, void *kept, const t
     for (const tl_net_layer *l = layer;; l++) {
         const tl_net_product *p = &l->of.product;
         bool wanted = backward && !p->first;
+        int taps = even_taps(p->taps);
         list.layer[list.count++] =
             weights_of{l->w,    p->forward, p->backward, p->conv.k, p->channels,
                        p->taps, p->linear,  wanted,      blocks};
         blocks += (unsigned)(parts_of(padded_to(precision, p->channels), WEIGHT_SIDE) *
                              parts_of(padded_to(precision, p->conv.k), WEIGHT_SIDE) *
-                             parts_of(p->taps, WEIGHT_TAPS));
+                             parts_of(p->taps, taps ? taps : MOST_TAPS));
         if (p->last) break;
     }
     if (precision == TL_BF16)

@@ -5,7 +5,7 @@
  * them. Where tiles are too few for a GPU, several blocks share the slices of one, and leave their
  * sums; a second kernel adds them in the order of the shares, and goes on in the same way. */
 #include "kernels/net/02_tensor_end.h"
-#include "kernels/tensor_pixels.h"
+#include "kernels/tensor_patch.h"
 
 #ifndef TL_REAL_DOUBLE
 
@@ -18,14 +18,15 @@ template <int SIDE> static inline __device__ int place_of(int i, int j) {
 template <class T, bool INPUT> struct to_pixels {
     tensor_end end;
 
-    template <int SIDE, class Sums>
-    __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &, int i0, int j0,
-                        int share) const {
+    template <int SIDE, class Sums, class Rows>
+    __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &,
+                        const Rows &rows, int j0, int share) const {
         if (end.sums) {
             float *sums = end.sums + (size_t)share * (size_t)end.rows * (size_t)end.channels;
             sum.each([&](int i, int j, const float *two) {
-                if (i0 + i >= end.rows || j0 + j >= end.channels) return;
-                *(pack<2> *)(sums + (size_t)(i0 + i) * (size_t)end.channels + (j0 + j)) =
+                int row = rows.output(i);
+                if (row < 0 || j0 + j >= end.channels) return;
+                *(pack<2> *)(sums + (size_t)row * (size_t)end.channels + (j0 + j)) =
                     pack<2>{{two[0], two[1]}};
             });
             return;
@@ -34,11 +35,11 @@ template <class T, bool INPUT> struct to_pixels {
         static_assert(stage_of<T, SIDE>::MEMORY >= TENSOR_ROWS * SIDE * 4, "no room");
         __syncthreads(); /* all have multiplied the last slice */
         sum.each([&](int i, int j, const float *two) {
-            *(pack<2> *)(tile + place_of<SIDE>(i, j)) = pack<2>{{two[0], two[1]}};
+            *(pack<2> *)(tile + place_of<SIDE>(rows.place(i), j)) = pack<2>{{two[0], two[1]}};
         });
         __syncthreads();
         const int N = piece<T>::NUMBERS;
-        end_rows<T, INPUT, TENSOR_ROWS, SIDE>(end, tile, i0, j0, [&](float(&v)[N], int i, int j) {
+        end_rows<T, INPUT, TENSOR_ROWS, SIDE>(end, tile, rows, j0, [&](float(&v)[N], int i, int j) {
 #pragma unroll
             for (int e = 0; e < N; e += 4) {
                 pack<4> four = *(const pack<4> *)(tile + place_of<SIDE>(i, j + e));
@@ -55,11 +56,12 @@ static __global__ void __launch_bounds__(TENSOR_THREADS) add_sums(tensor_end end
     const int N = piece<T>::NUMBERS;
     __shared__ float memory[TENSOR_THREADS * N];
     int across = (end.channels - 1) / SHARED_SIDE + 1;
-    int i0 = (int)blockIdx.x / across * TENSOR_END_ROWS;
+    int tile = (int)blockIdx.x / across, i0 = tile * TENSOR_END_ROWS;
     int j0 = (int)blockIdx.x % across * SHARED_SIDE;
+    rows_in_line rows = {tile, i0, end.rows};
     size_t each = (size_t)end.rows * (size_t)end.channels;
     end_rows<T, INPUT, TENSOR_END_ROWS, SHARED_SIDE>(
-        end, memory, i0, j0, [&](float(&v)[N], int i, int j) {
+        end, memory, rows, j0, [&](float(&v)[N], int i, int j) {
             const float *from =
                 end.sums + (size_t)(i0 + i) * (size_t)end.channels + (size_t)(j0 + j);
 #pragma unroll
@@ -112,8 +114,8 @@ static tl_status launch(tl_ctx *ctx, const pixels_job &job, const tensor_end &en
     to_pixels<T, INPUT> to = {end};
     if (job.shares == 1) to.end.sums = NULL;
     bool wide = fill_wide(job.out) && tiles_of(job.count, job.out, 128) >= FULL_GPU / 2;
-    TL_TRY((wide ? sum_pixels_on<T, 128, INPUT>(ctx, job, to)
-                 : sum_pixels_on<T, 64, INPUT>(ctx, job, to)));
+    TL_TRY((wide ? sum_products<T, 128, INPUT>(ctx, job, to)
+                 : sum_products<T, 64, INPUT>(ctx, job, to)));
     if (job.shares == 1) return TL_OK;
     unsigned blocks = (unsigned)((end.rows - 1) / TENSOR_END_ROWS + 1);
     blocks *= (unsigned)((end.channels - 1) / SHARED_SIDE + 1);

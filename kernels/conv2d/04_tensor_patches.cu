@@ -1,0 +1,190 @@
+/* 04_tensor_patches.cu: dw of 3x3 in bfloat16 by tensor cores, all nine taps from one patch of
+ * pixels (04_tensor_weight.cu does the others; kernels/tensor_patch.h has the idea forward).
+ *
+ * What was wrong with a tile of a line of taps: each tap brings its pixels anew, and so does each
+ * tile of filters. Here a block has nine sums of 64 channels by 64 filters in registers, three for
+ * each of three warpgroups: a row of the filter. What passes by are squares of 8x8 outputs: 64
+ * lines of dy, and the patch of 10x10 pixels of x that they read, whatever the tap. 8 outputs side
+ * by side are 8 lines of the patch, which is what a product takes along its sum.
+ *
+ * The squares are cut into shares, as many as give each multiprocessor a block. */
+#include "kernels/conv2d/04_tensor.h"
+
+#ifndef TL_REAL_DOUBLE
+
+enum {
+    SIDE = 64, /* channels, filters of a block */
+    SQUARE = 8,
+    PATCH = 10, /* outputs and pixels each way */
+    OUTPUTS = SQUARE * SQUARE,
+    PIXELS = PATCH * PATCH,
+    LINE = SIDE * (int)sizeof(bf16),
+    PIECES = LINE / 16,
+    THREADS = 384,
+    APART = THREADS / PIECES, /* lines between two of a thread's pieces */
+    PATCH_BYTES = 13 * 1024,  /* rounded up, so that dy, too, begins at a multiple of 1,024 */
+    STAGE = PATCH_BYTES + OUTPUTS * LINE,
+    STAGES = 4, /* one is multiplied, one is done with, two are on their way */
+    MULTIPROCESSORS = 132,
+    LEAST_SQUARES = 4, /* of a share */
+};
+static_assert(PIXELS * LINE <= PATCH_BYTES, "no room for a patch");
+
+typedef slice<bf16, SIDE, false> lines;
+
+/* A thread's copies: the same piece of some lines, of a patch and of dy, square after square. */
+struct square_source {
+    const weight_job &job;
+    int square, end;     /* of all images; end of the share */
+    int channel, filter; /* -1: past the last */
+
+    __device__ square_source(const weight_job &of, int c0, int k0, int share) : job(of) {
+        int all = of.outputs / OUTPUTS, piece = (int)threadIdx.x % PIECES * 8;
+        square = share * of.slices, end = least_of(square + of.slices, all);
+        channel = c0 + piece < of.c ? c0 + piece : -1;
+        filter = k0 + piece < of.k ? k0 + piece : -1;
+    }
+
+    __device__ void copy(unsigned char *to) {
+        const tl_conv2d_geom &g = job.g;
+        const bf16 *x = (const bf16 *)job.x, *dy = (const bf16 *)job.dy;
+        int across = g.q / SQUARE, of_image = g.p / SQUARE * across;
+        int n = square / of_image, at = square % of_image;
+        int p = at / across * SQUARE, q = at % across * SQUARE, piece = (int)threadIdx.x % PIECES;
+#pragma unroll
+        for (int e = 0; e < (PIXELS + APART - 1) / APART; e++) {
+            int line = (int)threadIdx.x / PIECES + e * APART;
+            int h = p - g.pad_h + line / PATCH, w = q - g.pad_w + line % PATCH;
+            bool there = channel >= 0 && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
+            size_t pixel = (size_t)((n * g.h + h) * g.w + w);
+            if (line < PIXELS)
+                copy_16_async(to + lines::at(line, piece),
+                              there ? x + pixel * (size_t)job.c + channel : x, there);
+        }
+#pragma unroll
+        for (int e = 0; e < (OUTPUTS + APART - 1) / APART; e++) {
+            int line = (int)threadIdx.x / PIECES + e * APART;
+            size_t output = (size_t)((n * g.p + p + line / SQUARE) * g.q + q + line % SQUARE);
+            if (line < OUTPUTS)
+                copy_16_async(to + PATCH_BYTES + lines::at(line, piece),
+                              filter >= 0 ? dy + output * (size_t)job.k + filter : dy, filter >= 0);
+        }
+        square++;
+    }
+};
+
+/* A warp's sums of three taps: its 16 channels, all filters. */
+typedef float tap_sums[3][SIDE / 8][4];
+
+/* The row of taps of the warpgroup, of the square at `memory` + from. */
+static inline __device__ void multiply_square(tap_sums &sum, const unsigned char *memory,
+                                              int from) {
+    int row = (int)threadIdx.x / 128;
+#if HAS_WARPGROUPS
+    unsigned patch = (unsigned)__cvta_generic_to_shared(memory) + (unsigned)from;
+#pragma unroll
+    for (int step = 0; step < OUTPUTS / 16; step++) {
+        uint64_t dy = operand_at(patch + PATCH_BYTES + step * 16 * LINE, TURNED_128, 1024, 1024);
+#pragma unroll
+        for (int tap = 0; tap < 3; tap++) {
+            int first = (row + 2 * step) * PATCH + tap;
+            uint64_t x = operand_at(patch + first * LINE, TURNED_128, 1024, PATCH * LINE);
+            warpgroup_bf16<true, true>(sum[tap], x, dy);
+        }
+    }
+#else
+    int lane = (int)threadIdx.x % 32, channels = (int)threadIdx.x / 32 % 4 * 2; /* pieces */
+    for (int step = 0; step < OUTPUTS / 16; step++) {
+        uint32_t b[SIDE / 16][2][2];
+#pragma unroll
+        for (int j = 0; j < SIDE / 16; j++)
+            load_b<bf16, SIDE, false, false>(b[j], memory, from + PATCH_BYTES, 0, 16 * j, step);
+#pragma unroll
+        for (int tap = 0; tap < 3; tap++) {
+            uint32_t a[4];
+            int line = (row + 2 * step + lane / 16) * PATCH + tap + lane % 8;
+            ldmatrix_turned(a, memory + from + lines::at(line, channels + lane / 8 % 2));
+#pragma unroll
+            for (int j = 0; j < SIDE / 8; j++) mma_bf16(sum[tap][j], a, b[j / 2][j % 2]);
+        }
+    }
+#endif
+}
+
+static __global__ void __launch_bounds__(THREADS, 1) sum_squares(weight_job job) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    int across = (job.g.k - 1) / SIDE + 1, down = (job.c - 1) / SIDE + 1;
+    int tile = (int)blockIdx.x % (across * down), share = (int)blockIdx.x / (across * down);
+    int c0 = tile / across * SIDE, k0 = tile % across * SIDE;
+    square_source from(job, c0, k0, share);
+    tap_sums sum = {};
+    int squares = from.end - from.square;
+    auto copy = [&](int stage) {
+        if (stage < squares) from.copy(memory + stage % STAGES * STAGE);
+        copy_commit();
+    };
+    for (int stage = 0; stage < STAGES - 2; stage++) copy(stage);
+    for (int stage = 0; stage < squares; stage++) {
+        copy_wait<STAGES - 3>();
+#if HAS_WARPGROUPS
+        shared_is_written();
+        __syncthreads(); /* the stage has come, and all have multiplied the one before the last */
+        warpgroup_begin();
+        multiply_square(sum, memory, stage % STAGES * STAGE);
+        warpgroup_commit();
+        copy(stage + STAGES - 2);
+        warpgroup_wait<1>();
+#else
+        __syncthreads();
+        copy(stage + STAGES - 2);
+        multiply_square(sum, memory, stage % STAGES * STAGE);
+#endif
+    }
+#if HAS_WARPGROUPS
+    warpgroup_wait<0>();
+#pragma unroll
+    for (int tap = 0; tap < 3; tap++)
+#pragma unroll
+        for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum[tap][j]);
+#endif
+    copy_wait<0>();
+    int lane = (int)threadIdx.x % 32, first = c0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+    float *sums = job.sums + (size_t)share * 9 * (size_t)job.c * (size_t)job.g.k;
+#pragma unroll
+    for (int at = 0; at < 3 * SIDE / 8 * 4; at++) { /* the numbers of `sum`, one after the other */
+        int tap = at / (SIDE / 8 * 4), j = at / 4 % (SIDE / 8), i = at % 4;
+        int c = first + i / 2 * 8, k = k0 + j * 8 + lane % 4 * 2 + i % 2;
+        if (c >= job.c || k >= job.g.k) continue;
+        size_t row = (size_t)((int)threadIdx.x / 128 * 3 + tap) * (size_t)job.c + (size_t)c;
+        float *to = sums + row * (size_t)job.g.k + (size_t)k;
+        *to = job.add ? *to + sum[tap][j][i] : sum[tap][j][i];
+    }
+}
+
+/* Whether the last of so many channels fill at least half of their block. */
+static bool fill_side(int channels) { return (channels - 1) % SIDE >= SIDE / 2 - 1; }
+
+extern "C" bool tl_tensor_in_patches(const tl_conv2d_geom *g, tl_precision precision) {
+    return precision == TL_BF16 && g->r == 3 && g->s == 3 && g->stride_h == 1 && g->stride_w == 1 &&
+           g->dil_h == 1 && g->dil_w == 1 && g->p % SQUARE == 0 && g->q % SQUARE == 0 &&
+           fill_side(g->c) && fill_side(g->k);
+}
+
+extern "C" int tl_tensor_patches_shares(const tl_conv2d_geom *g, int c, size_t room) {
+    int tiles = ((c - 1) / SIDE + 1) * ((g->k - 1) / SIDE + 1);
+    int most = g->n * (g->p / SQUARE) * (g->q / SQUARE) / LEAST_SQUARES;
+    int shares = least_of(MULTIPROCESSORS / tiles, most);
+    while (shares > 1 && (size_t)shares * tl_tensor_weight_bytes(g, c) > room) shares /= 2;
+    return shares > 1 ? shares : 1;
+}
+
+extern "C" tl_status tl_tensor_patches_sums(tl_ctx *ctx, weight_job *job) {
+    const int bytes = STAGES * STAGE;
+    int tiles = ((job->c - 1) / SIDE + 1) * ((job->g.k - 1) / SIDE + 1);
+    job->slices = (job->outputs / OUTPUTS - 1) / job->shares + 1;
+    TL_CUDA(cudaFuncSetAttribute(sum_squares, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    sum_squares<<<(unsigned)(tiles * job->shares), THREADS, (size_t)bytes, tl_stream(ctx)>>>(*job);
+    TL_LAUNCHED();
+    return TL_OK;
+}
+#endif
