@@ -19,14 +19,14 @@ enum {
 
 /* A sum in the precision of T, where that rounds results (tl/precision.h). */
 template <class T> static inline __device__ float result(float sum) {
-    return sizeof(T) == sizeof(bf16) ? tl_rounded(sum, TL_BF16) : sum;
+    return sizeof(T) == sizeof(bf16) ? __uint_as_float(to_bf16(0, sum) & 0xffff0000u) : sum;
 }
 
 /* x, rounded to T, to memory. */
 static inline __device__ void put_rounded(bf16 *to, float x) {
     *to = (bf16)(to_bf16(x, 0) & 0xffff);
 }
-static inline __device__ void put_rounded(float *to, float x) { *to = tl_rounded(x, TL_TF32); }
+static inline __device__ void put_rounded(float *to, float x) { *to = __uint_as_float(to_tf32(x)); }
 
 /* Channels of a pixel. */
 template <class T> static inline int padded(int channels) {
@@ -45,7 +45,7 @@ static inline __host__ __device__ int least_of(int a, int b) { return a < b ? a 
 /* Taps of each such part, if some number of them divides a layer's: then the compiler knows it, and
  * divides by it. 0: it does not. */
 static inline __host__ __device__ int even_taps(int taps) {
-    return taps % 9 == 0 ? 9 : taps % 8 == 0 ? 8 : 0;
+    return taps % 9 == 0 ? 9 : taps % 8 == 0 ? 8 : taps == 1;
 }
 
 /* What the kernels count in int, with room for a tile that reaches past the end. */

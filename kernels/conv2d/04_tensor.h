@@ -38,6 +38,18 @@ typedef struct tensor_plan {
     size_t bytes; /* of all */
 } tensor_plan;
 
+/* Two neighbouring sums of dw to a line's filters k and k + 1, if they are there. */
+static inline __device__ void put_sums(float *line, int k, const float *two,
+                                       const weight_job &job) {
+    if (job.g.k % 2 == 0 && !job.add) { /* a line begins where two numbers may be stored at once */
+        if (k < job.g.k) *(pack<2> *)(line + k) = pack<2>{{two[0], two[1]}};
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+        if (k + e < job.g.k) line[k + e] = job.add ? line[k + e] + two[e] : two[e];
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif

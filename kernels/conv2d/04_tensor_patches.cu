@@ -151,13 +151,11 @@ static __global__ void __launch_bounds__(THREADS, 1) sum_squares(weight_job job)
     int lane = (int)threadIdx.x % 32, first = c0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
     float *sums = job.sums + (size_t)share * 9 * (size_t)job.c * (size_t)job.g.k;
 #pragma unroll
-    for (int at = 0; at < 3 * SIDE / 8 * 4; at++) { /* the numbers of `sum`, one after the other */
-        int tap = at / (SIDE / 8 * 4), j = at / 4 % (SIDE / 8), i = at % 4;
-        int c = first + i / 2 * 8, k = k0 + j * 8 + lane % 4 * 2 + i % 2;
-        if (c >= job.c || k >= job.g.k) continue;
+    for (int at = 0; at < 3 * SIDE / 8 * 2; at++) { /* pairs of `sum`, one after the other */
+        int tap = at / (SIDE / 8 * 2), j = at / 2 % (SIDE / 8), half = at % 2;
+        int c = first + half * 8, k = k0 + j * 8 + lane % 4 * 2;
         size_t row = (size_t)((int)threadIdx.x / 128 * 3 + tap) * (size_t)job.c + (size_t)c;
-        float *to = sums + row * (size_t)job.g.k + (size_t)k;
-        *to = job.add ? *to + sum[tap][j][i] : sum[tap][j][i];
+        if (c < job.c) put_sums(sums + row * (size_t)job.g.k, k, &sum[tap][j][2 * half], job);
     }
 }
 

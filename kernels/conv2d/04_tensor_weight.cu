@@ -94,13 +94,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
                                                          left < job.slices ? left : job.slices);
     float *sums = job.sums + (size_t)share * (size_t)lines * (size_t)job.g.k;
     sum.each([&](int i, int j, const float *two) {
-        if (i0 + i >= lines) return;
-#pragma unroll
-        for (int e = 0; e < 2; e++)
-            if (j0 + j + e < job.g.k) {
-                float *to = sums + (size_t)(i0 + i) * (size_t)job.g.k + (j0 + j + e);
-                *to = job.add ? *to + two[e] : two[e];
-            }
+        if (i0 + i < lines) put_sums(sums + (size_t)(i0 + i) * (size_t)job.g.k, j0 + j, two, job);
     });
 }
 

@@ -124,6 +124,8 @@ static __global__ void __launch_bounds__(WEIGHT_THREADS)
         pack_part<T, 9>(kept, part, of, depth);
     else if (taps == 8)
         pack_part<T, 8>(kept, part, of, depth);
+    else if (taps == 1)
+        pack_part<T, 1>(kept, part, of, depth);
     else
         pack_part<T, 0>(kept, part, of, depth);
 }
