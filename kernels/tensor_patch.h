@@ -40,12 +40,12 @@ static inline bool in_squares(const pixels_job &job) {
 
 /* A tile's rows: square by square, each row by row; a square past the last has no outputs. */
 struct rows_in_squares {
-    int tile, first[SQUARES]; /* -1: past the last; of windows four times the first one */
-    int wide;                 /* outputs, or of windows windows */
+    int tile, first, second; /* -1: past the last; of windows four times the first one */
+    int wide;                /* outputs, or of windows windows */
     bool windows;
 
     __device__ int output(int i) const {
-        int begin = i < SQUARE * SQUARE ? first[0] : first[1], at = i % (SQUARE * SQUARE);
+        int begin = i < SQUARE * SQUARE ? first : second, at = i % (SQUARE * SQUARE);
         if (begin < 0) return -1;
         return windows ? begin + (at / 16 * wide + at / 4 % 4) * 4 + at % 4
                        : begin + at / SQUARE * wide + at % SQUARE;
@@ -69,17 +69,17 @@ struct square_at {
     }
 };
 
+/* A tile of one square or of two. */
+template <int COUNT>
 static inline __device__ rows_in_squares rows_of(const pixels_job &job, int tile) {
-    rows_in_squares rows = {tile, {-1, -1}, job.windows ? job.wide / 2 : job.wide, job.windows};
-#pragma unroll
-    for (int i = 0; i < SQUARES; i++) {
-        square_at at(job, tile * SQUARES + i);
-        if (at.n < 0) continue;
-        rows.first[i] = job.windows
-                            ? ((at.n * (job.high / 2) + at.h / 2) * (job.wide / 2) + at.w / 2) * 4
-                            : (at.n * job.high + at.h) * job.wide + at.w;
-    }
-    return rows;
+    auto first = [&](int square) {
+        square_at at(job, square);
+        if (at.n < 0) return -1;
+        if (!job.windows) return (at.n * job.high + at.h) * job.wide + at.w;
+        return ((at.n * (job.high / 2) + at.h / 2) * (job.wide / 2) + at.w / 2) * 4;
+    };
+    int square = tile * COUNT, wide = job.windows ? job.wide / 2 : job.wide;
+    return {tile, first(square), COUNT == 2 ? first(square + 1) : -1, wide, job.windows};
 }
 
 /* A thread's copies. */
@@ -240,15 +240,13 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     patch_source<T, SIDE, INPUT> from(job, tile, j0);
     tensor_sums_of<T, SIDE, true, true, false> sum = {};
     sum_by_patches<T, SIDE, INPUT>(sum, memory, from, job.channels / slice<T, SIDE, true>::DEPTH);
-    end.template put<SIDE>(sum, memory, job, rows_of(job, tile), j0, 0);
+    end.template put<SIDE, block_team>(sum, memory, job, rows_of<SQUARES>(job, tile), j0, 0);
 }
 
-/* The products of a job, by patches where they can. */
 template <class T, int SIDE, bool INPUT, class End>
-static tl_status sum_products(tl_ctx *ctx, const pixels_job &job, const End &end) {
+static tl_status sum_patches_on(tl_ctx *ctx, const pixels_job &job, const End &end) {
     const int bytes = patch_memory<SIDE>::BYTES;
     auto kernel = sum_patches<T, SIDE, INPUT, End>;
-    if (!in_squares(job)) return sum_pixels_on<T, SIDE, INPUT>(ctx, job, end);
     unsigned tiles = (unsigned)((job.count / (SQUARE * SQUARE) - 1) / SQUARES + 1);
     tiles *= (unsigned)((job.out - 1) / SIDE + 1);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

@@ -9,11 +9,12 @@
  *
  * What becomes of the sums says End, an object with
  *
- *   template <int SIDE, class Sums, class Rows>
+ *   template <int SIDE, class Team, class Sums, class Rows>
  *   __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &job,
  *                       const Rows &rows, int j0, int share) const
  *
- * for a tile of outputs `rows` and channels from j0 on; `memory` is the slices' place. */
+ * for a tile of outputs `rows` and channels from j0 on; `memory` has room for all sums, and the
+ * threads of the team are done with what was there. */
 #ifndef KERNELS_TENSOR_PIXELS_H
 #define KERNELS_TENSOR_PIXELS_H
 
@@ -46,6 +47,13 @@ static inline pixels_job pixels_job_of(const tl_conv2d_geom &g, bool input) {
     job.shares = 1;
     return job;
 }
+
+/* The threads that have a tile: the block's. */
+struct block_team {
+    enum { THREADS = TENSOR_THREADS, ROWS = TENSOR_ROWS };
+    static __device__ int thread() { return (int)threadIdx.x; }
+    static __device__ void sync() { __syncthreads(); }
+};
 
 /* A tile's rows: outputs that follow each other. */
 struct rows_in_line {
@@ -159,7 +167,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
                                                           left < job.slices ? left : job.slices);
     rows_in_line rows = {tile / across, i0, job.count};
-    end.template put<SIDE>(sum, memory, job, rows, j0, share);
+    end.template put<SIDE, block_team>(sum, memory, job, rows, j0, share);
 }
 
 /* (job.shares is there, and job.slices follows from it) */

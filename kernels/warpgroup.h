@@ -23,8 +23,16 @@
 
 #include "tl/cuda.h"
 
+/* The 128 threads of a warpgroup wait for each other; each of the block's does, equally often. */
+static inline __device__ void warpgroup_sync();
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define HAS_WARPGROUPS 1
+
+/* (barrier 0 is the block's) */
+static inline __device__ void warpgroup_sync() {
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + (int)threadIdx.x / 128) : "memory");
+}
 
 enum { TURNED_64 = 2, TURNED_128 = 1 }; /* how pieces have changed places */
 
@@ -149,5 +157,6 @@ static inline __device__ void warpgroup_tf32(float (&d)[32][4], const uint32_t (
 
 #else
 #define HAS_WARPGROUPS 0
+static inline __device__ void warpgroup_sync() { __syncthreads(); }
 #endif
 #endif

@@ -27,6 +27,7 @@ static const tl_conv2d_geom shapes[] = {
     {2, 34, 10, 18, 36, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0}, /* forward alone, without padding */
     {2, 36, 8, 8, 34, 3, 3, 1, 1, 2, 2, 1, 1, 0, 0},   /* dx alone */
     {2, 36, 10, 6, 34, 3, 3, 1, 1, 0, 2, 1, 1, 0, 0},  /* padded one way */
+    {400, 16, 8, 8, 16, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* more than there are warpgroups */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 

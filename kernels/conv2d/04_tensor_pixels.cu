@@ -1,10 +1,11 @@
 /* 04_tensor_pixels.cu: forward and dx by tensor cores (04_tensor.h): images are packed, multiplied
- * (kernels/tensor_pixels.h, tensor_patch.h), and what comes out is float, plane by plane.
+ * (kernels/tensor_pixels.h, tensor_patch.h,
+ * tensor_still.h), and what comes out is float, plane by plane.
  *
  * Bound: of wide layers what tensor cores multiply in mma.sync; a slice brings half the bytes of
  * that of gemm:8. Of small batches the tiles, which are too few for a GPU. */
 #include "kernels/conv2d/04_tensor.h"
-#include "kernels/tensor_patch.h"
+#include "kernels/tensor_products.h"
 
 #ifndef TL_REAL_DOUBLE
 
@@ -13,7 +14,7 @@ template <class T, bool INPUT> struct to_planes {
     float *result;
     const float *bias; /* or NULL */
 
-    template <int SIDE, class Sums, class Rows>
+    template <int SIDE, class Team, class Sums, class Rows>
     __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job, const Rows &rows,
                         int j0, int) const {
         int plane = job.high * job.wide;

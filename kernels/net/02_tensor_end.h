@@ -173,14 +173,14 @@ static inline __device__ void end_inputs(const tensor_end &end, const Read &read
     }
 }
 
-/* ROWS x SIDE sums of `rows` and channels from j0 on, by TENSOR_THREADS threads. Of dx their columns
+/* ROWS x SIDE sums of `rows` and channels from j0 on, by the threads of a team. Of dx their columns
  * are added: a thread's rows, then threads, in a fixed order; `memory` has room for a piece of
  * floats a thread, and nobody reads there any more. */
-template <class T, bool INPUT, int ROWS, int SIDE, class Read, class Rows>
+template <class T, bool INPUT, class Team, int ROWS, int SIDE, class Read, class Rows>
 static inline __device__ void end_rows(const tensor_end &end, float *memory, const Rows &rows,
                                        int j0, const Read &read) {
-    const int N = piece<T>::NUMBERS, ACROSS = SIDE / N, DOWN = TENSOR_THREADS / ACROSS;
-    int j = (int)threadIdx.x % ACROSS * N, first = (int)threadIdx.x / ACROSS;
+    const int N = piece<T>::NUMBERS, ACROSS = SIDE / N, DOWN = Team::THREADS / ACROSS;
+    int j = Team::thread() % ACROSS * N, first = Team::thread() / ACROSS;
     bool there = j0 + j < end.channels;
     float column[N] = {};
     if constexpr (INPUT) {
@@ -195,11 +195,11 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, con
             end_forward<T>(end, read, rows.output(i), i, j0, j, bias);
     }
     if (!INPUT || !end.columns) return;
-    __syncthreads();
+    Team::sync();
 #pragma unroll
     for (int e = 0; e < N; e++) memory[first * SIDE + j + e] = column[e];
-    __syncthreads();
-    j = (int)threadIdx.x;
+    Team::sync();
+    j = Team::thread();
     if (j >= SIDE || j0 + j >= end.channels) return;
     float sum = 0;
     for (int d = 0; d < DOWN; d++) sum += memory[d * SIDE + j];

@@ -5,7 +5,7 @@
  * them. Where tiles are too few for a GPU, several blocks share the slices of one, and leave their
  * sums; a second kernel adds them in the order of the shares, and goes on in the same way. */
 #include "kernels/net/02_tensor_end.h"
-#include "kernels/tensor_patch.h"
+#include "kernels/tensor_products.h"
 
 #ifndef TL_REAL_DOUBLE
 
@@ -18,7 +18,7 @@ template <int SIDE> static inline __device__ int place_of(int i, int j) {
 template <class T, bool INPUT> struct to_pixels {
     tensor_end end;
 
-    template <int SIDE, class Sums, class Rows>
+    template <int SIDE, class Team, class Sums, class Rows>
     __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &,
                         const Rows &rows, int j0, int share) const {
         if (end.sums) {
@@ -32,20 +32,20 @@ template <class T, bool INPUT> struct to_pixels {
             return;
         }
         float *tile = (float *)memory;
-        static_assert(stage_of<T, SIDE>::MEMORY >= TENSOR_ROWS * SIDE * 4, "no room");
-        __syncthreads(); /* all have multiplied the last slice */
+        Team::sync(); /* all have multiplied the last slice */
         sum.each([&](int i, int j, const float *two) {
             *(pack<2> *)(tile + place_of<SIDE>(rows.place(i), j)) = pack<2>{{two[0], two[1]}};
         });
-        __syncthreads();
+        Team::sync();
         const int N = piece<T>::NUMBERS;
-        end_rows<T, INPUT, TENSOR_ROWS, SIDE>(end, tile, rows, j0, [&](float(&v)[N], int i, int j) {
+        end_rows<T, INPUT, Team, Team::ROWS, SIDE>(
+            end, tile, rows, j0, [&](float(&v)[N], int i, int j) {
 #pragma unroll
-            for (int e = 0; e < N; e += 4) {
-                pack<4> four = *(const pack<4> *)(tile + place_of<SIDE>(i, j + e));
-                for (int f = 0; f < 4; f++) v[e + f] = four.v[f];
-            }
-        });
+                for (int e = 0; e < N; e += 4) {
+                    pack<4> four = *(const pack<4> *)(tile + place_of<SIDE>(i, j + e));
+                    for (int f = 0; f < 4; f++) v[e + f] = four.v[f];
+                }
+            });
     }
 };
 
@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS) add_sums(tensor_end end
     int j0 = (int)blockIdx.x % across * SHARED_SIDE;
     rows_in_line rows = {tile, i0, end.rows};
     size_t each = (size_t)end.rows * (size_t)end.channels;
-    end_rows<T, INPUT, TENSOR_END_ROWS, SHARED_SIDE>(
+    end_rows<T, INPUT, block_team, TENSOR_END_ROWS, SHARED_SIDE>(
         end, memory, rows, j0, [&](float(&v)[N], int i, int j) {
             const float *from =
                 end.sums + (size_t)(i0 + i) * (size_t)end.channels + (size_t)(j0 + j);
@@ -105,8 +105,10 @@ extern "C" int tl_rung_net_tensor_shares(const tl_conv2d_geom *g, bool input,
 }
 
 extern "C" int tl_rung_net_tensor_parts(const tl_conv2d_geom *g, tl_precision precision) {
-    bool shared = tl_rung_net_tensor_shares(g, true, precision) > 1;
-    return (g->n * g->h * g->w - 1) / (shared ? (int)TENSOR_END_ROWS : (int)TENSOR_ROWS) + 1;
+    pixels_job job = job_of(*g, true, precision);
+    job.shares = tl_rung_net_tensor_shares(g, true, precision);
+    int rows = precision == TL_BF16 ? rows_of_tile<bf16>(job) : rows_of_tile<float>(job);
+    return (job.count - 1) / (job.shares > 1 ? (int)TENSOR_END_ROWS : rows) + 1;
 }
 
 template <class T, bool INPUT>
