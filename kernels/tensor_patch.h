@@ -16,7 +16,7 @@
 
 enum {
     SQUARE = 8,                  /* outputs each way */
-    SQUARES = 2,                 /* of a tile */
+    TILE_SQUARES = 2,            /* of a tile */
     PATCH = SQUARE + 2,          /* pixels each way */
     PATCH_LINES = PATCH * PATCH, /* of 64 bytes, for one square */
     PATCH_ROW_TAPS = 3,          /* of a stage */
@@ -26,10 +26,14 @@ enum {
 /* Shared memory: stages of weights, then the patches of two slices of channels. */
 template <int SIDE> struct patch_memory {
     static constexpr int TAP = SIDE * SLICE_BYTES, STAGE = PATCH_ROW_TAPS * TAP;
-    static constexpr int LINES = SQUARES * PATCH_LINES;
+    static constexpr int LINES = TILE_SQUARES * PATCH_LINES;
     static constexpr int PATCHES = (LINES * SLICE_BYTES + 1023) / 1024 * 1024;
     static constexpr int FIRST_PATCHES = PATCH_STAGES * STAGE;
     static constexpr int BYTES = FIRST_PATCHES + 2 * PATCHES;
+};
+
+struct patch_team : block_team {
+    enum { SQUARES = 1 };
 };
 
 static inline bool in_squares(const pixels_job &job) {
@@ -98,7 +102,7 @@ template <class T, int SIDE, bool INPUT> struct patch_source {
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
             int line = (int)threadIdx.x / 4 + e * APART, at = line % PATCH_LINES;
-            square_at square(of, tile * SQUARES + line / PATCH_LINES);
+            square_at square(of, tile * TILE_SQUARES + line / PATCH_LINES);
             int up = INPUT ? 2 - of.h.pad : of.h.pad, left = INPUT ? 2 - of.w.pad : of.w.pad;
             int h = square.h + at / PATCH - up, w = square.w + at % PATCH - left;
             bool there =
@@ -240,14 +244,14 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     patch_source<T, SIDE, INPUT> from(job, tile, j0);
     tensor_sums_of<T, SIDE, true, true, false> sum = {};
     sum_by_patches<T, SIDE, INPUT>(sum, memory, from, job.channels / slice<T, SIDE, true>::DEPTH);
-    end.template put<SIDE, block_team>(sum, memory, job, rows_of<SQUARES>(job, tile), j0, 0);
+    end.template put<SIDE, patch_team>(sum, memory, job, rows_of<TILE_SQUARES>(job, tile), j0, 0);
 }
 
 template <class T, int SIDE, bool INPUT, class End>
 static tl_status sum_patches_on(tl_ctx *ctx, const pixels_job &job, const End &end) {
     const int bytes = patch_memory<SIDE>::BYTES;
     auto kernel = sum_patches<T, SIDE, INPUT, End>;
-    unsigned tiles = (unsigned)((job.count / (SQUARE * SQUARE) - 1) / SQUARES + 1);
+    unsigned tiles = (unsigned)((job.count / (SQUARE * SQUARE) - 1) / TILE_SQUARES + 1);
     tiles *= (unsigned)((job.out - 1) / SIDE + 1);
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     kernel<<<tiles, TENSOR_THREADS, (size_t)bytes, tl_stream(ctx)>>>(job, end);

@@ -48,9 +48,10 @@ static inline pixels_job pixels_job_of(const tl_conv2d_geom &g, bool input) {
     return job;
 }
 
-/* The threads that have a tile: the block's. */
+/* The threads that have a tile: the block's. SQUARES: its outputs come in squares (tensor_patch.h),
+ * so the product is a convolution of 3x3 and its sums are whole. */
 struct block_team {
-    enum { THREADS = TENSOR_THREADS, ROWS = TENSOR_ROWS };
+    enum { THREADS = TENSOR_THREADS, ROWS = TENSOR_ROWS, SQUARES = 0 };
     static __device__ int thread() { return (int)threadIdx.x; }
     static __device__ void sync() { __syncthreads(); }
 };

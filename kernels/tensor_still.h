@@ -29,7 +29,7 @@ struct still_memory {
 };
 
 struct warpgroup_team {
-    enum { THREADS = 128, ROWS = SQUARE * SQUARE };
+    enum { THREADS = 128, ROWS = SQUARE * SQUARE, SQUARES = 1 };
     static __device__ int thread() { return (int)threadIdx.x % THREADS; }
     static __device__ void sync() { warpgroup_sync(); }
 };
@@ -77,30 +77,46 @@ static inline __device__ void copy_still(const pixels_job &job, unsigned char *t
     }
 }
 
-/* The patch of a square, by its warpgroup. */
-template <class T, bool INPUT>
-static inline __device__ void copy_patch(const pixels_job &job, int square, unsigned char *to) {
+/* A thread's copies: the same piece of some lines of its warpgroup's patches. How far they lie from
+ * the first of a patch does not change. */
+template <class T, bool INPUT> struct still_source {
     typedef slice<T, STILL_SIDE, true> S;
-    const int APART = warpgroup_team::THREADS / 4;
-    int up = INPUT ? 2 - job.h.pad : job.h.pad, left = INPUT ? 2 - job.w.pad : job.w.pad;
-    int piece = (int)threadIdx.x % 4, slices = still_slices<T>(job);
-    square_at at(job, square);
+    static constexpr int APART = warpgroup_team::THREADS / 4;
+    static constexpr int EACH = (PATCH_LINES + APART - 1) / APART;
+    const pixels_job &job;
+    int up, left, slices; /* of the first output a patch begins so far up and left */
+    int number[EACH];
+
+    __device__ still_source(const pixels_job &of) : job(of), slices(still_slices<T>(of)) {
+        up = INPUT ? 2 - of.h.pad : of.h.pad, left = INPUT ? 2 - of.w.pad : of.w.pad;
 #pragma unroll
-    for (int e = 0; e < (PATCH_LINES + APART - 1) / APART; e++) {
-        int line = warpgroup_team::thread() / 4 + e * APART;
-        int h = at.h + line / PATCH - up, w = at.w + line % PATCH - left;
-        bool there = at.n >= 0 && lies_in(job.h, h) && lies_in(job.w, w);
-        size_t pixel = (size_t)(at.n * job.h.pixels + h) * (size_t)job.w.pixels + (size_t)w;
-        const T *from = (const T *)job.from;
-        if (there) from += pixel * (size_t)job.channels + piece * S::NUMBERS;
-        if (line >= PATCH_LINES) break;
-#pragma unroll
-        for (int of = 0; of < STILL_SLICES; of++)
-            if (of < slices)
-                copy_16_async(to + of * still_memory::SLICE + S::at(line, piece),
-                              from + (there ? of * S::DEPTH : 0), there);
+        for (int e = 0; e < EACH; e++) {
+            int line = warpgroup_team::thread() / 4 + e * APART;
+            number[e] = (line / PATCH * of.w.pixels + line % PATCH) * of.channels +
+                        (int)threadIdx.x % 4 * S::NUMBERS;
+        }
     }
-}
+
+    __device__ void copy(int square, unsigned char *to) const {
+        square_at at(job, square);
+        int piece = (int)threadIdx.x % 4, pixel = (at.n * job.h.pixels + at.h - up) * job.w.pixels;
+        const T *images = (const T *)job.from;
+        const T *patch = images + (ptrdiff_t)(pixel + at.w - left) * job.channels;
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            int line = warpgroup_team::thread() / 4 + e * APART;
+            int h = at.h - up + line / PATCH, w = at.w - left + line % PATCH;
+            bool there = at.n >= 0 && lies_in(job.h, h) && lies_in(job.w, w);
+            const T *from = there ? patch + number[e] : images;
+            if (line >= PATCH_LINES) break;
+#pragma unroll
+            for (int of = 0; of < STILL_SLICES; of++)
+                if (of < slices)
+                    copy_16_async(to + of * still_memory::SLICE + S::at(line, piece),
+                                  from + (there ? of * S::DEPTH : 0), there);
+        }
+    }
+};
 
 /* The sums of a square: `patch` and `memory` + 0 are those of the slice's patch and weights. */
 template <class T, bool INPUT>
@@ -152,7 +168,8 @@ static __global__ void __launch_bounds__(STILL_THREADS, 1) sum_still(pixels_job 
     int team = (int)threadIdx.x / warpgroup_team::THREADS, own = M::WEIGHTS + team * M::TEAM;
     int patch = own, first = (int)blockIdx.x * STILL_TEAMS, far = (int)gridDim.x * STILL_TEAMS;
     copy_still<T>(job, memory);
-    copy_patch<T, INPUT>(job, first + team, memory + patch);
+    still_source<T, INPUT> from(job);
+    from.copy(first + team, memory + patch);
     copy_commit();
     copy_wait<0>();
 #if HAS_WARPGROUPS
@@ -171,7 +188,7 @@ static __global__ void __launch_bounds__(STILL_THREADS, 1) sum_still(pixels_job 
 #if HAS_WARPGROUPS
         warpgroup_commit();
 #endif
-        copy_patch<T, INPUT>(job, first + far + team, memory + next);
+        from.copy(first + far + team, memory + next);
         copy_commit();
 #if HAS_WARPGROUPS
         warpgroup_wait<0>();

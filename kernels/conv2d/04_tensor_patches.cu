@@ -32,44 +32,60 @@ static_assert(PIXELS * LINE <= PATCH_BYTES, "no room for a patch");
 
 typedef slice<bf16, SIDE, false> lines;
 
-/* A thread's copies: the same piece of some lines, of a patch and of dy, square after square. */
+/* A thread's copies: the same piece of some lines, of a patch and of dy, square after square. How
+ * far its lines lie from the first of the square does not change. */
 struct square_source {
+    enum { X = (PIXELS + APART - 1) / APART, DY = (OUTPUTS + APART - 1) / APART };
     const weight_job &job;
-    int square, end;     /* of all images; end of the share */
-    int channel, filter; /* -1: past the last */
+    int square, end;        /* of all images; end of the share */
+    int n, p, q;            /* the next one's first output */
+    bool x_there, dy_there; /* the piece is not past the last channel, filter */
+    int x[X], dy[DY];       /* numbers to the piece */
 
     __device__ square_source(const weight_job &of, int c0, int k0, int share) : job(of) {
-        int all = of.outputs / OUTPUTS, piece = (int)threadIdx.x % PIECES * 8;
-        square = share * of.slices, end = least_of(square + of.slices, all);
-        channel = c0 + piece < of.c ? c0 + piece : -1;
-        filter = k0 + piece < of.k ? k0 + piece : -1;
+        int piece = (int)threadIdx.x % PIECES * 8, first = (int)threadIdx.x / PIECES;
+        int across = of.g.q / SQUARE, of_image = of.g.p / SQUARE * across;
+        square = share * of.slices;
+        end = least_of(square + of.slices, of.outputs / OUTPUTS);
+        n = square / of_image, p = square % of_image / across * SQUARE;
+        q = square % across * SQUARE;
+        x_there = c0 + piece < of.c, dy_there = k0 + piece < of.k;
+#pragma unroll
+        for (int e = 0; e < X; e++) {
+            int line = first + e * APART;
+            x[e] = (line / PATCH * of.g.w + line % PATCH) * of.c + c0 + piece;
+        }
+#pragma unroll
+        for (int e = 0; e < DY; e++) {
+            int line = first + e * APART;
+            dy[e] = (line / SQUARE * of.g.q + line % SQUARE) * of.k + k0 + piece;
+        }
     }
 
     __device__ void copy(unsigned char *to) {
         const tl_conv2d_geom &g = job.g;
-        const bf16 *x = (const bf16 *)job.x, *dy = (const bf16 *)job.dy;
-        int across = g.q / SQUARE, of_image = g.p / SQUARE * across;
-        int n = square / of_image, at = square % of_image;
-        int p = at / across * SQUARE, q = at % across * SQUARE, piece = (int)threadIdx.x % PIECES;
+        int piece = (int)threadIdx.x % PIECES, first = (int)threadIdx.x / PIECES;
+        int up = p - g.pad_h, left = q - g.pad_w;
+        const bf16 *from_x = (const bf16 *)job.x, *from_dy = (const bf16 *)job.dy;
+        const bf16 *patch = from_x + (ptrdiff_t)((n * g.h + up) * g.w + left) * job.c;
+        const bf16 *outputs = from_dy + (size_t)((n * g.p + p) * g.q + q) * (size_t)job.k;
 #pragma unroll
-        for (int e = 0; e < (PIXELS + APART - 1) / APART; e++) {
-            int line = (int)threadIdx.x / PIECES + e * APART;
-            int h = p - g.pad_h + line / PATCH, w = q - g.pad_w + line % PATCH;
-            bool there = channel >= 0 && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
-            size_t pixel = (size_t)((n * g.h + h) * g.w + w);
+        for (int e = 0; e < X; e++) {
+            int line = first + e * APART, h = up + line / PATCH, w = left + line % PATCH;
+            bool there = x_there && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
             if (line < PIXELS)
-                copy_16_async(to + lines::at(line, piece),
-                              there ? x + pixel * (size_t)job.c + channel : x, there);
+                copy_16_async(to + lines::at(line, piece), there ? patch + x[e] : from_x, there);
         }
 #pragma unroll
-        for (int e = 0; e < (OUTPUTS + APART - 1) / APART; e++) {
-            int line = (int)threadIdx.x / PIECES + e * APART;
-            size_t output = (size_t)((n * g.p + p + line / SQUARE) * g.q + q + line % SQUARE);
+        for (int e = 0; e < DY; e++) {
+            int line = first + e * APART;
             if (line < OUTPUTS)
                 copy_16_async(to + PATCH_BYTES + lines::at(line, piece),
-                              filter >= 0 ? dy + output * (size_t)job.k + filter : dy, filter >= 0);
+                              dy_there ? outputs + dy[e] : from_dy, dy_there);
         }
-        square++;
+        q += SQUARE;
+        if (q == g.q) q = 0, p += SQUARE;
+        if (p == g.p) p = 0, n++;
     }
 };
 

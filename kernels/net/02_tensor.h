@@ -21,6 +21,14 @@
 #include "kernels/net/01_planned.h"
 #include "kernels/tensor_conv.h"
 
+/* dropout; step NULL: none. Its numbers are counted as in [n][channels][plane]. */
+typedef struct tensor_drop {
+    const tl_step *step;
+    uint32_t layer, threshold;
+    float scale;
+    int channels, plane;
+} tensor_drop;
+
 /* What becomes of the sums of [rows] x [channels], on their way to memory. (02_tensor_end.h) */
 typedef struct tensor_end {
     float *sums;          /* NULL; or [share][rows][channels], which are to be added first */
@@ -38,11 +46,7 @@ typedef struct tensor_end {
     bool pool;
     int high, wide;
     uint8_t *winner; /* [windows][of_pixel]: which pixel, or TL_CODE_OFF; forward NULL: unwanted */
-    /* dropout; step NULL: none. Its numbers are counted as in [n][drawn][plane] */
-    const tl_step *step;
-    uint32_t layer, threshold;
-    float scale;
-    int drawn, plane;
+    tensor_drop drop;
 } tensor_end;
 
 enum {

@@ -32,14 +32,20 @@ static inline __device__ void put_piece(bf16 *to, const float (&v)[8]) {
 static inline __device__ float widened(float x) { return x; }
 static inline __device__ float widened(bf16 x) { return __uint_as_float((uint32_t)x << 16); }
 
-/* v behind the dropout, or its gradient before it. */
-template <class T>
-static inline __device__ float dropped(const tensor_end &end, float v, int pixel, int channel) {
-    int n = pixel / end.plane, place = pixel % end.plane;
-    uint64_t image = (uint64_t)n * (uint64_t)end.drawn + (uint64_t)channel;
-    uint64_t at = image * (uint64_t)end.plane + (uint64_t)place;
-    bool kept = tl_rng_keep(end.step->seed, end.step->index, end.layer, at, end.threshold);
-    return result<T>((kept ? v : 0.0f) * end.scale);
+/* v behind the dropout, or its gradient before it. (By a call: most nets have none, and what an end
+ * is made of should fit into the instruction cache.) */
+template <class T, int N>
+static __noinline__ __device__ pack<N> dropped(const tensor_drop drop, pack<N> v, int pixel,
+                                               int channel) {
+    int n = pixel / drop.plane, place = pixel % drop.plane;
+    uint64_t image = (uint64_t)n * (uint64_t)drop.channels + (uint64_t)channel;
+#pragma unroll 1
+    for (int e = 0; e < N; e++) {
+        uint64_t at = (image + (uint64_t)e) * (uint64_t)drop.plane + (uint64_t)place;
+        bool kept = tl_rng_keep(drop.step->seed, drop.step->index, drop.layer, at, drop.threshold);
+        v.v[e] = result<T>((kept ? v.v[e] : 0.0f) * drop.scale);
+    }
+    return v;
 }
 
 /* v[] = the numbers of a row, read(v, row in the tile, channel in the tile), with their bias. */
@@ -69,7 +75,7 @@ static inline __device__ void window_of(float (&best)[N], codes<N> &winner, cons
         if (relu && !(best[e] > 0)) winner.v[e] = TL_CODE_OFF;
 }
 
-template <class T, int N, class Read>
+template <class T, class Team, int N, class Read>
 static inline __device__ void end_forward(const tensor_end &end, const Read &read, int row, int i,
                                           int j0, int j, const float (&bias)[N]) {
     float v[N];
@@ -80,16 +86,17 @@ static inline __device__ void end_forward(const tensor_end &end, const Read &rea
     else
         with_bias<T>(v, read, i, j, bias);
     size_t at = (size_t)row * (size_t)end.channels + (size_t)channel;
+    pack<N> y;
 #pragma unroll
-    for (int e = 0; e < N; e++) {
-        if (end.relu && v[e] < 0) v[e] = 0;
-        if (end.step) v[e] = dropped<T>(end, v[e], row, channel + e);
-        if (end.plain && channel + e < end.out)
-            end.plain[(size_t)row * (size_t)end.out + (size_t)(channel + e)] = v[e];
+    for (int e = 0; e < N; e++) y.v[e] = end.relu && v[e] < 0 ? 0 : v[e];
+    if (end.drop.step) y = dropped<T>(end.drop, y, row, channel);
+    if (!Team::SQUARES && end.plain) {
+        for (int e = 0; e < N && channel + e < end.out; e++)
+            end.plain[(size_t)row * (size_t)end.out + (size_t)(channel + e)] = y.v[e];
+        return;
     }
-    if (end.plain) return;
     if (end.pool && end.winner) *(codes<N> *)(end.winner + at) = winner;
-    put_piece((T *)end.to + at, v);
+    put_piece((T *)end.to + at, y.v);
 }
 
 /* A window's gradient goes to the pixel that has won, zeros to the others, and to a last odd row or
@@ -121,9 +128,9 @@ template <class T> struct passage {
     __device__ size_t at(const tensor_end &end) const {
         return (size_t)pixel * (size_t)end.of_pixel + (size_t)channel;
     }
-    __device__ void find(const tensor_end &end, int row, int of_row) {
+    template <class Team> __device__ void find(const tensor_end &end, int row, int of_row) {
         pixel = row, channel = of_row, held = {}, winner = {};
-        if (end.pixels > 1) {
+        if (!Team::SQUARES && end.pixels > 1) {
             int further = channel / end.of_pixel;
             pixel = pixel * end.pixels + further, channel -= further * end.of_pixel;
         }
@@ -137,22 +144,24 @@ template <class T> struct passage {
 template <class T, int N>
 static inline __device__ void end_input(const tensor_end &end, float (&v)[N],
                                         const passage<T> &through, float (&column)[N]) {
+    pack<N> dx;
+#pragma unroll
+    for (int e = 0; e < N; e++) dx.v[e] = result<T>(v[e]);
+    if (end.drop.step) dx = dropped<T>(end.drop, dx, through.pixel, through.channel);
 #pragma unroll
     for (int e = 0; e < N; e++) {
-        v[e] = result<T>(v[e]);
-        if (end.step) v[e] = dropped<T>(end, v[e], through.pixel, through.channel + e);
-        if (through.winner.v[e] == TL_CODE_OFF) v[e] = 0;
-        if (end.relu && !end.pool && !(widened(through.held.v[e]) > 0)) v[e] = 0;
-        column[e] += v[e];
+        if (through.winner.v[e] == TL_CODE_OFF) dx.v[e] = 0;
+        if (end.relu && !end.pool && !(widened(through.held.v[e]) > 0)) dx.v[e] = 0;
+        column[e] += dx.v[e];
     }
     if (end.pool)
-        spread<T>(end, v, through.winner, through.pixel, through.channel);
+        spread<T>(end, dx.v, through.winner, through.pixel, through.channel);
     else
-        put_piece((T *)end.to + through.at(end), v);
+        put_piece((T *)end.to + through.at(end), dx.v);
 }
 
 /* A thread's pieces of dx: rows DOWN apart. Passages of two are loaded before the first is used. */
-template <class T, int ROWS, int DOWN, int N, class Read, class Rows>
+template <class T, class Team, int ROWS, int DOWN, int N, class Read, class Rows>
 static inline __device__ void end_inputs(const tensor_end &end, const Read &read, const Rows &rows,
                                          int first, int j0, int j, float (&column)[N]) {
     const int EACH = ROWS / DOWN, NEAR = EACH < 2 ? EACH : 2;
@@ -161,7 +170,7 @@ static inline __device__ void end_inputs(const tensor_end &end, const Read &read
 #pragma unroll
         for (int k = 0; k < NEAR; k++) {
             int row = rows.output(i + k * DOWN);
-            if (row >= 0) through[k].find(end, row, j0 + j);
+            if (row >= 0) through[k].template find<Team>(end, row, j0 + j);
         }
 #pragma unroll
         for (int k = 0; k < NEAR; k++) {
@@ -184,7 +193,7 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, con
     bool there = j0 + j < end.channels;
     float column[N] = {};
     if constexpr (INPUT) {
-        if (there) end_inputs<T, ROWS, DOWN>(end, read, rows, first, j0, j, column);
+        if (there) end_inputs<T, Team, ROWS, DOWN>(end, read, rows, first, j0, j, column);
     } else {
         float bias[N];
 #pragma unroll
@@ -192,7 +201,7 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, con
             bias[e] = end.bias && j0 + j + e < end.out ? result<T>(end.bias[j0 + j + e]) : 0.0f;
         int step = end.pool ? 4 : 1;
         for (int i = step * first; there && i < ROWS && rows.output(i) >= 0; i += step * DOWN)
-            end_forward<T>(end, read, rows.output(i), i, j0, j, bias);
+            end_forward<T, Team>(end, read, rows.output(i), i, j0, j, bias);
     }
     if (!INPUT || !end.columns) return;
     Team::sync();

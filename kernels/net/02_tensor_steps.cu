@@ -26,12 +26,12 @@ static tensor_end end_of(const tl_ctx *ctx, const tl_net_product *p) {
     tensor_end end = {};
     end.relu = p->relu, end.pool = p->pool, end.high = p->conv.p, end.wide = p->conv.q;
     end.pixels = 1, end.of_pixel = padded_to(ctx->ops->precision, p->conv.k);
-    end.drawn = p->conv.k;
-    end.plane = p->pool ? p->conv.p / 2 * (p->conv.q / 2) : p->conv.p * p->conv.q;
+    end.drop.channels = p->conv.k;
+    end.drop.plane = p->pool ? p->conv.p / 2 * (p->conv.q / 2) : p->conv.p * p->conv.q;
     if (!p->drops) return end;
-    end.step = ctx->step, end.layer = p->dropout.layer;
-    end.threshold = tl_dropout_threshold(p->dropout.p);
-    end.scale = (float)(1 / (1 - p->dropout.p));
+    end.drop.step = ctx->step, end.drop.layer = p->dropout.layer;
+    end.drop.threshold = tl_dropout_threshold(p->dropout.p);
+    end.drop.scale = (float)(1 / (1 - p->dropout.p));
     return end;
 }
 

@@ -21,7 +21,7 @@ template <class T, bool INPUT> struct to_pixels {
     template <int SIDE, class Team, class Sums, class Rows>
     __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &,
                         const Rows &rows, int j0, int share) const {
-        if (end.sums) {
+        if (!Team::SQUARES && end.sums) {
             float *sums = end.sums + (size_t)share * (size_t)end.rows * (size_t)end.channels;
             sum.each([&](int i, int j, const float *two) {
                 int row = rows.output(i);
