@@ -44,8 +44,8 @@ static inline bool in_squares(const pixels_job &job) {
 
 /* A tile's rows: square by square, each row by row; a square past the last has no outputs. */
 struct rows_in_squares {
-    int tile, first, second; /* -1: past the last; of windows four times the first one */
-    int wide;                /* outputs, or of windows windows */
+    int first, second; /* -1: past the last; of windows four times the first one */
+    int wide;          /* outputs, or of windows windows */
     bool windows;
 
     __device__ int output(int i) const {
@@ -83,7 +83,7 @@ static inline __device__ rows_in_squares rows_of(const pixels_job &job, int tile
         return ((at.n * (job.high / 2) + at.h / 2) * (job.wide / 2) + at.w / 2) * 4;
     };
     int square = tile * COUNT, wide = job.windows ? job.wide / 2 : job.wide;
-    return {tile, first(square), COUNT == 2 ? first(square + 1) : -1, wide, job.windows};
+    return {first(square), COUNT == 2 ? first(square + 1) : -1, wide, job.windows};
 }
 
 /* A thread's copies. */
@@ -244,7 +244,9 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     patch_source<T, SIDE, INPUT> from(job, tile, j0);
     tensor_sums_of<T, SIDE, true, true, false> sum = {};
     sum_by_patches<T, SIDE, INPUT>(sum, memory, from, job.channels / slice<T, SIDE, true>::DEPTH);
-    end.template put<SIDE, patch_team>(sum, memory, job, rows_of<TILE_SQUARES>(job, tile), j0, 0);
+    float total = end.template put<SIDE, patch_team>(sum, memory, job,
+                                                     rows_of<TILE_SQUARES>(job, tile), j0, 0);
+    end.template put_total<SIDE, patch_team>(total, tile, j0);
 }
 
 template <class T, int SIDE, bool INPUT, class End>

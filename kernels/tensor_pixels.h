@@ -10,11 +10,16 @@
  * What becomes of the sums says End, an object with
  *
  *   template <int SIDE, class Team, class Sums, class Rows>
- *   __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &job,
- *                       const Rows &rows, int j0, int share) const
+ *   __device__ float put(const Sums &sum, unsigned char *memory, const pixels_job &job,
+ *                        const Rows &rows, int j0, int share) const
  *
  * for a tile of outputs `rows` and channels from j0 on; `memory` has room for all sums, and the
- * threads of the team are done with what was there. */
+ * threads of the team are done with what was there. What it returns is added over a team's tiles,
+ * and goes to
+ *
+ *   template <int SIDE, class Team> __device__ void put_total(float total, int part, int j0) const
+ *
+ * `part` counts such totals. */
 #ifndef KERNELS_TENSOR_PIXELS_H
 #define KERNELS_TENSOR_PIXELS_H
 
@@ -58,7 +63,6 @@ struct block_team {
 
 /* A tile's rows: outputs that follow each other. */
 struct rows_in_line {
-    int tile; /* of those of a channel */
     int first, end;
     /* The output that is row i; -1: past the last. */
     __device__ int output(int i) const { return first + i < end ? first + i : -1; }
@@ -167,8 +171,9 @@ static __global__ void __launch_bounds__(TENSOR_THREADS,
     int left = pixels_slices<T>(job) - first;
     sum_by_tensor_cores<T, SIDE, true, true, false, DEEP>(sum, memory, from,
                                                           left < job.slices ? left : job.slices);
-    rows_in_line rows = {tile / across, i0, job.count};
-    end.template put<SIDE, block_team>(sum, memory, job, rows, j0, share);
+    rows_in_line rows = {i0, job.count};
+    float total = end.template put<SIDE, block_team>(sum, memory, job, rows, j0, share);
+    end.template put_total<SIDE, block_team>(total, tile / across, j0);
 }
 
 /* (job.shares is there, and job.slices follows from it) */

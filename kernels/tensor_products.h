@@ -12,9 +12,9 @@ static tl_status sum_products(tl_ctx *ctx, const pixels_job &job, const End &end
                            : sum_pixels_on<T, SIDE, INPUT>(ctx, job, end);
 }
 
-/* Outputs of a tile. */
-template <class T> static inline int rows_of_tile(const pixels_job &job) {
-    return stays<T>(job) ? SQUARE * SQUARE : (int)TENSOR_ROWS;
+/* Totals of a channel (put_total). */
+template <class T> static inline int totals_of(const pixels_job &job) {
+    return stays<T>(job) ? still_blocks(job) * STILL_TEAMS : (job.count - 1) / TENSOR_ROWS + 1;
 }
 
 #endif

@@ -53,6 +53,14 @@ template <class T> static inline __host__ __device__ int still_slices(const pixe
     return job.channels / slice<T, STILL_SIDE, true>::DEPTH;
 }
 
+/* The warpgroup's number among all; how many there are. */
+static inline __device__ int still_part() {
+    return (int)blockIdx.x * STILL_TEAMS + (int)threadIdx.x / warpgroup_team::THREADS;
+}
+static inline int still_blocks(const pixels_job &job) {
+    return least_of((job.count / (SQUARE * SQUARE) - 1) / STILL_TEAMS + 1, STILL_BLOCKS);
+}
+
 /* Weights of a block's own, where a multiprocessor has room for them. */
 template <class T> static inline bool stays(const pixels_job &job) {
     int device, room = 0;
@@ -176,6 +184,7 @@ static __global__ void __launch_bounds__(STILL_THREADS, 1) sum_still(pixels_job 
     shared_is_written();
 #endif
     __syncthreads();
+    float total = 0;
     /* (as often in each warpgroup, the last of which may find that there is no such square) */
     for (; first < squares; first += far) {
         int next = own + (patch == own ? M::PATCHES : 0);
@@ -195,8 +204,8 @@ static __global__ void __launch_bounds__(STILL_THREADS, 1) sum_still(pixels_job 
 #pragma unroll
         for (int j = 0; j < STILL_SIDE / 8; j++) warpgroup_sums_are_ours(sum.of[j]);
 #endif
-        end.template put<STILL_SIDE, warpgroup_team>(sum, memory + own + M::SUMS, job,
-                                                     rows_of<1>(job, first + team), 0, 0);
+        total += end.template put<STILL_SIDE, warpgroup_team>(sum, memory + own + M::SUMS, job,
+                                                              rows_of<1>(job, first + team), 0, 0);
         copy_wait<0>();
 #if HAS_WARPGROUPS
         shared_is_written();
@@ -204,15 +213,15 @@ static __global__ void __launch_bounds__(STILL_THREADS, 1) sum_still(pixels_job 
         warpgroup_sync(); /* the next patch has come, and the sums are stored */
         patch = next;
     }
+    end.template put_total<STILL_SIDE, warpgroup_team>(total, still_part(), 0);
 }
 
 template <class T, bool INPUT, class End>
 static tl_status sum_still_on(tl_ctx *ctx, const pixels_job &job, const End &end) {
     auto kernel = sum_still<T, INPUT, End>;
-    int blocks = (job.count / (SQUARE * SQUARE) - 1) / STILL_TEAMS + 1;
     TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  still_memory::BYTES));
-    kernel<<<(unsigned)least_of(blocks, STILL_BLOCKS), STILL_THREADS, (size_t)still_memory::BYTES,
+    kernel<<<(unsigned)still_blocks(job), STILL_THREADS, (size_t)still_memory::BYTES,
              tl_stream(ctx)>>>(job, end);
     TL_LAUNCHED();
     return TL_OK;

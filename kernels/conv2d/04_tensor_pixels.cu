@@ -15,8 +15,8 @@ template <class T, bool INPUT> struct to_planes {
     const float *bias; /* or NULL */
 
     template <int SIDE, class Team, class Sums, class Rows>
-    __device__ void put(const Sums &sum, unsigned char *, const pixels_job &job, const Rows &rows,
-                        int j0, int) const {
+    __device__ float put(const Sums &sum, unsigned char *, const pixels_job &job, const Rows &rows,
+                         int j0, int) const {
         int plane = job.high * job.wide;
         sum.each([&](int i, int j, const float *two) {
             int at = rows.output(i), n = at / plane;
@@ -34,7 +34,9 @@ template <class T, bool INPUT> struct to_planes {
                     *to = ::result<T>(two[e] + (bias ? ::result<T>(bias[channel]) : 0));
             }
         });
+        return 0;
     }
+    template <int SIDE, class Team> __device__ void put_total(float, int, int) const {}
 };
 
 template <class T, bool INPUT>

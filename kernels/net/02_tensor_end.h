@@ -182,12 +182,12 @@ static inline __device__ void end_inputs(const tensor_end &end, const Read &read
     }
 }
 
-/* ROWS x SIDE sums of `rows` and channels from j0 on, by the threads of a team. Of dx their columns
- * are added: a thread's rows, then threads, in a fixed order; `memory` has room for a piece of
- * floats a thread, and nobody reads there any more. */
+/* ROWS x SIDE sums of `rows` and channels from j0 on, by the threads of a team. Of dx columns are
+ * added, which the first SIDE threads return: a thread's rows, then threads, in a fixed order;
+ * `memory` has room for a piece of floats a thread, and nobody reads there any more. */
 template <class T, bool INPUT, class Team, int ROWS, int SIDE, class Read, class Rows>
-static inline __device__ void end_rows(const tensor_end &end, float *memory, const Rows &rows,
-                                       int j0, const Read &read) {
+static inline __device__ float end_rows(const tensor_end &end, float *memory, const Rows &rows,
+                                        int j0, const Read &read) {
     const int N = piece<T>::NUMBERS, ACROSS = SIDE / N, DOWN = Team::THREADS / ACROSS;
     int j = Team::thread() % ACROSS * N, first = Team::thread() / ACROSS;
     bool there = j0 + j < end.channels;
@@ -203,16 +203,23 @@ static inline __device__ void end_rows(const tensor_end &end, float *memory, con
         for (int i = step * first; there && i < ROWS && rows.output(i) >= 0; i += step * DOWN)
             end_forward<T, Team>(end, read, rows.output(i), i, j0, j, bias);
     }
-    if (!INPUT || !end.columns) return;
+    float total = 0;
+    if (!INPUT || !end.columns) return total;
     Team::sync();
 #pragma unroll
     for (int e = 0; e < N; e++) memory[first * SIDE + j + e] = column[e];
     Team::sync();
-    j = Team::thread();
-    if (j >= SIDE || j0 + j >= end.channels) return;
-    float sum = 0;
-    for (int d = 0; d < DOWN; d++) sum += memory[d * SIDE + j];
-    end.columns[(size_t)rows.tile * (size_t)end.channels + (size_t)(j0 + j)] = sum;
+    for (int d = 0; d < DOWN && Team::thread() < SIDE; d++)
+        total += memory[d * SIDE + Team::thread()];
+    return total;
+}
+
+/* The sum of a channel over a team's tiles, to its place among the parts. */
+template <int SIDE, class Team>
+static inline __device__ void end_total(const tensor_end &end, float total, int part, int j0) {
+    int channel = j0 + Team::thread();
+    if (end.columns && Team::thread() < SIDE && channel < end.channels)
+        end.columns[(size_t)part * (size_t)end.channels + (size_t)channel] = total;
 }
 
 #endif

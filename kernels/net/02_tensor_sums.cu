@@ -19,8 +19,8 @@ template <class T, bool INPUT> struct to_pixels {
     tensor_end end;
 
     template <int SIDE, class Team, class Sums, class Rows>
-    __device__ void put(const Sums &sum, unsigned char *memory, const pixels_job &,
-                        const Rows &rows, int j0, int share) const {
+    __device__ float put(const Sums &sum, unsigned char *memory, const pixels_job &,
+                         const Rows &rows, int j0, int share) const {
         if (!Team::SQUARES && end.sums) {
             float *sums = end.sums + (size_t)share * (size_t)end.rows * (size_t)end.channels;
             sum.each([&](int i, int j, const float *two) {
@@ -29,7 +29,7 @@ template <class T, bool INPUT> struct to_pixels {
                 *(pack<2> *)(sums + (size_t)row * (size_t)end.channels + (j0 + j)) =
                     pack<2>{{two[0], two[1]}};
             });
-            return;
+            return 0;
         }
         float *tile = (float *)memory;
         Team::sync(); /* all have multiplied the last slice */
@@ -38,7 +38,7 @@ template <class T, bool INPUT> struct to_pixels {
         });
         Team::sync();
         const int N = piece<T>::NUMBERS;
-        end_rows<T, INPUT, Team, Team::ROWS, SIDE>(
+        return end_rows<T, INPUT, Team, Team::ROWS, SIDE>(
             end, tile, rows, j0, [&](float(&v)[N], int i, int j) {
 #pragma unroll
                 for (int e = 0; e < N; e += 4) {
@@ -46,6 +46,10 @@ template <class T, bool INPUT> struct to_pixels {
                     for (int f = 0; f < 4; f++) v[e + f] = four.v[f];
                 }
             });
+    }
+
+    template <int SIDE, class Team> __device__ void put_total(float total, int part, int j0) const {
+        if (INPUT) end_total<SIDE, Team>(end, total, part, j0);
     }
 };
 
@@ -58,9 +62,9 @@ static __global__ void __launch_bounds__(TENSOR_THREADS) add_sums(tensor_end end
     int across = (end.channels - 1) / SHARED_SIDE + 1;
     int tile = (int)blockIdx.x / across, i0 = tile * TENSOR_END_ROWS;
     int j0 = (int)blockIdx.x % across * SHARED_SIDE;
-    rows_in_line rows = {tile, i0, end.rows};
+    rows_in_line rows = {i0, end.rows};
     size_t each = (size_t)end.rows * (size_t)end.channels;
-    end_rows<T, INPUT, block_team, TENSOR_END_ROWS, SHARED_SIDE>(
+    float total = end_rows<T, INPUT, block_team, TENSOR_END_ROWS, SHARED_SIDE>(
         end, memory, rows, j0, [&](float(&v)[N], int i, int j) {
             const float *from =
                 end.sums + (size_t)(i0 + i) * (size_t)end.channels + (size_t)(j0 + j);
@@ -75,6 +79,7 @@ static __global__ void __launch_bounds__(TENSOR_THREADS) add_sums(tensor_end end
                 for (int f = 0; f < 4; f++) v[e + f] = sum.v[f];
             }
         });
+    if (INPUT) end_total<SHARED_SIDE, block_team>(end, total, tile, j0);
 }
 
 /* ---- launches --------------------------------------------------------------------------------*/
@@ -107,8 +112,8 @@ extern "C" int tl_rung_net_tensor_shares(const tl_conv2d_geom *g, bool input,
 extern "C" int tl_rung_net_tensor_parts(const tl_conv2d_geom *g, tl_precision precision) {
     pixels_job job = job_of(*g, true, precision);
     job.shares = tl_rung_net_tensor_shares(g, true, precision);
-    int rows = precision == TL_BF16 ? rows_of_tile<bf16>(job) : rows_of_tile<float>(job);
-    return (job.count - 1) / (job.shares > 1 ? (int)TENSOR_END_ROWS : rows) + 1;
+    if (job.shares > 1) return (job.count - 1) / TENSOR_END_ROWS + 1;
+    return precision == TL_BF16 ? totals_of<bf16>(job) : totals_of<float>(job);
 }
 
 template <class T, bool INPUT>
