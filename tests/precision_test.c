@@ -130,12 +130,17 @@ static tl_status open_in(tl_ctx **ctx, const call_target *t, tl_precision precis
     return tl_device_open_in(ctx, t->device, &options, precision);
 }
 
-/* (cuBLAS may choose its kernel by alignment: blocks are all aligned alike) */
+/* Of what rounds between kernels for float: rungs of the precision itself add in another order, and
+ * are judged by rounded_*_test.c. (cuBLAS may choose its kernel by alignment: blocks are all aligned
+ * alike) */
 CLAIM(precision, products_round_where_they_should) {
     FOR_TARGETS (t) {
         tl_ctx *plain, *ctx[TL_PRECISIONS];
         ok(c, open_in(&plain, t, TL_FP32));
-        for (int p = TL_TF32; p < TL_PRECISIONS; p++) ok(c, open_in(&ctx[p], t, (tl_precision)p));
+        for (int p = TL_TF32; p < TL_PRECISIONS; p++) {
+            ok(c, open_in(&ctx[p], t, (tl_precision)p));
+            ctx[p]->ops = ctx[p]->ops->rounding;
+        }
         for (int i = 0; i < EXAMPLES; i++) {
             example e = checked(c, i);
             for (const operation *op = operations; op < operations + OPERATIONS; op++)
