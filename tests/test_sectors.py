@@ -198,10 +198,11 @@ cp "$SECTORS" "$2" """,
     "ncu": '''case $1 in --version) echo "Version 2025.3.1.0 (build 1)"; exit;; esac
 exec "$PYTHON" - "$@" <<'END'
 import csv, json, subprocess, sys
-log, program = sys.argv[-2:]
+log, *program = sys.argv[sys.argv.index("--log-file") + 1:]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
-figures = ["load_sectors", "store_sectors", "load_requests", "store_requests", "bank_conflicts"]
-said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+figures = ["load_sectors", "store_sectors", "load_requests", "store_requests", "bank_conflicts",
+           "ns"]
+said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
 with open(log, "w", newline="") as file:
     print("==PROF== Connected to process 1 (/tmp/sectors)", file=file)
     out = csv.writer(file, quoting=csv.QUOTE_ALL)
@@ -211,7 +212,7 @@ with open(log, "w", newline="") as file:
     for line in map(json.loads, said.splitlines()):
         for k in range(line["kernels"]):
             for metric, figure in zip(metrics, figures):
-                value = line[figure] if k == 0 else 0
+                value = line.get(figure, 1234567) if k == 0 else 0
                 out.writerow([number, "kernel", "Command line profiler metrics", metric, "sector",
                               f"{value:,}"])
             number += 1
@@ -232,8 +233,9 @@ def fixture_machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_measurement_becomes_lines_that_agree(machine, counted):
+def test_a_measurement_becomes_lines_that_agree(machine, counted, monkeypatch):
     out = machine / "sectors.jsonl"
+    monkeypatch.setattr(gpu_sectors, "IMAGES", 1)
     assert gpu_sectors.main(str(out), "sm_90") == 0
     measured = sectors.read_lines(out.read_text())
     assert measured.keys() == counted.keys()
@@ -243,6 +245,11 @@ def test_a_measurement_becomes_lines_that_agree(machine, counted):
     assert sectors.differences(counted, measured) == []
     assert "| conv3x3_given | 186,112 + 3,840 | 186,112 + 3,840 |" in sectors.table(counted,
                                                                                    measured)
+    designs = sectors.read_lines((machine / "conv3x3.jsonl").read_text())
+    given, best = designs["0:given"], designs["5:solution"]
+    assert given["kind"] == "conv3x3" and given["images"] == 1 and given["gpu"] == "NVIDIA H200"
+    assert given["us"] == 1234.567 and len(given["us_of_runs"]) == gpu_sectors.RUNS
+    assert given["load_sectors"] == 186112 // 2 and best["load_sectors"] < 186112 // 20
 
 
 def test_a_count_that_is_3_percent_off_is_told(counted):
@@ -265,4 +272,4 @@ def test_a_launch_too_many_is_refused(counted):
 def test_a_metric_that_ncu_does_not_know_is_told():
     log = '"ID","Metric Name","Metric Value"\n"0","' + gpu_sectors.METRICS["load_sectors"] + '","7"'
     with pytest.raises(SystemExit, match="bank_conflicts, .* for launch 0"):
-        gpu_sectors.read_launches(log)
+        gpu_sectors.read_launches(log, gpu_sectors.METRICS)

@@ -4,8 +4,6 @@
 // A design is named after its rung and what is its own: `tile_32x8` is a block of 32 x 8 places.
 // Those of one rung differ in more than a constant where the claim has to accept both.
 
-static tl_conv3x3_geom geom_of_convolution = tl_conv3x3_counted;
-
 // ---- a block's places are a rectangle; PITCH: words from one row of the tile to the next ----
 
 template <int WIDE, int HIGH, int CHANNELS, int PITCH, bool SHARED_WEIGHTS>

@@ -2,7 +2,9 @@
 
 Builds them twice with nvcc, with -G and with -O3, runs both under ncu, and writes a line a case:
 sectors and requests of loads from and stores to global memory, and conflicts of banks of shared
-memory. sectors.py holds hostcuda's counts against them. Needs a GPU, nvcc, ncu, no network.
+memory. sectors.py holds hostcuda's counts against them. Beside it, in conv3x3.jsonl, a line for
+each design of lab 5's rungs (convolutions.cuh) at 256 images: the same, with -O3, and the median of
+the kernel's microseconds in five runs. Needs a GPU, nvcc, ncu, no network.
 """
 
 import csv
@@ -13,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,8 @@ METRICS = {
     "store_requests": GLOBAL.format("requests", "st"),
     "bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
 }
+TIME = {"ns": "gpu__time_duration.sum"}
+IMAGES, RUNS = 256, 5  # of lab 5's designs
 LIMIT_S = 200
 
 
@@ -42,19 +47,19 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def read_launches(log: str) -> list[dict[str, int]]:
+def read_launches(log: str, metrics: dict) -> list[dict[str, int]]:
     """ncu's CSV, a row for each launch and metric: the figures of each launch, in order."""
     lines = log.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         stop(f"ncu has printed no table:\n{log[-2000:]}")
-    names, launches = {metric: figure for figure, metric in METRICS.items()}, {}
+    names, launches = {metric: figure for figure, metric in metrics.items()}, {}
     for row in csv.DictReader(io.StringIO("\n".join(lines[start:]))):
         if row["Metric Name"] in names:
             value = float(row["Metric Value"].replace(",", ""))
             launches.setdefault(int(row["ID"]), {})[names[row["Metric Name"]]] = round(value)
     for number, launch in launches.items():
-        if missing := METRICS.keys() - launch.keys():
+        if missing := metrics.keys() - launch.keys():
             stop(f"ncu says nothing of {', '.join(sorted(missing))} for launch {number}")
     return [launches[number] for number in sorted(launches)]
 
@@ -66,20 +71,39 @@ def cut_into_cases(cases: list[dict], launches: list[dict[str, int]]) -> dict[st
         stop(f"{len(cases)} cases launch {wanted} kernels, and ncu has seen {len(launches)}")
     left = iter(launches)
     return {
-        case["case"]: {figure: sum(launch[figure] for launch in mine) for figure in METRICS}
+        case["case"]: {figure: sum(launch[figure] for launch in mine) for figure in mine[0]}
         for case in cases
         for mine in [[next(left) for _ in range(case["kernels"])]]
     }
 
 
-def measure(nvcc: str, flags: list[str], arch: str, folder: str) -> dict[str, dict[str, int]]:
-    program, log = f"{folder}/sectors", f"{folder}/ncu.csv"
-    run(nvcc, *FLAGS, *flags, f"-arch={arch}", "-o", program, SOURCE)
-    cases = [json.loads(line) for line in run(program).splitlines()]
+def profile(program: str, arguments: list[str], metrics: dict) -> dict[str, dict[str, int]]:
+    """What ncu says of each case that the program runs with these arguments."""
+    log = f"{program}.csv"
+    cases = [json.loads(line) for line in run(program, *arguments).splitlines()]
     run("ncu", "--clock-control", "none", "--print-units", "base", "--csv", "--metrics",
-        ",".join(METRICS.values()), "--log-file", log, program)  # fmt: skip
+        ",".join(metrics.values()), "--log-file", log, program, *arguments)  # fmt: skip
     with open(log, encoding="utf-8") as file:
-        return cut_into_cases(cases, read_launches(file.read()))
+        return cut_into_cases(cases, read_launches(file.read(), metrics))
+
+
+def build(nvcc: str, flags: list[str], arch: str, folder: str) -> str:
+    program = f"{folder}/sectors"
+    run(nvcc, *FLAGS, *flags, f"-arch={arch}", "-o", program, SOURCE)
+    return program
+
+
+def measure_convolutions(program: str) -> list[dict]:
+    """Lab 5's designs: microseconds beside sectors."""
+    arguments = ["convolutions", str(IMAGES)]
+    runs = [profile(program, arguments, METRICS | TIME) for _ in range(RUNS)]
+    return [
+        {"kind": "conv3x3", "case": case, "images": IMAGES,
+         "us": statistics.median(one[case]["ns"] / 1e3 for one in runs),
+         "us_of_runs": [one[case]["ns"] / 1e3 for one in runs]}
+        | {figure: runs[0][case][figure] for figure in METRICS}
+        for case in runs[0]
+    ]  # fmt: skip
 
 
 def origin(nvcc: str) -> dict:
@@ -109,16 +133,23 @@ def main(out: str, arch: str = "native") -> int:
         if not shutil.which(needed):
             stop(f"there is no {needed}: it needs a GPU machine with the CUDA toolkit")
     measured = {}
-    for build, flags in BUILDS.items():
+    for name, flags in BUILDS.items():
         with tempfile.TemporaryDirectory(prefix="gradlab-sectors-") as folder:
-            measured[build] = measure(nvcc, flags, arch, folder)
+            program = build(nvcc, flags, arch, folder)
+            measured[name] = profile(program, [], METRICS)
+            if name == "O3":
+                convolutions = measure_convolutions(program)
     common = origin(nvcc)
     with open(out, "w", encoding="utf-8") as file:
         for case in measured["G"]:
-            figures = {build: measured[build][case] for build in BUILDS}
+            figures = {name: measured[name][case] for name in BUILDS}
             line = {"kind": "sectors", "case": case} | figures | common
             file.write(json.dumps(line) + "\n")
             print(case, json.dumps(figures))
+    with open(os.path.join(os.path.dirname(out), "conv3x3.jsonl"), "w", encoding="utf-8") as file:
+        for line in convolutions:
+            file.write(json.dumps(line | common) + "\n")
+            print(f"{line['case']:20} {line['us']:9.1f} us {line['load_sectors']:10} loaded")
     print(f"{out}: {len(measured['G'])} cases")
     return 0
 

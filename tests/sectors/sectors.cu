@@ -222,8 +222,9 @@ static void run_product(bool turned) {
     tl_matmul_geom g = geom_of_product(turned);
     matmul::tl_matmul(&ctx, zeros(g.m * g.n), some(g.m * g.k), some(g.k * g.n), &g);
 }
+static tl_conv3x3_geom geom_of_convolution = tl_conv3x3_counted;
 static void run_convolution(decltype(tl_conv3x3) convolve) {
-    tl_conv3x3_geom g = tl_conv3x3_counted;
+    tl_conv3x3_geom g = geom_of_convolution;
     convolve(&ctx, zeros(g.n * g.k * g.h * g.w), some(g.n * g.c * g.h * g.w), some(g.k * g.c * 9),
              &g);
 }
@@ -423,7 +424,8 @@ int main(int count, char **arguments) {
         for (const sectors_case &c : reductions) run_case(c);
         return 0;
     }
-    if (count == 2 && strcmp(arguments[1], "convolutions") == 0) {
+    if (count >= 2 && strcmp(arguments[1], "convolutions") == 0) {
+        if (count == 3) geom_of_convolution.n = atoi(arguments[2]);
         for (const sectors_case &c : convolutions) run_case(c);
         return 0;
     }
