@@ -46,7 +46,6 @@ RIGHT(graph_of_nodes) {
     EXPECT(cudaGraphClone(&clone, g) == cudaSuccess);
     EXPECT(cudaGraphInstantiate(&run, g, 0) == cudaSuccess);
     EXPECT(cudaGraphInstantiate(&run_clone, clone, 0) == cudaSuccess);
-    EXPECT(cudaGraphDestroy(g) == cudaSuccess);
     EXPECT(cudaGraphLaunch(run, 0) == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
     EXPECT(back[0] == 10 + 7 + 15 && back[31] == 32);
     five = 1; // (a node has its arguments from when it was added)
@@ -54,6 +53,9 @@ RIGHT(graph_of_nodes) {
     EXPECT(back[0] == 32);
     auto changed = node_of((void *)fill_with, fill_x);
     EXPECT(cudaGraphExecKernelNodeSetParams(run, a, &changed) == cudaSuccess);
+    EXPECT(cudaGraphDestroy(g) == cudaSuccess); // (from here on `a` is no node any more)
+    EXPECT(cudaGraphExecKernelNodeSetParams(run, a, &changed) == cudaErrorInvalidValue);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
     EXPECT(cudaGraphLaunch(run, 0) == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess);
     EXPECT(back[0] == 2 + 7 + 3);
     cudaGraphDestroy(clone), cudaGraphExecDestroy(run), cudaGraphExecDestroy(run_clone);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 struct CUgraph_st {
+    cudaGraph_t next; /* of those that are not destroyed */
+    uint64_t number;
     hc_plan *plan;
     cudaStream_t origin; /* of a capture */
     bool invalid;        /* a call that it forbids was made: cudaStreamEndCapture says so */
@@ -12,10 +14,20 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
     hc_plan *plan;
+    uint64_t of; /* the graph's number */
 };
+
+static cudaGraph_t graphs;
 
 hc_plan *hc_graph_plan(cudaGraph_t graph) { return graph->plan; }
 hc_plan *hc_exec_plan(cudaGraphExec_t exec) { return exec->plan; }
+
+/* Nodes are their graph's: with it they are gone, though what was made of it lives on. */
+bool hc_exec_has_nodes(cudaGraphExec_t exec) {
+    cudaGraph_t graph = graphs;
+    while (graph && graph->number != exec->of) graph = graph->next;
+    return graph != NULL;
+}
 
 /* Another node in its place: launches that are queued keep the old one. */
 void hc_exec_replace(cudaGraphExec_t exec, size_t place, hc_node *node) {
@@ -41,8 +53,11 @@ void hc_graph_invalidate(cudaGraph_t graph) { graph->invalid = true; }
 static cudaGraph_t graph_new(hc_plan *plan, cudaStream_t origin) {
     cudaGraph_t graph = calloc(1, sizeof *graph);
     if (!graph) abort();
+    static uint64_t made;
+    graph->number = ++made;
     graph->plan = plan;
     graph->origin = origin;
+    graph->next = graphs, graphs = graph;
     return graph;
 }
 
@@ -77,9 +92,15 @@ cudaError_t hc_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMod
     return cudaSuccess;
 }
 
-static void graph_free(cudaGraph_t graph) {
+/* False: it is none, or no longer. */
+static bool graph_free(cudaGraph_t graph) {
+    cudaGraph_t *at = &graphs;
+    while (*at && *at != graph) at = &(*at)->next;
+    if (!*at) return false;
+    *at = graph->next;
     hc_plan_give_up(graph->plan);
     free(graph);
+    return true;
 }
 
 cudaError_t hc_StreamEndCapture(cudaStream_t stream, cudaGraph_t *graph, const char *file,
@@ -118,7 +139,7 @@ cudaError_t hc_GraphInstantiateFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
     hc_enter();
     *exec = malloc(sizeof **exec);
     if (!*exec) abort();
-    (*exec)->plan = hc_plan_copy(graph->plan);
+    (*exec)->plan = hc_plan_copy(graph->plan), (*exec)->of = graph->number;
     hc_leave();
     return cudaSuccess;
 }
@@ -151,11 +172,10 @@ cudaError_t hc_GraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *
 
 cudaError_t hc_GraphDestroy(cudaGraph_t graph, const char *file, int line) {
     (void)file, (void)line;
-    if (!graph) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
-    graph_free(graph);
+    cudaError_t error = graph_free(graph) ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
     hc_leave();
-    return cudaSuccess;
+    return error;
 }
 
 cudaError_t hc_GraphExecDestroy(cudaGraphExec_t exec, const char *file, int line) {

@@ -327,6 +327,7 @@ bool hc_node_takes(hc_op *op); /* false: no node is being made */
 bool hc_node_is_made(void);
 hc_plan *hc_graph_plan(cudaGraph_t graph);
 hc_plan *hc_exec_plan(cudaGraphExec_t exec);
+bool hc_exec_has_nodes(cudaGraphExec_t exec); /* its graph is not destroyed */
 void hc_exec_replace(cudaGraphExec_t exec, size_t place, hc_node *node);
 
 struct CUstream_st {

@@ -163,7 +163,7 @@ cudaError_t hc_GraphExecSetKernel(cudaGraphExec_t exec, cudaGraphNode_t node,
     if (!exec) return hc_fail(cudaErrorInvalidValue);
     hc_enter();
     const hc_plan *plan = hc_exec_plan(exec);
-    size_t place = hc_plan_find(plan, node);
+    size_t place = hc_exec_has_nodes(exec) ? hc_plan_find(plan, node) : plan->count;
     hc_node *changed;
     cudaError_t error = place < plan->count ? cudaSuccess : hc_fail(cudaErrorInvalidValue);
     if (!error) error = make(&changed, kernel, k, (hc_site){file, line});
