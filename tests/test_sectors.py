@@ -235,7 +235,8 @@ def fixture_machine(tmp_path, monkeypatch):
 
 def test_a_measurement_becomes_lines_that_agree(machine, counted, monkeypatch):
     out = machine / "sectors.jsonl"
-    monkeypatch.setattr(gpu_sectors, "IMAGES", 1)
+    monkeypatch.setattr(gpu_sectors, "SHAPES", ((1, 4, 16),))
+    monkeypatch.setattr(gpu_sectors, "RUNS", 1)
     assert gpu_sectors.main(str(out), "sm_90") == 0
     measured = sectors.read_lines(out.read_text())
     assert measured.keys() == counted.keys()
@@ -247,7 +248,7 @@ def test_a_measurement_becomes_lines_that_agree(machine, counted, monkeypatch):
                                                                                    measured)
     designs = sectors.read_lines((machine / "conv3x3.jsonl").read_text())
     given, best = designs["0:given"], designs["5:solution"]
-    assert given["kind"] == "conv3x3" and given["images"] == 1 and given["gpu"] == "NVIDIA H200"
+    assert given["kind"] == "conv3x3" and given["n"] == 1 and given["gpu"] == "NVIDIA H200"
     assert given["us"] == 1234.567 and len(given["us_of_runs"]) == gpu_sectors.RUNS
     assert given["load_sectors"] == 186112 // 2 and best["load_sectors"] < 186112 // 20
 

@@ -30,9 +30,9 @@ static __global__ void convolve_tile(tl_real *y, const tl_real *x, const tl_real
         __syncthreads();
         for (int k = 0; k < CHANNELS && k0 + k < g.k; k++)
             for (int t = 0; t < 9; t++)
-                sum[k] += (SHARED_WEIGHTS ? weight[k][t]
-                                          : w[((size_t)(k0 + k) * g.c + c) * 9 + t]) *
-                          pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
+                sum[k] +=
+                    (SHARED_WEIGHTS ? weight[k][t] : w[((size_t)(k0 + k) * g.c + c) * 9 + t]) *
+                    pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
         __syncthreads();
     }
     if (i >= g.h || j >= g.w) return;
@@ -63,8 +63,8 @@ static __global__ void convolve_rows(tl_real *y, const tl_real *x, const tl_real
     int groups = (g.k - 1) / CHANNELS + 1, top = (int)blockIdx.x * HIGH;
     int k0 = (int)blockIdx.y % groups * CHANNELS, image = (int)blockIdx.y / groups;
     int thread = (int)threadIdx.x, threads = (int)blockDim.x;
-    int i = top + thread / g.w, j = thread % g.w, of_group = g.k - k0 < CHANNELS ? g.k - k0
-                                                                                : (int)CHANNELS;
+    int i = top + thread / g.w, j = thread % g.w,
+        of_group = g.k - k0 < CHANNELS ? g.k - k0 : (int)CHANNELS;
     size_t plane = (size_t)g.h * g.w;
     tl_real sum[CHANNELS] = {0};
     for (int t = thread; SHARED_WEIGHTS && t < of_group * g.c * 9; t += threads)
@@ -101,6 +101,51 @@ template <int HIGH, int CHANNELS, bool SHARED_WEIGHTS> static void convolve_by_r
         zeros((size_t)g.n * g.k * g.h * g.w), some((size_t)g.n * g.c * g.h * g.w),
         some((size_t)g.k * g.c * 9), g);
 }
+
+// ---- without shared memory: a thread keeps the sums of several output channels ----
+
+template <int CHANNELS>
+static __global__ void convolve_directly(tl_real *y, const tl_real *x, const tl_real *w,
+                                         tl_conv3x3_geom g) {
+    int plane = g.h * g.w, place = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int groups = (g.k - 1) / CHANNELS + 1, k0 = (int)blockIdx.y % groups * CHANNELS;
+    int image = (int)blockIdx.y / groups, i = place / g.w, j = place % g.w;
+    if (place >= plane) return;
+    tl_real sum[CHANNELS] = {0};
+    for (int c = 0; c < g.c; c++) {
+        const tl_real *from = x + ((size_t)image * g.c + c) * plane;
+        for (int t = 0; t < 9; t++) {
+            int p = i + t / 3 - 1, q = j + t % 3 - 1;
+            bool inside = p >= 0 && p < g.h && q >= 0 && q < g.w;
+            tl_real pixel = inside ? from[p * g.w + q] : TL_R(0);
+            for (int k = 0; k < CHANNELS && k0 + k < g.k; k++)
+                sum[k] += w[((size_t)(k0 + k) * g.c + c) * 9 + t] * pixel;
+        }
+    }
+    for (int k = 0; k < CHANNELS && k0 + k < g.k; k++)
+        y[((size_t)image * g.k + k0 + k) * plane + place] = sum[k];
+}
+
+template <int CHANNELS> static void convolve_by_places() {
+    tl_conv3x3_geom g = geom_of_convolution;
+    dim3 grid((unsigned)((g.h * g.w - 1) / 256 + 1), (unsigned)(((g.k - 1) / CHANNELS + 1) * g.n));
+    convolve_directly<CHANNELS><<<grid, 256>>>(zeros((size_t)g.n * g.k * g.h * g.w),
+                                               some((size_t)g.n * g.c * g.h * g.w),
+                                               some((size_t)g.k * g.c * 9), g);
+}
+
+// Designs that no rung is named after; their times say in which order ideas pay on a GPU.
+static const sectors_case other_convolutions[] = {
+    {"places_by_1", 1, convolve_by_places<1>},
+    {"places_by_4", 1, convolve_by_places<4>},
+    {"places_by_8", 1, convolve_by_places<8>},
+    {"places_by_16", 1, convolve_by_places<16>},
+    {"pixels_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, false>},
+    {"pixels_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, false>},
+    {"pixels_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, false>},
+    {"tile_16x16_by_16", 1, convolve_by_tiles<16, 16, 16, 18, true>},
+    {"tile_8x32_by_4", 1, convolve_by_tiles<8, 32, 4, 10, true>},
+};
 
 static const sectors_case convolutions[] = {
     {"0:given", 1, [] { run_convolution(conv3x3_given::tl_conv3x3); }},

@@ -3,8 +3,8 @@
 Builds them twice with nvcc, with -G and with -O3, runs both under ncu, and writes a line a case:
 sectors and requests of loads from and stores to global memory, and conflicts of banks of shared
 memory. sectors.py holds hostcuda's counts against them. Beside it, in conv3x3.jsonl, a line for
-each design of lab 5's rungs (convolutions.cuh) at 256 images: the same, with -O3, and the median of
-the kernel's microseconds in five runs. Needs a GPU, nvcc, ncu, no network.
+each design of lab 5's convolution (convolutions.cuh) at two larger shapes: the same, with -O3, and
+the median of the kernel's microseconds in five runs. Needs a GPU, nvcc, ncu, no network.
 """
 
 import csv
@@ -32,7 +32,7 @@ METRICS = {
     "bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
 }
 TIME = {"ns": "gpu__time_duration.sum"}
-IMAGES, RUNS = 256, 5  # of lab 5's designs
+SHAPES, RUNS = ((256, 4, 16), (64, 32, 64)), 5  # images and channels of lab 5's designs
 LIMIT_S = 200
 
 
@@ -93,12 +93,12 @@ def build(nvcc: str, flags: list[str], arch: str, folder: str) -> str:
     return program
 
 
-def measure_convolutions(program: str) -> list[dict]:
+def measure_convolutions(program: str, shape: tuple) -> list[dict]:
     """Lab 5's designs: microseconds beside sectors."""
-    arguments = ["convolutions", str(IMAGES)]
+    arguments = ["convolutions", *map(str, shape)]
     runs = [profile(program, arguments, METRICS | TIME) for _ in range(RUNS)]
     return [
-        {"kind": "conv3x3", "case": case, "images": IMAGES,
+        {"kind": "conv3x3", "case": case, "n": shape[0], "c": shape[1], "k": shape[2],
          "us": statistics.median(one[case]["ns"] / 1e3 for one in runs),
          "us_of_runs": [one[case]["ns"] / 1e3 for one in runs]}
         | {figure: runs[0][case][figure] for figure in METRICS}
@@ -138,7 +138,7 @@ def main(out: str, arch: str = "native") -> int:
             program = build(nvcc, flags, arch, folder)
             measured[name] = profile(program, [], METRICS)
             if name == "O3":
-                convolutions = measure_convolutions(program)
+                convolutions = sum((measure_convolutions(program, s) for s in SHAPES), [])
     common = origin(nvcc)
     with open(out, "w", encoding="utf-8") as file:
         for case in measured["G"]:
@@ -149,7 +149,8 @@ def main(out: str, arch: str = "native") -> int:
     with open(os.path.join(os.path.dirname(out), "conv3x3.jsonl"), "w", encoding="utf-8") as file:
         for line in convolutions:
             file.write(json.dumps(line | common) + "\n")
-            print(f"{line['case']:20} {line['us']:9.1f} us {line['load_sectors']:10} loaded")
+            print(f"{line['case']:20} {line['c']:3} channels {line['us']:9.1f} us "
+                  f"{line['load_sectors']:10} sectors loaded")  # fmt: skip
     print(f"{out}: {len(measured['G'])} cases")
     return 0
 
