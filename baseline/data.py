@@ -180,10 +180,14 @@ class Loader:
             column[:, None, None, :],
         ]
 
+    def part(self, first, size):
+        """Images from `first` on in their order, never augmented: for evaluation."""
+        x = self.images[first : first + size]
+        if self.layout == "channels_last":
+            x = x.permute(0, 3, 1, 2)
+        return x, self.labels[first : first + size]
+
     def whole(self, size):
-        """All images in order, in batches of `size`, never augmented: for evaluation."""
+        """All images, in batches of `size`."""
         for first in range(0, self.count, size):
-            x = self.images[first : first + size]
-            if self.layout == "channels_last":
-                x = x.permute(0, 3, 1, 2)
-            yield x, self.labels[first : first + size]
+            yield self.part(first, size)

@@ -11,6 +11,7 @@ import bench_bridge
 import bench_gpu
 import bench_ops
 import bench_step
+import bench_train
 import lines
 import parity
 import plans
@@ -23,7 +24,7 @@ CPU = torch.device("cpu")
 # each program that times PyTorch, and the function in which it begins to
 TIMED = {bench_bridge: "operators", bench_gpu: "compare", bench_ops: "compare",
          bench_step: "best_twin",
-         profile_step: "profile", train: "make_twin"}  # fmt: skip
+         bench_train: "measure", profile_step: "profile", train: "make_twin"}  # fmt: skip
 
 
 class Reached(Exception):
@@ -78,7 +79,7 @@ def started(tmp_path, data_root, monkeypatch):
 @pytest.mark.parametrize("program", TIMED, ids=lambda program: program.__name__)
 def test_a_timed_program_lets_cudnn_search_in_float32(started, tmp_path, program):
     options = {bench_bridge: ["PARTS=operators"], bench_gpu: ["NETS=a", "BATCHES=8"],
-               bench_step: ["NET=a"], bench_ops: []}  # fmt: skip
+               bench_step: ["NET=a"], bench_ops: [], bench_train: []}  # fmt: skip
     found = options.get(program, [f"PLAN={tmp_path / 'plan'}"])
     found += [] if program is bench_step else [f"OUT={tmp_path / 'out'}/x.jsonl"]
     assert started(program, found) == (True, False, True)

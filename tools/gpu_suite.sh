@@ -1,7 +1,7 @@
 #!/bin/bash
 # gpu_suite.sh OUT [STAGE...]: everything that only a GPU machine can tell, written to OUT.
 #
-# Stages (default: all but the accuracies, in this order), each of less than 8 minutes on an H200:
+# Stages (default: all but train-times and the accuracies, in this order), each of less than 8 minutes on an H200:
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
 #   rungs      the suites of each operation again on each step of its ladder
@@ -20,11 +20,13 @@
 #   bridge-times   the operators' times, and those of net m by them      (bridge.jsonl)
 #   profile    operations of a step of net a, ours and PyTorch's         (profile.jsonl)
 #   predict    net c trained, and its answers on the test images         (predictions.jsonl)
+#   train-times    net c, 10 epochs, 8 seeds in each precision, against PyTorch's quickest loop
+#                                                                        (bench_train.jsonl)
 #   accuracy   nets a, b, m, three seeds, ours and PyTorch's             (train.jsonl)
 #   accuracy-c the same of net c
 # PARITY_OPTIONS, STEPS_OPTIONS, OPS_OPTIONS and BRIDGE_OPTIONS are options of baseline/parity.py,
 # bench_gpu.py, bench_ops.py and bench_bridge.py (whose net takes MNIST; bridge needs pytest-xdist),
-# LADDER_OPTIONS of `make bench`.
+# LADDER_OPTIONS of `make bench`, TRAIN_OPTIONS of bench_train.py.
 # It needs no network and no .git (GRADLAB_COMMIT names the commit), and takes the system's python3
 # where there is no .venv. What that machine lacks is carried there: tools/gpu_packages.sh FOLDER
 # fetches it elsewhere (CARRIED=FOLDER, default .carried). Profile and predict take CIFAR-10 under
@@ -34,7 +36,7 @@ cd "$(dirname "$0")/.."
 
 stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder bridge"
 stages+=" bridge-memory bridge-times profile predict"
-usage="usage: $0 OUT [STAGE...] of: $stages accuracy accuracy-c"
+usage="usage: $0 OUT [STAGE...] of: $stages train-times accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1
 shift
@@ -179,6 +181,14 @@ profile() {
     cat "$folder"/{ours,torch}/profile.jsonl >"$out/profile.jsonl"
 }
 
+train_times() {
+    local precision
+    for precision in fp32 tf32 bf16; do
+        $PYTHON baseline/bench_train.py PRECISION=$precision ${TRAIN_OPTIONS:-} \
+            OUT="$out/bench_train.jsonl" || return 1
+    done
+}
+
 predict() {
     local folder=build/predict
     rm -rf "$folder"
@@ -216,6 +226,7 @@ for name in "$@"; do
     bridge-times) LINES_SHOWN=60 stage bridge-times bridge_times ;;
     profile) LINES_SHOWN=12 stage profile profile ;;
     predict) stage predict predict ;;
+    train-times) LINES_SHOWN=60 stage train-times train_times ;;
     accuracy) LINES_SHOWN=20 stage accuracy tools/gpu_accuracy.sh "$out" a b m ;;
     accuracy-c) LINES_SHOWN=20 stage accuracy-c tools/gpu_accuracy.sh "$out" c ;;
     *) echo "no stage $name; $usage" >&2; exit 2 ;;
