@@ -23,6 +23,7 @@ static const tl_conv2d_geom shapes[] = {
     {2, 5, 7, 9, 18, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},    /* few channels */
     /* squares of 8x8 outputs, which read patches: */
     {3, 33, 8, 8, 100, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* odd in number, wide tiles */
+    {2, 100, 8, 8, 34, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},  /* wide tiles of dx */
     {13, 40, 8, 16, 33, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0}, /* for some shares of dw */
     {2, 34, 10, 18, 36, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0}, /* forward alone, without padding */
     {2, 36, 8, 8, 34, 3, 3, 1, 1, 2, 2, 1, 1, 0, 0},   /* dx alone */

@@ -36,13 +36,14 @@ typedef struct trial {
     claim *c;
     const tl_net_spec *spec;
     bool training, wants_dx, planned;
+    int passes;
     tl_real *image, *dy, *parameter, *trace;
     size_t parameters, size; /* of the last two, so far */
 } trial;
 
 static inline trial new_trial(claim *c, const tl_net_spec *spec, bool training, bool whole,
                               int wide) {
-    trial t = {.c = c, .spec = spec, .training = training};
+    trial t = {.c = c, .spec = spec, .training = training, .passes = PASSES};
     size_t size = (size_t)IMAGES * (size_t)(spec->c * spec->h * spec->w), dy = 64;
     t.image = reals(c, size), t.dy = reals(c, dy);
     t.parameter = reals(c, MOST), t.trace = reals(c, 2 * MOST);
@@ -142,7 +143,7 @@ static inline void end_rig(rig *r, trial *t) {
 /* Twice: gradients add up. */
 static inline void run(trial *t, tl_ctx *ctx) {
     rig r = new_rig(t, ctx);
-    for (int i = 0; i < PASSES; i++) {
+    for (int i = 0; i < t->passes; i++) {
         ok(t->c, pass(&r, t));
         note(t, r.y->value);
     }
