@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MATMUL_CUDA = 5 + 3 + 3 + 1  # what matmul.cu has in lab 1
+MATMUL_CUDA = 4 + 2 + 2 + 1 + 3  # what matmul.cu has in lab 1
 WHOLE_CUDA = 2  # the claim that runs all tasks together needs it, too
 BEN = 100 - MATMUL_CUDA - WHOLE_CUDA
 ROSTER = """id,name,mail,group,extension,aliases
@@ -134,7 +134,7 @@ def a_term(tmp_path):
     (term / "withdrawn.csv").write_text(
         "lab,claim,reason\n1,matmul/own_product_matches_definition,its bound was wrong\n")
     make(ROOT, *grade)
-    left = 100 - 4 - 5  # what the claim had on both sides, and ben had only its C half
+    left = 100 - 4 - 4  # what the claim had on both sides, and ben had only its C half
     assert points(term)["ben"] == str(round(100 * (BEN - 4) / left))
     assert points(term)["ada"] == "100"
     assert "lab1: " in make(ROOT, "regrade", f"OUT={term}", "LAB=1", "STUDENT=ben")
