@@ -9,15 +9,13 @@
  *
  * The squares are cut into shares, as many as give each multiprocessor a block. */
 #include "kernels/conv2d/04_tensor.h"
+#include "kernels/tensor_patch.h"
 
 #ifndef TL_REAL_DOUBLE
 
 enum {
     SIDE = 64, /* channels, filters of a block */
-    SQUARE = 8,
-    PATCH = 10, /* outputs and pixels each way */
     OUTPUTS = SQUARE * SQUARE,
-    PIXELS = PATCH * PATCH,
     LINE = SIDE * (int)sizeof(bf16),
     PIECES = LINE / 16,
     THREADS = 384,
@@ -28,14 +26,14 @@ enum {
     MULTIPROCESSORS = 132,
     LEAST_SQUARES = 4, /* of a share */
 };
-static_assert(PIXELS * LINE <= PATCH_BYTES, "no room for a patch");
+static_assert(PATCH_LINES * LINE <= PATCH_BYTES, "no room for a patch");
 
 typedef slice<bf16, SIDE, false> lines;
 
 /* A thread's copies: the same piece of some lines, of a patch and of dy, square after square. How
  * far its lines lie from the first of the square does not change. */
 struct square_source {
-    enum { X = (PIXELS + APART - 1) / APART, DY = (OUTPUTS + APART - 1) / APART };
+    enum { X = (PATCH_LINES + APART - 1) / APART, DY = (OUTPUTS + APART - 1) / APART };
     const weight_job &job;
     int square, end;        /* of all images; end of the share */
     int n, p, q;            /* the next one's first output */
@@ -73,7 +71,7 @@ struct square_source {
         for (int e = 0; e < X; e++) {
             int line = first + e * APART, h = up + line / PATCH, w = left + line % PATCH;
             bool there = x_there && (unsigned)h < (unsigned)g.h && (unsigned)w < (unsigned)g.w;
-            if (line < PIXELS)
+            if (line < PATCH_LINES)
                 copy_16_async(to + lines::at(line, piece), there ? patch + x[e] : from_x, there);
         }
 #pragma unroll
