@@ -21,6 +21,7 @@ _KINDS = {
               "test_loss": float, "test_acc": float, "train_s": float, "images_per_s": float},
     "bench_step": {"net": str, "batch": int, "device": str, "ours": dict, "twin": dict,
                    "ratio": dict, "images": int},
+    "bench_conv2d": {"layer": str, "batch": int, "precision": str, "ratio": dict},
     "bench_train": {"net": str, "precision": str, "ratio": float, "sides": dict},
     "bench_gpu": {"net": str, "batch": int, "times": dict, "best_rival": str, "ratio": float},
     "bench_op": {"op": str, "pass": str, "mode": str, "device": str, "ours": dict, "twin": dict,

@@ -15,6 +15,8 @@
 #   ops        single operations against PyTorch's, eager and in a graph, with the quicker kernels
 #              and on the plain path                                     (bench_ops.jsonl)
 #   ladder     each rung checked against the oracle, then timed          (ladder.jsonl)
+#   conv2d     net c's convolutions in bfloat16 and TF32 beside cuDNN's, by Nsight Compute
+#                                                                        (bench_conv2d.jsonl)
 #   bridge     the operators inside PyTorch: their judges
 #   bridge-memory  many of them under memcheck
 #   bridge-times   the operators' times, and those of net m by them      (bridge.jsonl)
@@ -34,7 +36,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder bridge"
+stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder conv2d bridge"
 stages+=" bridge-memory bridge-times profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages train-times accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
@@ -181,6 +183,15 @@ profile() {
     cat "$folder"/{ours,torch}/profile.jsonl >"$out/profile.jsonl"
 }
 
+conv2d() {
+    local status=0 precision
+    for precision in bf16 tf32; do
+        $PYTHON baseline/bench_conv2d.py PRECISION=$precision OUT="$out/bench_conv2d.jsonl" ||
+            status=$?
+    done
+    return $status
+}
+
 train_times() {
     local precision
     for precision in fp32 tf32 bf16; do
@@ -221,6 +232,7 @@ for name in "$@"; do
         LINES_SHOWN=30 stage ladder build/float/bench DEVICE=cuda ${LADDER_OPTIONS:-} \
             OUT="$out/ladder.jsonl"
         ;;
+    conv2d) stage conv2d conv2d ;;
     bridge) LINES_SHOWN=60 stage bridge bridge ;;
     bridge-memory) LINES_SHOWN=30 stage bridge-memory bridge_memory ;;
     bridge-times) LINES_SHOWN=60 stage bridge-times bridge_times ;;
