@@ -24,6 +24,9 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
 PRODUCT = re.compile(r"\bk = (\d+)")
+# The file that a line of unlinked.py is about.
+BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
+                    r":\d+: not compiled: )")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
@@ -224,6 +227,32 @@ def speaks_for_itself(lab: table.Lab, result: dict) -> bool:
             and names_own_file(result["failures"][0], result["task"]))
 
 
+def broken_files_of(lab: table.Lab, record: dict) -> set:
+    """The tasks of this lab whose files kept a run from being built; none, if any line of the
+    reason is about something else."""
+    found = set()
+    for line in filter(None, (record.get("text") or "").split("\n")):
+        match = BROKEN.match(line)
+        path = Path(match[1]) if match else Path()
+        tasks = [t.name for t in lab.tasks if path.name in {t.file(side) for side in t.sides}]
+        if not match or path.parent.name != f"lab{lab.number}" or not tasks:
+            return set()
+        found.add(tasks[0])
+    return found
+
+
+def mark_unbuilt(lab: table.Lab, results: list) -> None:
+    """A right file that is linked with a broken one waits for it: where there is no reference (in a
+    handout, with MINE=1, in the whole lab), each task runs with the others' files as they are."""
+    for result in results:
+        if result["verdict"] != "fail" or result["kind"] not in words.NOT_BUILT:
+            continue
+        broken = broken_files_of(lab, result["failures"][0])
+        if broken and result["task"] not in broken:
+            result["verdict"] = "waiting"
+            result["waits_for"] = [t.name for t in lab.tasks if t.name in broken]
+
+
 def mark_waiting(lab: table.Lab, results: list) -> None:
     """Failures behind a failed task wait for it, unless they say themselves that their own file is
     at fault; and all failures of a task wait where each is the fault of another one."""
@@ -266,6 +295,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)
+    mark_unbuilt(lab, results)
     if not taskwise:
         mark_waiting(lab, results)
     return results
