@@ -172,7 +172,7 @@ class Report(Page):
             return
         file = best["file"]
         behind = f", and {points(best['behind'])} wait behind it" if best["behind"] else ""
-        if best["task"] == "whole":
+        if best["task"] == "whole" and not best["file"]:
             action = "look at how the tasks work together"
         elif best["kind"] == "gate":
             action = f"take out of {file} what is not allowed"

@@ -402,10 +402,30 @@ def test_a_right_file_that_is_linked_with_a_broken_one_waits_for_it(stage, capsy
     assert why in out and "two.c" not in out and "waiting for one" in out
 
 
+def test_a_broken_file_of_another_lab_is_named_by_itself(stage, capsys):
+    for program in ("only-one/worker", "only-two/worker", "whole/worker"):
+        unbuilt(stage, "why", "labs/lab8/other.c does not compile: x", program)
+    assert stage.grade("TASKWISE=1") == 0
+    out = capsys.readouterr().out
+    assert "one.c" not in out and "two.c" not in out
+    assert out.count("labs/lab8/other.c: does not compile") == 3
+    assert "next: fix labs/lab8/other.c, so that it compiles" in out
+
+
+def test_what_another_lab_has_not_written_is_not_this_labs(stage, capsys):
+    said = "not implemented yet: other.c:31: tl_other is not implemented yet"
+    for claim in ("lab9_two/third", "lab9_two/bonus"):
+        stage.says[claim] = fail("not_implemented", text=said)
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert "other.c is not written yet" in out and "next: write other.c" in out
+    assert "two.c" not in out
+
+
 @pytest.mark.parametrize("why", [
     "labs/lab9/two.c does not compile: x\nlabs/lab9/one.c does not compile: x",
     "labs/lab9/one.c does not compile: x\nf is called by g, and defined nowhere",
-    "labs/lab8/one.c does not compile: x", "labs/lab9/three.c is missing"])
+    "labs/lab9/three.c is missing"])
 def test_whoever_has_a_part_in_it_does_not_wait(stage, why):
     unbuilt(stage, "why", why, "only-two/worker")
     assert stage.grade("TASKWISE=1") == 0
