@@ -61,6 +61,8 @@ def features(record: dict, side: str) -> set:
         found.add("k>64")
     # The constant factor of an average: one over the images, or over all that was summed.
     ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
+    if isinstance(ratio, (int, float)) and abs(ratio - 1 / 2) < 1e-3:
+        found.add("ratio=1/2")
     if isinstance(ratio, (int, float)) and ratio > 0 and images:
         n = int(images[1])
         if n > 1 and abs(ratio * n - 1) < 1e-3:
