@@ -104,8 +104,8 @@ CLAIM(lab4_ops_layers, winners_live_until_backward) {
     }
 }
 
-/* Operations that round: the tape must give what the operation gives on its own, to the last bit. The
- * loss is scaled by 2, so that a dloss taken for 1 shows. */
+/* Operations that round: the tape must give what the operation gives on its own, to the last bit.
+ * The loss is scaled by 2, so that a dloss taken for 1 shows. */
 CLAIM(lab4_ops_layers, softmax_passes_its_own_gradient) {
     FOR_TARGETS (t) {
         enum { ROWS = 5, CLASSES = 4, N = ROWS * CLASSES };
