@@ -64,7 +64,8 @@ typedef struct call_target {
     /* hostcuda's check build: memory traffic is counted, which takes time. */
     bool counted;
     /* hostcuda: after a call that went well the same is done again once for each of its launches,
-     * which fails then. Who never asks for the error of a launch returns TL_OK all the same. */
+     * which fails then. Who never asks for the error of a launch returns TL_OK all the same. And
+     * what it queues outside the context's stream is reported. */
     bool launches_fail;
     /* After a program that went well the same is run again once for each of its steps (call_step),
      * which fails then. Who returns TL_OK all the same, or holds memory afterwards, is at fault. */

@@ -179,6 +179,13 @@ static void fail_launch(const call_wire *w, int n) {
     if (counts && w->failing_launch > 0) counts->fail_launch((uint64_t)n);
 }
 
+/* Until NULL what is queued belongs in the context's stream: where launches are to fail on purpose
+ * each operation is asked, once. */
+static void keep_stream(const call_wire *w, const void *stream) {
+    const hostcuda_counts *counts = find_counts(w->target.device);
+    if (counts && w->target.launches_fail) counts->keep_stream(stream);
+}
+
 /* The operation, at once or recorded and then launched. */
 static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *arguments,
                          bool recorded) {
@@ -230,10 +237,12 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     w->reached = true;
     confine(w, block);
     fail_launch(w, w->failing_launch);
+    keep_stream(w, ctx->stream);
     tl_status status = call_is_fenced(w->op) ? call_run_fenced(row, &view, &arguments, w)
                                              : run_row(row, &view, &arguments, w->target.recorded);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
+    keep_stream(w, NULL);
     fail_launch(w, 0);
     tl_status done = ctx->ops->sync(ctx);
     confine(w, NULL);

@@ -213,6 +213,7 @@ static remote_event send_request(remote_watch *watch, const call_wire *w, messag
     q.precision = (int32_t)w->target.precision;
     q.recorded = w->target.recorded;
     q.counted = w->target.counted;
+    q.launches_fail = w->target.launches_fail;
     q.failing_launch = w->failing_launch;
     q.failing_step = w->failing_step;
     q.column_bytes = w->target.column_bytes;

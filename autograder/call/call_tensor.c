@@ -135,31 +135,25 @@ tl_status call_tensor_copy_row(tl_ctx *ctx, call_arguments *a) {
     return status;
 }
 
-/* Out: the weights. */
+/* Out: the weights. They are drawn on the host, and calls are made on the cpu alone: the frame
+ * itself is filled, so that its poison and its fences tell of one too few or too many. */
 tl_status call_init_row(tl_ctx *ctx, call_arguments *a) {
-    size_t bytes = a->slot_bytes[0], n = bytes / sizeof(tl_real);
+    tl_real *w = a->slot[0];
+    size_t n = a->slot_bytes[0] / sizeof(tl_real);
     call_init_arguments own;
     memcpy(&own, a->bytes, sizeof own);
-    tl_real *w = malloc(bytes);
-    TL_NEED(w, TL_ENOMEM, "no host memory for %zu bytes", bytes);
-    tl_status status = TL_EINVAL;
+    TL_NEED(!ctx->stream, TL_EINVAL, "weights are drawn into memory of the host");
     switch (own.which) {
     case 0:
-        status = tl_init_he_normal(w, n, own.fan_in, own.seed, own.stream);
-        break;
+        return tl_init_he_normal(w, n, own.fan_in, own.seed, own.stream);
     case 1:
-        status = tl_init_he_uniform(w, n, own.fan_in, own.seed, own.stream);
-        break;
+        return tl_init_he_uniform(w, n, own.fan_in, own.seed, own.stream);
     case 2:
-        status = tl_init_xavier_normal(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
-        break;
+        return tl_init_xavier_normal(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
     case 3:
-        status = tl_init_xavier_uniform(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
-        break;
+        return tl_init_xavier_uniform(w, n, own.fan_in, own.fan_out, own.seed, own.stream);
     }
-    if (status == TL_OK) status = give(ctx, a, 0, w, bytes);
-    free(w);
-    return status;
+    return TL_EINVAL;
 }
 
 /* Out: doubles, one per step. */

@@ -20,7 +20,8 @@ typedef struct message_request {
     uint64_t magic, serial; /* the reply repeats the serial number */
     uint32_t kind, op;
     char device[16], rungs[48];
-    int32_t threads, precision, slots, frames, recorded, counted, failing_launch, failing_step;
+    int32_t threads, precision, slots, frames, recorded, counted, launches_fail, failing_launch,
+        failing_step;
     uint64_t column_bytes, argument_bytes;
     int32_t slot_frame[CALL_BUFFERS];
     uint64_t frame_bytes[CALL_BUFFERS];

@@ -23,7 +23,7 @@
 struct finding;
 
 /* A property of a case ("dilation") and how many cases with and without it failed and passed. */
-enum { CLAIM_TRAITS = 8 };
+enum { CLAIM_TRAITS = 9 };
 typedef struct claim_trait_count {
     const char *name;
     int failed[2], passed[2]; /* [0] without, [1] with */

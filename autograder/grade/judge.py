@@ -24,6 +24,10 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
 PRODUCT = re.compile(r"\bk = (\d+)")
+# The file that a line of unlinked.py is about.
+BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
+                    r":\d+: not compiled: )")
+UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
@@ -57,6 +61,8 @@ def features(record: dict, side: str) -> set:
         found.add("k>64")
     # The constant factor of an average: one over the images, or over all that was summed.
     ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
+    if isinstance(ratio, (int, float)) and abs(ratio - 1 / 2) < 1e-3:
+        found.add("ratio=1/2")
     if isinstance(ratio, (int, float)) and ratio > 0 and images:
         n = int(images[1])
         if n > 1 and abs(ratio * n - 1) < 1e-3:
@@ -224,6 +230,36 @@ def speaks_for_itself(lab: table.Lab, result: dict) -> bool:
             and names_own_file(result["failures"][0], result["task"]))
 
 
+def broken_files_of(record: dict) -> list:
+    """The files that kept a run from being built; none, if a line of the reason names no file."""
+    matches = [BROKEN.match(line) for line in (record.get("text") or "").split("\n") if line]
+    return [Path(match[1]) for match in matches] if all(matches) else []
+
+
+def mark_unbuilt(lab: table.Lab, results: list) -> None:
+    """A right file that is linked with a broken one waits for it: where there is no reference (in a
+    handout, with MINE=1, in the whole lab), each task runs with the others' files as they are. A
+    broken file of another lab is named instead of the task's own, and so is one not written."""
+    task_of = {task.file(side): task.name for task in lab.tasks for side in task.sides}
+    for result in results:
+        if result["verdict"] == "fail" and result["kind"] == "not_implemented":
+            unwritten = UNWRITTEN.search(result["failures"][0].get("text") or "")
+            if unwritten and unwritten[1] not in task_of:
+                result["broken"] = unwritten[1]
+        if result["verdict"] != "fail" or result["kind"] not in words.NOT_BUILT:
+            continue
+        broken = broken_files_of(result["failures"][0])
+        here = [f for f in broken if f.parent.name == f"lab{lab.number}"]
+        names = {task_of.get(f.name, result["task"]) for f in here}
+        if not broken or result["task"] in names:
+            continue
+        if names:
+            result["verdict"] = "waiting"
+            result["waits_for"] = [t.name for t in lab.tasks if t.name in names]
+        else:
+            result["broken"] = str(broken[0])
+
+
 def mark_waiting(lab: table.Lab, results: list) -> None:
     """Failures behind a failed task wait for it, unless they say themselves that their own file is
     at fault; and all failures of a task wait where each is the fault of another one."""
@@ -266,6 +302,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)
+    mark_unbuilt(lab, results)
     if not taskwise:
         mark_waiting(lab, results)
     return results
@@ -281,6 +318,12 @@ def totals(results: list) -> dict:
             "unjudged": sum(r["max"] for r in results if r["verdict"] == "unjudged")}
 
 
+def file_to_mend(task: table.Task, side: str, mine: list) -> str:
+    """The task's own; or that of another lab without which none of it works."""
+    broken = [r.get("broken", "") for r in mine]
+    return broken[0] if all(broken) else task.file(side)
+
+
 def by_task(lab: table.Lab, results: list) -> list:
     """For each task and side: points, most points, and how it stands in one word."""
     rows = []
@@ -289,7 +332,8 @@ def by_task(lab: table.Lab, results: list) -> list:
         for side in table.SIDES:
             mine = [r for r in results if (r["task"], r["side"]) == (task.name, side)]
             if mine:
-                sides[side] = totals(mine) | {"state": state_of(mine), "file": task.file(side)}
+                sides[side] = totals(mine) | {"state": state_of(mine),
+                                              "file": file_to_mend(task, side, mine)}
         if sides:
             rows.append({"task": task.name, "sides": sides})
     return rows
@@ -320,7 +364,7 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
             begun = state_of(mine) != "not_implemented"
             first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
             candidates.append({
-                "task": task.name, "side": side, "file": task.file(side),
+                "task": task.name, "side": side, "file": file_to_mend(task, side, mine),
                 "claim": first["claim"], "kind": first["kind"], "begun": begun,
                 "points": sum(r["max"] for r in failed),
                 "behind": sum(r["max"] for r in behind)})

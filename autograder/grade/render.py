@@ -26,7 +26,7 @@ class Report(Page):
     def files(self) -> None:
         """What is wrong with whole files: what a build lacks, or uses and must not use."""
         whys = dict.fromkeys(line for c in self.document["claims"]
-                             if c["verdict"] == "fail" and c["kind"] in words.NOT_BUILT
+                             if c.get("kind") in words.NOT_BUILT
                              for line in text.visible_lines(c["failures"][0]["text"], 20))
         kinds = dict.fromkeys(map(unlinked.kind_of, whys))
         for why in whys:
@@ -172,7 +172,7 @@ class Report(Page):
             return
         file = best["file"]
         behind = f", and {points(best['behind'])} wait behind it" if best["behind"] else ""
-        if best["task"] == "whole":
+        if best["task"] == "whole" and not best["file"]:
             action = "look at how the tasks work together"
         elif best["kind"] == "gate":
             action = f"take out of {file} what is not allowed"

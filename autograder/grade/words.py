@@ -94,6 +94,8 @@ KINDS = {
     "unchecked_error": ("error not looked at", "A CUDA call failed and nobody looked at what it "
                         "returned."),
     "never_waited": ("never waited for", "Work was still running when its result was used."),
+    "other_stream": ("in another stream", "Work was queued in a stream that does not wait for what "
+                     "its data was queued in, nor the other way round."),
     "null_kernel": ("no kernel", "What was launched is no kernel."),
     "cuda": ("CUDA error", "A CUDA call or a launch failed. The line below names it."),
     "parallel": ("not parallel", "A kernel ran, but too few threads did the work: with <<<1, 1>>>, "

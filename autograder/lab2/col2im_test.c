@@ -93,6 +93,23 @@ static void convert_small(claim *c, const call_target *t, int which) {
     expect_pixels(c, t, &g, true);
 }
 
+/* Work for several threads; in the second every output sees nearly all of the image, so that
+ * threads that share columns or taps, and not pixels, meet for as long as they run. */
+static threads_result convert_threaded(claim *c, const call_target *t, int which) {
+    static const tl_conv2d_geom shapes[] = {
+        {3, 5, 21, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
+        {1, 1, 24, 24, 1, 23, 23, 1, 1, 11, 11, 1, 1, 0, 0},
+    };
+    call_report r;
+    tl_conv2d_geom g = columns_geometry(c, &shapes[which]);
+    tl_real *dx = reals(c, tl_conv2d_x_size(&g));
+    conv2d_case(c, t, "col2im", &g);
+    call_col2im(t, &r, dx, draw_reals(c, columns_count(&g)), g.n, &g);
+    expect_ok(c, &r);
+    return (threads_result){"dx", dx, AXES("nchw", g.n, g.c, g.h, g.w)};
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab2_col2im, convert_threaded, 2)
 CLAIM_LAUNCHES_DO_NOT_GROW(lab2_col2im, convert, 1)
 CLAIM_NOTHING_WAITS(lab2_col2im, convert, 1, WARM)
 CLAIM_NO_TWO_THREADS_MEET(lab2_col2im, convert_small, 3)

@@ -228,5 +228,25 @@ static void multiply_images(claim *c, const call_target *t, int op, int images) 
         expect_gradient(c, t, &d, (gradient)(op - 1));
 }
 
+/* The same with work for several threads; of a bias there are few, so that threads that share rows
+ * meet in them for as long as they run. */
+static threads_result multiply_threaded(claim *c, const call_target *t, int op) {
+    const gradient of = (gradient)(op - 1);
+    linear_data d = draw_shape(c, op == 1 + OF_BIAS ? (tl_linear_geom){20000, 1, 10}
+                                                    : (tl_linear_geom){67, 97, 75});
+    if (op > 0) {
+        tl_real *grad = reals(c, gradient_size(&d, of));
+        call_gradient(c, t, grad, &d, of);
+        return (threads_result){gradient_name[of], grad, gradient_shape(&d, of)};
+    }
+    call_report r;
+    tl_real *y = reals(c, d.ys);
+    linear_case(c, t, "linear_fwd", &d.g);
+    call_linear_fwd(t, &r, y, d.x, d.w, d.b, &d.g);
+    expect_ok(c, &r);
+    return (threads_result){"y", y, AXES("nk", d.g.n, d.g.out)};
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab3_linear, multiply_threaded, 4)
 CLAIM_LAUNCHES_DO_NOT_GROW(lab3_linear, multiply_images, 4)
 CLAIM_NOTHING_WAITS(lab3_linear, multiply_images, 4, WARM)

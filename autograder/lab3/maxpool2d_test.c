@@ -219,16 +219,39 @@ CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
 }
 
 /* dx of drawn winners: its values are other claims' business. */
-static void run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
+static tl_real *run_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     call_report r;
     size_t n = tl_pool2d_x_size(g), outs = tl_pool2d_y_size(g);
     double *x = widen(c, draw_reals(c, n), n), *y = doubles(c, outs);
+    tl_real *dx = reals(c, n);
     int32_t *argmax = ints(c, outs);
-    oracle_maxpool2d_fwd(y, argmax, x, g);
+    if (n > 1) oracle_maxpool2d_fwd(y, argmax, x, g); /* of one pixel it is 0 */
     pool_case(c, t, "maxpool2d_bwd", g);
-    call_maxpool2d_bwd(t, &r, reals(c, n), draw_reals(c, outs), argmax, g);
+    call_maxpool2d_bwd(t, &r, dx, draw_reals(c, outs), argmax, g);
     expect_ok(c, &r);
+    return dx;
 }
+
+/* Work for several threads; in the last, all windows of a plane have the same winner, so that
+ * threads that share outputs, and not planes, meet for as long as they run. */
+static threads_result pool_threaded(claim *c, const call_target *t, int which) {
+    tl_pool2d_geom g = which < 2 ? (tl_pool2d_geom){3, 5, 40, 39, 3, 3, 1, 1, 1, 1, 0, 0}
+                                 : (tl_pool2d_geom){1, 1, 1, 1, 384, 384, 1, 1, 383, 383, 0, 0};
+    if (tl_pool2d_check(&g) != TL_OK) claim_fail(c, "geometry: %s", tl_error());
+    if (which > 0)
+        return (threads_result){"dx", run_backward(c, t, &g), AXES("nchw", g.n, g.c, g.h, g.w)};
+    call_report r;
+    size_t outs = tl_pool2d_y_size(&g);
+    tl_real *both = reals(c, 2 * outs), *x = draw_reals(c, tl_pool2d_x_size(&g));
+    int32_t *argmax = ints(c, outs);
+    pool_case(c, t, "maxpool2d_fwd", &g);
+    call_maxpool2d_fwd(t, &r, both, argmax, x, &g);
+    expect_ok(c, &r);
+    for (size_t i = 0; i < outs; i++) both[outs + i] = (tl_real)argmax[i];
+    return (threads_result){"y, then argmax", both, SHAPE(2, g.n * g.c, g.p, g.q)};
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab3_maxpool2d, pool_threaded, 3)
 
 /* Forward, or (op 1) backward. */
 static void pool(claim *c, const call_target *t, int op, tl_pool2d_geom g) {

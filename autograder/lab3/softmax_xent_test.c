@@ -265,6 +265,27 @@ static void lose_images(claim *c, const call_target *t, int op, int images) {
     expect_ok(c, &r);
 }
 
+/* Rows for several threads, all of which go into one loss: more than once, for threads that meet
+ * there rarely; then backward. */
+static threads_result lose_threaded(claim *c, const call_target *t, int which) {
+    enum { ROWS = 40000, CLASSES = 2, N = ROWS * CLASSES };
+    call_report r;
+    int32_t *label = draw_labels(c, ROWS, CLASSES);
+    tl_real *out = reals(c, 1 + ROWS + N), one = 1;
+    if (which < 3) {
+        claim_case(c, t, "softmax_xent_fwd of logits[%d,%d]", (int)ROWS, (int)CLASSES);
+        call_softmax_xent_fwd(t, &r, out, out + 1, out + 1 + ROWS, draw_between(c, N, -4, 4), label,
+                              ROWS, CLASSES);
+        expect_ok(c, &r);
+        return (threads_result){"loss, row_loss and prob", out, SHAPE(1 + ROWS + N)};
+    }
+    claim_case(c, t, "softmax_xent_bwd of prob[%d,%d]", (int)ROWS, (int)CLASSES);
+    call_softmax_xent_bwd(t, &r, out, &one, draw_between(c, N, 0, 1), label, ROWS, CLASSES);
+    expect_ok(c, &r);
+    return (threads_result){"dlogits", out, AXES("nk", ROWS, CLASSES)};
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab3_softmax_xent, lose_threaded, 4)
 CLAIM_LAUNCHES_DO_NOT_GROW(lab3_softmax_xent, lose_images, 2)
 CLAIM_NOTHING_WAITS(lab3_softmax_xent, lose_images, 2, COLD)
 

@@ -308,3 +308,50 @@ WRONG(failed_launch_unasked) {
     EXPECT(cudaGetLastError() == cudaSuccess);
     cudaFree(x), cudaFree(bins);
 }
+
+// ---- work in another stream ----
+
+// The stream is non-blocking: nothing orders what is queued in the default one.
+static cudaStream_t kept_stream() {
+    cudaStream_t s;
+    EXPECT(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking) == cudaSuccess);
+    outside(hostcuda_counts_get()->keep_stream, (const void *)s);
+    return s;
+}
+static void release_stream(cudaStream_t s) {
+    outside(hostcuda_counts_get()->keep_stream, nullptr);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess && cudaStreamDestroy(s) == cudaSuccess);
+}
+RIGHT(work_in_its_stream) {
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    cudaStream_t s = kept_stream();
+    cudaMemsetAsync(bins, 0, 8 * sizeof *bins, s);
+    histogram<<<1, 64, 0, s>>>(bins, x);
+    cudaMemcpyAsync(x, bins, 8 * sizeof *bins, cudaMemcpyDeviceToDevice, s);
+    release_stream(s);
+    histogram<<<1, 64>>>(bins, x);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    cudaFree(x), cudaFree(bins);
+}
+WRONG(launch_without_its_stream) {
+    int *x = device_count<int>(64), *bins = device_count<int>(8);
+    cudaStream_t s = kept_stream();
+    histogram<<<1, 64>>>(bins, x); // wrong launch_without_its_stream: other-stream
+    release_stream(s);
+    cudaFree(x), cudaFree(bins);
+}
+WRONG(copy_without_its_stream) {
+    int *x = device_count<int>(8), *y = device_count<int>(8);
+    cudaStream_t s = kept_stream();
+    cudaMemcpy(y, x, 32, cudaMemcpyDeviceToDevice); // wrong copy_without_its_stream: other-stream
+    release_stream(s);
+    cudaFree(x), cudaFree(y);
+}
+WRONG(memset_in_a_third_stream) {
+    int *y = device_count<int>(8);
+    cudaStream_t third, s = kept_stream();
+    cudaStreamCreate(&third);
+    cudaMemsetAsync(y, 0, 32, third); // wrong memset_in_a_third_stream: other-stream
+    release_stream(s);
+    cudaStreamDestroy(third), cudaFree(y);
+}

@@ -123,6 +123,12 @@ static bool confine(const hostcuda_array *arrays, int count) {
 #endif
 }
 
+static void keep_stream(const void *stream) {
+    hc_enter();
+    hc_queue_only(stream);
+    hc_leave();
+}
+
 static int sites(hostcuda_site_counts *out, int room) {
 #ifdef HOSTCUDA_CHECK
     return hc_check_site_counts(out, room);
@@ -143,6 +149,7 @@ const hostcuda_counts *hostcuda_counts_get(void) {
                                           worked,
                                           guard,
                                           sites,
-                                          confine};
+                                          confine,
+                                          keep_stream};
     return &table;
 }

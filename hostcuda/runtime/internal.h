@@ -347,6 +347,7 @@ void hc_leave(void);
 hc_op *hc_op_new(const char *name, cudaError_t (*run)(hc_op *), const char *file, int line);
 void hc_op_free(hc_op *op);
 cudaError_t hc_queue(cudaStream_t stream, hc_op *op);
+void hc_queue_only(const void *stream); /* work in another one is reported; NULL: any will do */
 cudaError_t hc_drain(cudaStream_t stream);
 cudaError_t hc_drain_all(void);
 cudaError_t hc_run_until(cudaStream_t stream, uint64_t number);

@@ -15,6 +15,7 @@ static uint64_t last_number, draws;
 static int capturing;
 static bool worked; /* something ran since the canaries were looked at */
 static bool used;   /* by any call: else there is nothing to tell at the end */
+static const void *wanted; /* the stream that work belongs in; NULL: any */
 
 /* What the program left behind is reported when it ends, or when its plug-in is closed. */
 static __attribute__((destructor)) void at_exit(void) {
@@ -144,6 +145,19 @@ cudaError_t hc_drain_all(void) {
     return hc_sticky();
 }
 
+void hc_queue_only(const void *stream) { wanted = stream; }
+
+/* Who forgets the stream gets the default one. Neither waits for the other, unless that one was
+ * created as blocking: the order that is kept here is luck. */
+static void tell_stream(const struct CUstream_st *s, const hc_op *op) {
+    if (!wanted || s == wanted) return;
+    hc_complain("other-stream", op->site.file, op->site.line,
+                "the stream is the fourth launch argument, kernel<<<grid, block, 0, stream>>>, and "
+                "the last one of a copy or memset with Async; without it the stream is 0",
+                "%s is queued in %s, and what it works on is in use in another one", op->name,
+                s == &hc_default_stream ? "the default stream" : "a stream of its own");
+}
+
 cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
     if (hc_node_takes(op)) return cudaSuccess;
     if (!hc_stream_valid(stream)) {
@@ -153,6 +167,7 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
         return cudaErrorInvalidResourceHandle;
     }
     struct CUstream_st *s = hc_resolve(stream);
+    tell_stream(s, op);
     op->number = ++last_number;
     if (s->capture) {
         hc_graph_append(s->capture, op);

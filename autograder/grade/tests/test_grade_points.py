@@ -384,4 +384,50 @@ def test_a_missing_file_is_no_failure_of_the_linker(stage, capsys):
     assert stage.grade() == 0
     out = capsys.readouterr().out
     assert out.count("is missing") == 1 and "does not link" not in out
-    assert "one.c: missing" in out and "one of its files: missing" in out
+    assert "one.c: missing" in out and "waiting for one, up to 20 points" in out
+    assert "next: put one.c back in its place (up to 30 points" in out
+
+
+def test_a_right_file_that_is_linked_with_a_broken_one_waits_for_it(stage, capsys):
+    why = "labs/lab9/one.c does not compile: line 3: no `}`"
+    for program in ("only-one/worker", "only-two/worker", "whole/worker"):
+        unbuilt(stage, "why", why, program)
+    assert stage.grade("TASKWISE=1") == 0
+    out = capsys.readouterr().out
+    assert out.count("does not compile") == 2 and "one.c: does not compile" in out
+    assert "waiting for one, up to 35 points" in out and "waiting for one, up to 20" in out
+    assert "next: fix one.c, so that it compiles (up to 30 points, and 55 points wait" in out
+    assert stage.grade("TASKWISE=1", "DEVICES=cpu", "T=two") == 0
+    out = capsys.readouterr().out
+    assert why in out and "two.c" not in out and "waiting for one" in out
+
+
+def test_a_broken_file_of_another_lab_is_named_by_itself(stage, capsys):
+    for program in ("only-one/worker", "only-two/worker", "whole/worker"):
+        unbuilt(stage, "why", "labs/lab8/other.c does not compile: x", program)
+    assert stage.grade("TASKWISE=1") == 0
+    out = capsys.readouterr().out
+    assert "one.c" not in out and "two.c" not in out
+    assert out.count("labs/lab8/other.c: does not compile") == 3
+    assert "next: fix labs/lab8/other.c, so that it compiles" in out
+
+
+def test_what_another_lab_has_not_written_is_not_this_labs(stage, capsys):
+    said = "not implemented yet: other.c:31: tl_other is not implemented yet"
+    for claim in ("lab9_two/third", "lab9_two/bonus"):
+        stage.says[claim] = fail("not_implemented", text=said)
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert "other.c is not written yet" in out and "next: write other.c" in out
+    assert "two.c" not in out
+
+
+@pytest.mark.parametrize("why", [
+    "labs/lab9/two.c does not compile: x\nlabs/lab9/one.c does not compile: x",
+    "labs/lab9/one.c does not compile: x\nf is called by g, and defined nowhere",
+    "labs/lab9/three.c is missing"])
+def test_whoever_has_a_part_in_it_does_not_wait(stage, why):
+    unbuilt(stage, "why", why, "only-two/worker")
+    assert stage.grade("TASKWISE=1") == 0
+    verdicts = {c["claim"]: c["verdict"] for c in stage.result()["claims"]}
+    assert verdicts["two/third"] == "fail"

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 6 };
+enum { HOSTCUDA_COUNTS_ABI = 7 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -80,6 +80,9 @@ typedef struct hostcuda_counts {
      * are whole again, and what lay beside the arrays counts as written. False: this is not a
      * CHECK=1 build, or an array does not lie in an allocation of its own. */
     bool (*confine)(const hostcuda_array *arrays, int count);
+    /* From here on work (launches, copies, memsets, calls of cuBLAS) that is queued in another
+     * stream than this one is reported; it runs all the same. NULL: any stream will do again. */
+    void (*keep_stream)(const void *stream);
 } hostcuda_counts;
 
 /* Counts change when work is run: synchronise the device before reading them. */
