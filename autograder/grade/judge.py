@@ -8,6 +8,7 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
+import ratios
 import table
 import words
 
@@ -24,7 +25,7 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
 PRODUCT = re.compile(r"\bk = (\d+)")
-GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
+FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
 
 
 def of_blas(record: dict) -> dict:
@@ -55,12 +56,9 @@ def features(record: dict, side: str) -> set:
     length = PRODUCT.search(record.get("call", ""))
     if length and int(length[1]) > 64:
         found.add("k>64")
-    # The constant factor of an average: one over the images, or over all that was summed.
-    ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
-    if isinstance(ratio, (int, float)) and ratio > 0 and images:
-        n = int(images[1])
-        if n > 1 and abs(ratio * n - 1) < 1e-3:
-            found.add("ratio=1/N")
+    found |= ratios.features(record)
+    if FIRST_STEP.search(record.get("call", "")):
+        found.add("first_step")
     return found
 
 

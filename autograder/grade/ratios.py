@@ -1,0 +1,31 @@
+"""ratios.py: which number of the call a constant factor is. The factor between what was computed and
+what should have been tells what was left out, or taken twice, where the call names that number.
+"""
+
+import re
+
+# name -> where the words of a call have the number
+CALLED = {
+    "N": re.compile(r"\bx\[(\d+),\d+,\d+,\d+\]"),
+    "rows": re.compile(r"\b(?:prob|logits)\[(\d+),"),
+    "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
+}
+FEATURES = {f"ratio={over}{name}" for name in CALLED for over in ("", "1/")}
+NEAR = 1e-3
+
+
+def features(record: dict) -> set:
+    """{"ratio=1/dloss"}: the factor is 1 over the call's dloss. A number that is 1 tells nothing."""
+    ratio, found = record.get("ratio"), set()
+    if not isinstance(ratio, (int, float)) or ratio <= 0:
+        return found
+    for name, words in CALLED.items():
+        said = words.search(record.get("call", ""))
+        value = float(said[1]) if said else 1
+        if value <= 0 or abs(value - 1) < NEAR:
+            continue
+        if abs(ratio / value - 1) < NEAR:
+            found.add(f"ratio={name}")
+        if abs(ratio * value - 1) < NEAR:
+            found.add(f"ratio=1/{name}")
+    return found
