@@ -57,6 +57,8 @@ def features(record: dict, side: str) -> set:
     if length and int(length[1]) > 64:
         found.add("k>64")
     found |= ratios.features(record)
+    if words.last_digits(record):
+        found.add("last_digits")
     if FIRST_STEP.search(record.get("call", "")):
         found.add("first_step")
     return found

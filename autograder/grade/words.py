@@ -240,15 +240,19 @@ def kind_advice(kind: str) -> str:
     return KINDS.get(kind, ("", ""))[1]
 
 
+def last_digits(record: dict) -> bool | None:
+    """Of bits that differ: only in the last digits? None: it is not said by how much."""
+    pair = BITS_DIFFER.search(record.get("text") or "")
+    if record["kind"] != "bits" or not pair:
+        return None
+    one, other = float(pair[1]), float(pair[2])
+    return abs(one - other) <= 1e-3 * max(abs(one), abs(other))
+
+
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
-    pair = BITS_DIFFER.search(record.get("text") or "")
-    if record["kind"] != "bits" or not pair:
-        return advice
-    one, other = float(pair[1]), float(pair[2])
-    near = abs(one - other) <= 1e-3 * max(abs(one), abs(other))
-    return advice if near else advice.split(" If they differ")[0]
+    return advice.split(" If they differ")[0] if last_digits(record) is False else advice
 
 
 def pattern_text(pattern: str) -> str:
