@@ -8,6 +8,7 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
+import blas_said
 import ratios
 import table
 import words
@@ -59,6 +60,8 @@ def features(record: dict, side: str) -> set:
     found |= ratios.features(record)
     if words.last_digits(record):
         found.add("last_digits")
+    if blas_said.takes_other_flag(record):
+        found.add("other_flag")
     if FIRST_STEP.search(record.get("call", "")):
         found.add("first_step")
     return found

@@ -190,7 +190,7 @@ def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
     known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | ratios.FEATURES | {
         "elsewhere=race", "elsewhere=uninitialised", "k>64", "global", "shared", "one_line",
-        "first_step", "last_digits"}
+        "first_step", "last_digits", "other_flag"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}
         for part in {p for key in claim.diagnosis for p in key.split("+")}:

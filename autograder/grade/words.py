@@ -71,8 +71,9 @@ KINDS = {
                   "copies are bytes."),
     "blas_argument": ("wrong size given to BLAS", "A size or leading dimension does not fit its "
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
-                      "by columns; for rows, our B is its first operand (leading dimension: "
-                      "parameter 8) and our A its second, `matrix B` (parameter 10)."),
+                      "by columns. For rows our B is its first operand, which its messages call A "
+                      "(leading dimension: parameter 8), and our A its second, which they call B "
+                      "(parameter 10)."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -186,6 +187,9 @@ PATTERNS = {
     "one_channel": "only in one channel",
     "last_block": "only the last elements",
     "first_block": "only the first elements",
+    "later_rows": "only from one row on, in every column",
+    "later_columns": "only from one column on, in every row",
+    "first_again": "there the first elements come once more",
     "constant_factor": "off by a constant factor",
     "negated": "the sign is the other way round",
     "shifted": "the right numbers, shifted by some places",
@@ -211,6 +215,8 @@ PATTERNS = {
     "infinite": "only with operands that hold infinities",
     "off_tile": "only with sizes that are no multiple of a tile",
     "large": "only with large sizes",
+    "bytes": "only where the number of elements fits a size_t and that of bytes does not",
+    "several_nan": "only with several NaN in a row",
     "negative_row": "only where all logits of a row are below 0",
     "cosine": "only with the cosine",
     "shuffled": "only with shuffled images",
