@@ -1,5 +1,5 @@
-"""ratios.py: which number of the call a constant factor is. The factor between what was computed and
-what should have been tells what was left out, or taken twice, where the call names that number.
+"""ratios.py: which number of the call a constant factor is. The factor between what was computed
+and what should have been tells what was left out, or taken twice, where the call names that number.
 """
 
 import re
@@ -15,7 +15,8 @@ NEAR = 1e-3
 
 
 def features(record: dict) -> set:
-    """{"ratio=1/dloss"}: the factor is 1 over the call's dloss. A number that is 1 tells nothing."""
+    """{"ratio=1/dloss"}: the factor is 1 over the call's dloss. (Where that is 1 it tells nothing.)
+    """
     ratio, found = record.get("ratio"), set()
     if not isinstance(ratio, (int, float)) or ratio <= 0:
         return found
