@@ -194,6 +194,20 @@ CLAIM(pattern, traits_of_failed_cases_are_told) {
     finding_begin(&f, c, "mismatch");
     pattern_over_cases(&f, &other);
     expect_patterns(c, "cases", &f, "dilation");
+    finding_begin(&f, c, "bank_conflicts");
+    pattern_over_cases(&f, &other);
+    expect_patterns(c, "what a call costs", &f, "");
+    /* six of eight cases are large, and the failed ones all padded */
+    claim chance = {.trait = {{.name = "large", .failed = {0, 4}, .passed = {2, 2}},
+                              {.name = "padding", .failed = {0, 4}, .passed = {4, 0}},
+                              {.name = "channels", .failed = {0, 4}, .passed = {4, 0}}}};
+    finding_begin(&f, c, "mismatch");
+    pattern_over_cases(&f, &chance);
+    expect_patterns(c, "by chance", &f, "padding");
+    claim alone = {.trait = {{.name = "channels", .failed = {0, 4}, .passed = {4, 0}}}};
+    finding_begin(&f, c, "mismatch");
+    pattern_over_cases(&f, &alone);
+    expect_patterns(c, "nothing else", &f, "channels");
 }
 
 /* Every second number is too large by a part in a hundred million, the others are too small. (As

@@ -229,13 +229,35 @@ void pattern_find(finding *f, const comparison *x) {
     find_permuted(f, x);
 }
 
-/* A trait explains the failures if no failed case lacks it and most cases that have it failed; and
- * there must be a case that lacks it and passed. */
+/* What a call costs, or how it is launched, is no matter of which other cases were right. */
+static bool is_of_cases(const finding *f) {
+    static const char *const others[] = {"sectors", "bank_conflicts", "launches", "no_launch",
+                                         "launch_configuration"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(f->kind, others[i]) == 0) return false;
+    return true;
+}
+
+/* No failed case lacks it and most cases that have it failed; and there is a case that lacks it and
+ * passed. */
+static bool explains(const claim_trait_count *t) {
+    return t->failed[0] == 0 && t->failed[1] > 0 && t->passed[0] > 0 &&
+           t->failed[1] >= t->passed[1];
+}
+
+/* Failed cases may well share it by chance: most cases have it, and some of them passed; or it is of
+ * plain sizes, which are awkward wherever something else is tried. */
+static bool is_common(const claim_trait_count *t) {
+    if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return true;
+    return t->passed[1] > 0 && t->failed[1] + t->passed[1] > t->failed[0] + t->passed[0];
+}
+
+/* Traits that explain the failures; common ones only where no other does. */
 void pattern_over_cases(finding *f, const claim *c) {
-    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++) {
-        const claim_trait_count *t = &c->trait[i];
-        if (t->failed[0] == 0 && t->failed[1] > 0 && t->passed[0] > 0 &&
-            t->failed[1] >= t->passed[1])
-            finding_pattern(f, t->name);
-    }
+    bool rare = false;
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++)
+        rare = rare || (explains(&c->trait[i]) && !is_common(&c->trait[i]));
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name && is_of_cases(f); i++)
+        if (explains(&c->trait[i]) && !(rare && is_common(&c->trait[i])))
+            finding_pattern(f, c->trait[i].name);
 }

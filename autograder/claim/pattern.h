@@ -25,7 +25,8 @@ void pattern_places(finding *f, const comparison *x);
 /* Names every pattern that all wrong elements share, draws the plane of the worst one, and keeps
  * the numbers around that. */
 void pattern_find(finding *f, const comparison *x);
-/* Names traits that all failed cases have and passed ones lack (claim_trait). */
+/* Names traits that all failed cases have and passed ones lack (claim_trait), unless chance says as
+ * much. */
 void pattern_over_cases(finding *f, const claim *c);
 
 #endif
