@@ -171,6 +171,9 @@ QUESTIONS = {
 BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: ([-+.\de]+) and ([-+.\de]+)$")
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 
+# A launch that cannot be: the claim's hint is about the kernel's work, which was not begun.
+OF_A_LAUNCH = ("launch_configuration", "shared_too_large", "null_kernel")
+
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)
