@@ -143,18 +143,19 @@ static void find_transposed(finding *f, const comparison *x) {
     if (10 * good >= 9 * x->n) finding_pattern(f, "transposed");
 }
 
-/* The right numbers in the wrong places. */
+/* The right numbers in the wrong places (and not each nearly right in its own). */
 static void find_permuted(finding *f, const comparison *x) {
     double *got = malloc(x->n * sizeof *got), *want = malloc(x->n * sizeof *want);
-    bool same = got && want;
+    bool same = got && want, moved = false;
     size_t count = 0;
     for (size_t i = 0; same && i < x->n; i++) {
         if (!pattern_wrong(x, i)) continue;
         same = !isnan(x->got[i]);
+        moved = moved || !is_near(x, i, x->got[i], x->want[i]);
         got[count] = x->got[i];
         want[count++] = x->want[i];
     }
-    if (same && count >= 3) {
+    if (same && moved && count >= 3) {
         qsort(got, count, sizeof *got, ascending);
         qsort(want, count, sizeof *want, ascending);
         for (size_t i = 0; same && i < count; i++)

@@ -168,7 +168,11 @@ QUESTIONS = {
         "Which of these does your own code fill? Which line does it?",
         "Follow one element through both lines. Is it written before it is read?"),
 }
-BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: ([-+.\de]+) and ([-+.\de]+)$")
+BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: got ([-+.\de]+), expected the bits of "
+                         r"([-+.\de]+)$")
+# What is told of what a call cost; the other counters are for the grader (V=1 shows them).
+COUNTED = {"launches": "launches of kernels", "sectors": "sectors of global memory",
+           "bank_conflicts": "conflicts of banks"}
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 
 # A launch that cannot be: the claim's hint is about the kernel's work, which was not begun.
@@ -261,7 +265,10 @@ def last_digits(record: dict) -> bool | None:
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
-    return advice.split(" If they differ")[0] if last_digits(record) is False else advice
+    if last_digits(record) is not False:
+        return advice
+    return advice.split(" If they differ")[0] + (" By so much they differ not because something was"
+                                                 " rounded: what was computed is another number.")
 
 
 def pattern_text(pattern: str) -> str:

@@ -3,10 +3,11 @@ bits differ in the last digits alone, whether cuBLAS was given another flag than
 """
 
 import pytest
+from failure import is_near
 from judge import features
 
 LOSS = "softmax_xent_bwd of prob[3,5], dloss 1.25 on cpu"
-BITS = "dx: bits differ, first at (n=0,c=0): {} and {}"
+BITS = "dx: bits differ, first at (n=0,c=0): got {}, expected the bits of {}"
 ROWS = "gemm.cu:35: hostcuda [blas-argument]: the leading dimension of {} is 4, but it has {} rows"
 
 
@@ -46,3 +47,9 @@ def test_blas_believes_in_the_rows_of_the_other_flag(call, operand, rows, other)
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
+
+
+@pytest.mark.parametrize("got,near", [(1.0005, True), (1.5, False), ("nan", False)])
+def test_where_an_allowance_comes_from_is_told_of_what_is_near_it(got, near):
+    assert is_near({"got": got, "want": 1.0, "allowed": 1e-6}) == near
+    assert not is_near({"got": got, "want": 1.0, "allowed": 0})
