@@ -117,6 +117,36 @@ CLAIM(pattern, what_was_there_before_is_told) {
     expect_true(c, fabs(f.ratio - 1.0 / 6) < 1e-6, "the factor is %g", f.ratio);
 }
 
+/* A matrix of 6 x 20, or a list as long: from row `row`, column `col` on its elements are wrong. */
+static finding find_later_part(claim *c, expect_shape shape, int row, int col, bool again) {
+    enum { ROWS = 6, COLS = 20, ALL = ROWS * COLS };
+    double got[ALL], want[ALL], bound[ALL];
+    const comparison x = {.shape = shape, .n = ALL, .got = got, .want = want, .bound = bound};
+    finding f;
+    finding_begin(&f, c, "mismatch");
+    for (int i = 0; i < ALL; i++) {
+        bool later = i / COLS >= row && i % COLS >= col;
+        got[i] = want[i] = draw_uniform(c, 1, 2);
+        bound[i] = 1e-9;
+        if (later) got[i] = again ? want[i % (row * COLS)] : draw_uniform(c, 3, 4);
+        f.wrong += later;
+        f.worst = later ? (size_t)i : f.worst;
+    }
+    pattern_find(&f, &x);
+    return f;
+}
+
+CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
+    finding f = find_later_part(c, SHAPE(6, 20), 0, 8, false);
+    expect_patterns(c, "columns", &f, "later_columns");
+    f = find_later_part(c, SHAPE(6, 20), 0, 1, false); /* a step between rows does that, too */
+    expect_patterns(c, "all but the first column", &f, "last_block");
+    f = find_later_part(c, SHAPE(6, 20), 4, 0, false);
+    expect_patterns(c, "rows", &f, "last_block later_rows");
+    f = find_later_part(c, SHAPE(120), 2, 0, true);
+    expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
+}
+
 /* The plane of the worst element, in as many cells as there is room for. */
 CLAIM(pattern, the_map_shows_where) {
     spoiled s;
@@ -164,16 +194,30 @@ CLAIM(pattern, traits_of_failed_cases_are_told) {
     finding_begin(&f, c, "mismatch");
     pattern_over_cases(&f, &other);
     expect_patterns(c, "cases", &f, "dilation");
+    finding_begin(&f, c, "bank_conflicts");
+    pattern_over_cases(&f, &other);
+    expect_patterns(c, "what a call costs", &f, "");
+    /* six of eight cases are large, and the failed ones all padded */
+    claim chance = {.trait = {{.name = "large", .failed = {0, 4}, .passed = {2, 2}},
+                              {.name = "padding", .failed = {0, 4}, .passed = {4, 0}},
+                              {.name = "channels", .failed = {0, 4}, .passed = {4, 0}}}};
+    finding_begin(&f, c, "mismatch");
+    pattern_over_cases(&f, &chance);
+    expect_patterns(c, "by chance", &f, "padding");
+    claim alone = {.trait = {{.name = "channels", .failed = {0, 4}, .passed = {4, 0}}}};
+    finding_begin(&f, c, "mismatch");
+    pattern_over_cases(&f, &alone);
+    expect_patterns(c, "nothing else", &f, "channels");
 }
 
-/* Every second number is too large by a part in a hundred million, the others are too small. (As
- * far as other patterns look, these are the right numbers.) */
+/* Every second number is too large by a part in a hundred million, the others are too small: no
+ * other order of the right numbers. */
 CLAIM(pattern, digits_of_a_float_are_told_in_double) {
     spoiled s;
     finding f;
     SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-8 : -2e-8)));
     expect_patterns(c, "through a float", &f,
-                    sizeof(tl_real) == sizeof(double) ? "float_digits permuted" : "permuted");
+                    sizeof(tl_real) == sizeof(double) ? "float_digits" : "");
     SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-5 : -2e-5)));
     expect_patterns(c, "by more than that", &f, "everything");
 }

@@ -193,7 +193,7 @@ void expect_ints(claim *c, const char *name, const int32_t *got, const int32_t *
     fail_array(c, name, &x, wrong, first, "mismatch", "");
 }
 
-/* As bytes: what reproducibility promises. */
+/* As bytes: what reproducibility promises. `a` is judged, `b` is what it has to be. */
 void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_real *b,
                       expect_shape shape) {
     if (c->case_failed) return;
@@ -201,7 +201,8 @@ void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_rea
     char text[64];
     for (size_t i = 0, n = shape_size(shape); i < n; i++) {
         if (!memcmp(&a[i], &b[i], sizeof *a)) continue;
-        finding_take(c, "bits", false, "%s: bits differ, first at %s: %.17g and %.17g", name,
+        finding_take(c, "bits", false,
+                     "%s: bits differ, first at %s: got %.17g, expected the bits of %.17g", name,
                      place(text, shape, i), (double)a[i], (double)b[i]);
         return;
     }

@@ -14,95 +14,10 @@ double comparison_badness(const comparison *x, size_t i) {
     return isnan(ratio) ? INFINITY : ratio;
 }
 
-static bool wrong(const comparison *x, size_t i) { return !(comparison_badness(x, i) <= 1); }
-
 /* Is `value` what element i should be, as far as rounding allows? */
 static bool is_near(const comparison *x, size_t i, double value, double want) {
     double allowed = x->bound ? 4 * x->bound[i] : 0;
     return fabs(value - want) <= allowed + 1e-6 * fabs(want);
-}
-
-/* The index along one dimension. */
-static int index_at(expect_shape s, size_t at, int dim) {
-    for (int i = s.ndim - 1; i > dim; i--) at /= (size_t)s.dim[i];
-    return (int)(at % (size_t)s.dim[dim]);
-}
-
-static int axis_of(expect_shape s, const char *letters) {
-    for (int i = 0; s.axes && i < s.ndim; i++)
-        if (s.axes[i] && strchr(letters, s.axes[i])) return i;
-    return -1;
-}
-
-/* ---- where they lie ---- */
-
-/* Index of all wrong elements along a dimension: the one they share, -1 none wrong, -2 several. */
-static int common_index(const comparison *x, int dim) {
-    int common = -1;
-    for (size_t i = 0; i < x->n; i++) {
-        if (!wrong(x, i)) continue;
-        int at = index_at(x->shape, i, dim);
-        if (common >= 0 && at != common) return -2;
-        common = at;
-    }
-    return common;
-}
-
-static void find_in_batch(finding *f, const comparison *x) {
-    int n = axis_of(x->shape, "n"), channel = axis_of(x->shape, "ck");
-    if (n >= 0 && x->shape.dim[n] > 1) {
-        bool first = false, later = false;
-        for (size_t i = 0; i < x->n; i++)
-            if (wrong(x, i)) *(index_at(x->shape, i, n) ? &later : &first) = true;
-        if (!first) finding_pattern(f, "batch>0");
-        if (!later) finding_pattern(f, "batch=0");
-    }
-    if (channel < 0 || x->shape.dim[channel] < 2) return;
-    if (common_index(x, channel) >= 0) finding_pattern(f, "one_channel");
-    bool first = false;
-    for (size_t i = 0; i < x->n; i++) first |= wrong(x, i) && index_at(x->shape, i, channel) == 0;
-    if (!first) finding_pattern(f, "channel>0");
-}
-
-/* The rim of the planes that the last two dimensions span. */
-static void find_borders(finding *f, const comparison *x) {
-    int rows = x->shape.ndim - 2, cols = x->shape.ndim - 1;
-    if (rows < 0 || x->shape.dim[rows] < 3 || x->shape.dim[cols] < 3) return;
-    bool rim = false, inside = false;
-    for (size_t i = 0; i < x->n; i++) {
-        if (!wrong(x, i)) continue;
-        int row = index_at(x->shape, i, rows), col = index_at(x->shape, i, cols);
-        bool edge =
-            row == 0 || row == x->shape.dim[rows] - 1 || col == 0 || col == x->shape.dim[cols] - 1;
-        *(edge ? &rim : &inside) = true;
-    }
-    if (!inside) finding_pattern(f, "borders");
-    if (!rim) finding_pattern(f, "interior");
-}
-
-/* The same places in every plane: threads or loops that cover too few outputs of each. */
-static void find_planes(finding *f, const comparison *x) {
-    if (x->shape.ndim < 2) return;
-    size_t plane =
-        (size_t)x->shape.dim[x->shape.ndim - 1] * (size_t)x->shape.dim[x->shape.ndim - 2];
-    if (plane < 2 || x->n < 2 * plane || f->wrong == x->n) return;
-    for (size_t i = plane; i < x->n; i++)
-        if (wrong(x, i) != wrong(x, i % plane)) return;
-    finding_pattern(f, "every_plane");
-}
-
-/* All wrong ones stand together at one end of the flat array, and the other end is right. */
-static void find_blocks(finding *f, const comparison *x) {
-    size_t first = x->n, last = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        if (!wrong(x, i)) continue;
-        if (first == x->n) first = i;
-        last = i;
-    }
-    size_t length = last - first + 1;
-    if (f->wrong < 2 || 10 * f->wrong < 9 * length || length == x->n) return;
-    if (last == x->n - 1) finding_pattern(f, "last_block");
-    if (first == 0) finding_pattern(f, "first_block");
 }
 
 /* ---- what they are instead ---- */
@@ -110,7 +25,7 @@ static void find_blocks(finding *f, const comparison *x) {
 /* Runs over the wrong elements; true if the expression (of i) holds for all of them. */
 #define ALL_WRONG(x, holds)                                                                        \
     bool all_ = true;                                                                              \
-    for (size_t i = 0; all_ && i < (x)->n; i++) all_ = !wrong((x), i) || (holds);                  \
+    for (size_t i = 0; all_ && i < (x)->n; i++) all_ = !pattern_wrong((x), i) || (holds);          \
     if (all_)
 
 /* In the double build: not wrong by much, as if each had gone through a float on its way. */
@@ -118,7 +33,8 @@ static bool has_float_digits(const comparison *x) {
     double largest = 0;
     for (size_t i = 0; i < x->n; i++) largest = fmax(largest, fabs(x->want[i]));
     for (size_t i = 0; i < x->n; i++) /* NaN is far away, too */
-        if (wrong(x, i) && !(fabs(x->got[i] - x->want[i]) <= 0x1p-21 * largest)) return false;
+        if (pattern_wrong(x, i) && !(fabs(x->got[i] - x->want[i]) <= 0x1p-21 * largest))
+            return false;
     return sizeof(tl_real) == sizeof(double);
 }
 
@@ -156,7 +72,7 @@ static void find_factor(finding *f, const comparison *x) {
     size_t count = 0;
     for (size_t i = 0; ratio && i < x->n; i++) {
         double from = x->before ? x->before[i] : 0, whole = x->want[i] - from;
-        if (wrong(x, i) && whole != 0 && isfinite(x->got[i]))
+        if (pattern_wrong(x, i) && whole != 0 && isfinite(x->got[i]))
             ratio[count++] = (x->got[i] - from) / whole;
     }
     if (count >= 2) {
@@ -165,7 +81,8 @@ static void find_factor(finding *f, const comparison *x) {
         bool one = factor != 0 && fabs(fabs(factor) - 1) > 1e-3;
         for (size_t i = 0; one && i < x->n; i++) {
             double from = x->before ? x->before[i] : 0;
-            one = !wrong(x, i) || is_near(x, i, x->got[i], from + factor * (x->want[i] - from));
+            one = !pattern_wrong(x, i) ||
+                  is_near(x, i, x->got[i], from + factor * (x->want[i] - from));
         }
         if (one) {
             finding_pattern(f, "constant_factor");
@@ -181,7 +98,7 @@ static bool shifted_by(const comparison *x, long distance) {
     size_t seen = 0, good = 0;
     for (size_t i = 0; i < x->n; i++) {
         long from = (long)i + distance;
-        if (!wrong(x, i) || from < 0 || from >= (long)x->n) continue;
+        if (!pattern_wrong(x, i) || from < 0 || from >= (long)x->n) continue;
         seen++;
         good += is_near(x, i, x->got[i], x->want[from]);
     }
@@ -199,6 +116,20 @@ static void find_shift(finding *f, const comparison *x) {
     }
 }
 
+/* A list that is right up to some place, and there begins anew: what comes later was made of what
+ * the first elements are made of. */
+static void find_first_again(finding *f, const comparison *x) {
+    size_t first = 0, seen = 0, good = 0;
+    while (first < x->n && !pattern_wrong(x, first)) first++;
+    if (x->shape.ndim != 1 || first < 2) return;
+    for (size_t i = first; i < x->n; i++) {
+        if (!pattern_wrong(x, i)) continue;
+        seen++;
+        good += is_near(x, i, x->got[i], x->want[i % first]);
+    }
+    if (seen >= 4 && 10 * good >= 9 * seen) finding_pattern(f, "first_again");
+}
+
 /* The last two dimensions exchanged: row and column mixed up in an index. */
 static void find_transposed(finding *f, const comparison *x) {
     if (x->shape.ndim < 2) return;
@@ -212,18 +143,19 @@ static void find_transposed(finding *f, const comparison *x) {
     if (10 * good >= 9 * x->n) finding_pattern(f, "transposed");
 }
 
-/* The right numbers in the wrong places. */
+/* The right numbers in the wrong places (and not each nearly right in its own). */
 static void find_permuted(finding *f, const comparison *x) {
     double *got = malloc(x->n * sizeof *got), *want = malloc(x->n * sizeof *want);
-    bool same = got && want;
+    bool same = got && want, moved = false;
     size_t count = 0;
     for (size_t i = 0; same && i < x->n; i++) {
-        if (!wrong(x, i)) continue;
+        if (!pattern_wrong(x, i)) continue;
         same = !isnan(x->got[i]);
+        moved = moved || !is_near(x, i, x->got[i], x->want[i]);
         got[count] = x->got[i];
         want[count++] = x->want[i];
     }
-    if (same && count >= 3) {
+    if (same && moved && count >= 3) {
         qsort(got, count, sizeof *got, ascending);
         qsort(want, count, sizeof *want, ascending);
         for (size_t i = 0; same && i < count; i++)
@@ -249,7 +181,7 @@ static void draw_map(finding *f, const comparison *x) {
     for (size_t i = 0; i < rows * cols; i++) {
         char *cell = &f->map[i / cols / tall][i % cols / wide];
         if (!*cell) *cell = '.';
-        if (wrong(x, plane + i)) *cell = '#';
+        if (pattern_wrong(x, plane + i)) *cell = '#';
     }
 }
 
@@ -275,7 +207,7 @@ static void cut_window(finding *f, const comparison *x) {
             size_t at = plane + (size_t)(w->row + i) * (size_t)cols + (size_t)(w->col + j);
             w->got[i][j] = x->got[at];
             w->want[i][j] = x->want[at];
-            w->wrong[i][j] = wrong(x, at);
+            w->wrong[i][j] = pattern_wrong(x, at);
         }
 }
 
@@ -291,22 +223,42 @@ void pattern_find(finding *f, const comparison *x) {
     find_values(f, x);
     find_factor(f, x);
     if (f->wrong == 1) return; /* one element always shares everything with itself */
-    find_in_batch(f, x);
-    find_borders(f, x);
-    find_blocks(f, x);
-    find_planes(f, x);
+    pattern_places(f, x);
+    find_first_again(f, x);
     find_transposed(f, x);
     find_shift(f, x);
     find_permuted(f, x);
 }
 
-/* A trait explains the failures if no failed case lacks it and most cases that have it failed; and
- * there must be a case that lacks it and passed. */
+/* What a call costs, or how it is launched, is no matter of which other cases were right. */
+static bool is_of_cases(const finding *f) {
+    static const char *const others[] = {"sectors", "bank_conflicts", "launches", "no_launch",
+                                         "launch_configuration"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(f->kind, others[i]) == 0) return false;
+    return true;
+}
+
+/* No failed case lacks it and most cases that have it failed; and there is a case that lacks it and
+ * passed. */
+static bool explains(const claim_trait_count *t) {
+    return t->failed[0] == 0 && t->failed[1] > 0 && t->passed[0] > 0 &&
+           t->failed[1] >= t->passed[1];
+}
+
+/* Failed cases may well share it by chance: most cases have it, and some of them passed; or it is of
+ * plain sizes, which are awkward wherever something else is tried. */
+static bool is_common(const claim_trait_count *t) {
+    if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return true;
+    return t->passed[1] > 0 && t->failed[1] + t->passed[1] > t->failed[0] + t->passed[0];
+}
+
+/* Traits that explain the failures; common ones only where no other does. */
 void pattern_over_cases(finding *f, const claim *c) {
-    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++) {
-        const claim_trait_count *t = &c->trait[i];
-        if (t->failed[0] == 0 && t->failed[1] > 0 && t->passed[0] > 0 &&
-            t->failed[1] >= t->passed[1])
-            finding_pattern(f, t->name);
-    }
+    bool rare = false;
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++)
+        rare = rare || (explains(&c->trait[i]) && !is_common(&c->trait[i]));
+    for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name && is_of_cases(f); i++)
+        if (explains(&c->trait[i]) && !(rare && is_common(&c->trait[i])))
+            finding_pattern(f, c->trait[i].name);
 }

@@ -15,10 +15,18 @@ typedef struct comparison {
 /* How bad one element is: 0 right, up to 1 allowed, above 1 (NaN made infinite) wrong. */
 double comparison_badness(const comparison *x, size_t i);
 
+/* Is it wrong? */
+static inline bool pattern_wrong(const comparison *x, size_t i) {
+    return !(comparison_badness(x, i) <= 1);
+}
+
+/* Names where the wrong elements lie. */
+void pattern_places(finding *f, const comparison *x);
 /* Names every pattern that all wrong elements share, draws the plane of the worst one, and keeps
  * the numbers around that. */
 void pattern_find(finding *f, const comparison *x);
-/* Names traits that all failed cases have and passed ones lack (claim_trait). */
+/* Names traits that all failed cases have and passed ones lack (claim_trait), unless chance says as
+ * much. */
 void pattern_over_cases(finding *f, const claim *c);
 
 #endif

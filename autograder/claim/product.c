@@ -47,14 +47,16 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
     expect_sharp(c, coarse, want, bound, n);
 }
 
-/* Transposition and accumulation are independent of sizes: each combination meets all of them. What
+/* Transposition and accumulation are independent of sizes: each combination meets all of them, and
+ * where A alone is transposed rows and columns change places, so that it is long, too. What
  * accumulates does so at every other size, so that a factor kept from the call before shows. */
 void expect_products(claim *c, const char *name, product_call call, int trans_a, int trans_b,
                      int accumulate) {
     FOR_TARGETS (t)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            const tl_matmul_geom g = {.m = sizes[s][0],
-                                      .n = sizes[s][1],
+            bool turned = trans_a && !trans_b;
+            const tl_matmul_geom g = {.m = sizes[s][turned],
+                                      .n = sizes[s][!turned],
                                       .k = sizes[s][2],
                                       .trans_a = trans_a,
                                       .trans_b = trans_b,

@@ -15,6 +15,7 @@ NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
 OUTPUT_LINES = 12
 TRACE_LINES = 8
 MAP_LINES, MAP_COLUMNS = 12, 40
+NEAR = 1000  # times what is allowed
 
 
 def number(value) -> str:
@@ -30,6 +31,14 @@ def small(value) -> str:
 
 def points(n: int) -> str:
     return "1 point" if n == 1 else f"{n} points"
+
+
+def is_near(record: dict) -> bool:
+    """So near what is right that it matters where the allowance comes from."""
+    got, want, allowed = (record.get(name) for name in ("got", "want", "allowed"))
+    if not all(isinstance(n, (int, float)) for n in (got, want, allowed)):
+        return False
+    return allowed > 0 and abs(got - want) <= NEAR * allowed
 
 
 def place_of(record: dict) -> str:
@@ -146,7 +155,7 @@ class Page:
                 content += " exactly"
             elif "allowed" in record:
                 content += f", allowed +-{small(record['allowed'])}"
-            if record.get("bound") and record.get("allowed") != 0:
+            if record.get("bound") and (self.everything or is_near(record)):
                 content += f" ({text.visible(record['bound'], 200)})"
             self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
         where = [text.visible(words.pattern_text(p), 80) for p in record.get("patterns", ())][:4]
@@ -190,8 +199,9 @@ class Page:
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
         if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
-            self.field("counted", ", ".join(f"{text.visible(str(k), 40)} {number(v)}"
-                                            for k, v in record["counters"].items()))
+            self.field("counted", ", ".join(
+                f"{number(v)} {words.COUNTED.get(k) or text.visible(str(k), 40)}"
+                for k, v in record["counters"].items() if self.everything or k in words.COUNTED))
         if record["kind"] in ("sectors", "bank_conflicts"):
             self.by_line(record)
         if printed:
@@ -234,7 +244,8 @@ class Page:
         """The hint; or, as long as it is held back, a question, and how to get on. The hint is
         about the claim's values: a mistake of another kind that is named has nothing to do with
         them."""
-        named = result.get("advice") and result["kind"] not in words.QUESTIONS
+        named = result["kind"] in words.OF_A_LAUNCH or (
+            result.get("advice") and result["kind"] not in words.QUESTIONS)
         if self.tells(result["kind"], 2) and not named:
             self.field("hint", result["hint"])
         if self.tells(result["kind"], words.HINTS):

@@ -8,6 +8,8 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
+import blas_said
+import ratios
 import table
 import words
 
@@ -28,7 +30,7 @@ PRODUCT = re.compile(r"\bk = (\d+)")
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
                     r":\d+: not compiled: )")
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
-GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
+FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
 
 
 def of_blas(record: dict) -> dict:
@@ -59,14 +61,13 @@ def features(record: dict, side: str) -> set:
     length = PRODUCT.search(record.get("call", ""))
     if length and int(length[1]) > 64:
         found.add("k>64")
-    # The constant factor of an average: one over the images, or over all that was summed.
-    ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
-    if isinstance(ratio, (int, float)) and abs(ratio - 1 / 2) < 1e-3:
-        found.add("ratio=1/2")
-    if isinstance(ratio, (int, float)) and ratio > 0 and images:
-        n = int(images[1])
-        if n > 1 and abs(ratio * n - 1) < 1e-3:
-            found.add("ratio=1/N")
+    found |= ratios.features(record)
+    if words.last_digits(record):
+        found.add("last_digits")
+    if blas_said.takes_other_flag(record):
+        found.add("other_flag")
+    if FIRST_STEP.search(record.get("call", "")):
+        found.add("first_step")
     return found
 
 

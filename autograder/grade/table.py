@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ratios
 import words
 
 try:
@@ -187,9 +188,9 @@ def _task(where: str, lab: int, entry: dict) -> Task:
 
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
-    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
-        "ratio=1/N", "ratio=1/2", "elsewhere=race", "elsewhere=uninitialised", "k>64", "global",
-        "shared", "one_line"}
+    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | ratios.FEATURES | {
+        "elsewhere=race", "elsewhere=uninitialised", "k>64", "global", "shared", "one_line",
+        "first_step", "last_digits", "other_flag"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}
         for part in {p for key in claim.diagnosis for p in key.split("+")}:

@@ -71,8 +71,9 @@ KINDS = {
                   "copies are bytes."),
     "blas_argument": ("wrong size given to BLAS", "A size or leading dimension does not fit its "
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
-                      "by columns; for rows, our B is its first operand (leading dimension: "
-                      "parameter 8) and our A its second, `matrix B` (parameter 10)."),
+                      "by columns. For rows our B is its first operand, which its messages call A "
+                      "(leading dimension: parameter 8), and our A its second, which they call B "
+                      "(parameter 10)."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -169,8 +170,15 @@ QUESTIONS = {
         "Which of these does your own code fill? Which line does it?",
         "Follow one element through both lines. Is it written before it is read?"),
 }
-BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: ([-+.\de]+) and ([-+.\de]+)$")
+BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: got ([-+.\de]+), expected the bits of "
+                         r"([-+.\de]+)$")
+# What is told of what a call cost; the other counters are for the grader (V=1 shows them).
+COUNTED = {"launches": "launches of kernels", "sectors": "sectors of global memory",
+           "bank_conflicts": "conflicts of banks"}
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
+
+# A launch that cannot be: the claim's hint is about the kernel's work, which was not begun.
+OF_A_LAUNCH = ("launch_configuration", "shared_too_large", "null_kernel")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "build")
@@ -188,6 +196,9 @@ PATTERNS = {
     "one_channel": "only in one channel",
     "last_block": "only the last elements",
     "first_block": "only the first elements",
+    "later_rows": "only from one row on, in every column",
+    "later_columns": "only from one column on, in every row",
+    "first_again": "there the first elements come once more",
     "constant_factor": "off by a constant factor",
     "negated": "the sign is the other way round",
     "shifted": "the right numbers, shifted by some places",
@@ -213,6 +224,8 @@ PATTERNS = {
     "infinite": "only with operands that hold infinities",
     "off_tile": "only with sizes that are no multiple of a tile",
     "large": "only with large sizes",
+    "bytes": "only where the number of elements fits a size_t and that of bytes does not",
+    "several_nan": "only with several NaN in a row",
     "negative_row": "only where all logits of a row are below 0",
     "cosine": "only with the cosine",
     "shuffled": "only with shuffled images",
@@ -242,15 +255,22 @@ def kind_advice(kind: str) -> str:
     return KINDS.get(kind, ("", ""))[1]
 
 
+def last_digits(record: dict) -> bool | None:
+    """Of bits that differ: only in the last digits? None: it is not said by how much."""
+    pair = BITS_DIFFER.search(record.get("text") or "")
+    if record["kind"] != "bits" or not pair:
+        return None
+    one, other = float(pair[1]), float(pair[2])
+    return abs(one - other) <= 1e-3 * max(abs(one), abs(other))
+
+
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
-    pair = BITS_DIFFER.search(record.get("text") or "")
-    if record["kind"] != "bits" or not pair:
+    if last_digits(record) is not False:
         return advice
-    one, other = float(pair[1]), float(pair[2])
-    near = abs(one - other) <= 1e-3 * max(abs(one), abs(other))
-    return advice if near else advice.split(" If they differ")[0]
+    return advice.split(" If they differ")[0] + (" By so much they differ not because something was"
+                                                 " rounded: what was computed is another number.")
 
 
 def pattern_text(pattern: str) -> str:

@@ -60,7 +60,10 @@ CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
             int end = snprintf(sizes, sizeof sizes, "%d", bad[s].dim[0]);
             for (int i = 1; i < bad[s].ndim; i++)
                 end += snprintf(sizes + end, sizeof sizes - (size_t)end, ", %d", bad[s].dim[i]);
-            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %s", bad[s].ndim, sizes);
+            bool bytes = bad[s].dim[0] == 1048576;
+            claim_case(c, t, "tl_tensor_new with ndim %d and sizes %s%s", bad[s].ndim, sizes,
+                       bytes ? " (2^62 + 2^20 elements)" : "");
+            claim_trait(c, "bytes", bytes);
             call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
             /* what does not fit a size_t is refused as a size or as memory */
             bool huge = bad[s].dim[0] >= 1048576;

@@ -137,10 +137,14 @@ static __attribute__((noinline, cold)) void others_exited(hc_worker *w) {
     }
     hc_text t;
     hc_report_begin(&t, "exited-barrier", w->barrier.file, w->barrier.line);
-    hc_add(&t,
-           "%d of the block's %d threads wait at this %s, the others have returned",
+    hc_add(&t, "%d of the block's %d threads wait at this %s, the others have returned",
            w->waiting_count, w->count, grid ? "barrier of the grid" : "__syncthreads()");
+    bool returned = w->current != w->waiting[w->waiting_count - 1];
+    uint3 last = threadIdx;
+    hc_switch_position(w, w->waiting[0]); /* told of one that waits: where it stands is said */
     hc_report_thread(&t);
+    hc_add(&t, " waits");
+    if (returned) hc_add(&t, "; the last to return was (%u,%u,%u)", last.x, last.y, last.z);
     hc_report_likely(&t, "a `return` that only some threads take stands before the barrier; keep "
                          "all threads alive and guard the work instead: `if (i < n) { ... }  "
                          "__syncthreads();`. A GPU from sm_70 on lets the others go on, an older "

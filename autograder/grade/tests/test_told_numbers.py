@@ -1,0 +1,55 @@
+"""What a record's numbers tell beside its patterns: which number of the call a factor is, whether
+bits differ in the last digits alone, whether cuBLAS was given another flag than the matrix has.
+"""
+
+import pytest
+from failure import is_near
+from judge import features
+
+LOSS = "softmax_xent_bwd of prob[3,5], dloss 1.25 on cpu"
+BITS = "dx: bits differ, first at (n=0,c=0): got {}, expected the bits of {}"
+ROWS = "gemm.cu:35: hostcuda [blas-argument]: the leading dimension of {} is 4, but it has {} rows"
+
+
+def told(**fields) -> set:
+    return features({"kind": "mismatch", **fields}, "cuda")
+
+
+@pytest.mark.parametrize("ratio,name", [
+    (0.8, "ratio=1/dloss"), (1.25, "ratio=dloss"), (3, "ratio=rows"), (1 / 3, "ratio=1/rows")])
+def test_a_factor_is_a_number_of_the_call(ratio, name):
+    assert {f for f in told(ratio=ratio, call=LOSS) if f.startswith("ratio")} == {name}
+
+
+@pytest.mark.parametrize("ratio,call", [
+    (0.5, LOSS), (-0.8, LOSS), ("nan", LOSS), (1.0005, LOSS.replace("1.25", "1")), (0.8, "sum")])
+def test_another_factor_is_none(ratio, call):
+    assert not {f for f in told(ratio=ratio, call=call) if f.startswith("ratio")}
+
+
+@pytest.mark.parametrize("one,other,last", [
+    ("-0.0954363", "-0.0954364", True), ("1.5", "2.5", False), ("0", "1e-9", False)])
+def test_bits_differ_in_the_last_digits_or_not(one, other, last):
+    assert ("last_digits" in told(kind="bits", text=BITS.format(one, other))) == last
+
+
+@pytest.mark.parametrize("call,operand,rows,other", [
+    ("gemm C[3,4] = A(transposed) B, k = 5", "A", 5, True),  # our B lies in rows of 4
+    ("gemm C[3,4] = A(transposed) B, k = 5", "A", 4, False),
+    ("gemm C[3,4] = A B(transposed), k = 5", "A", 4, True),  # in rows of 5
+    ("gemm C[3,4] = A(transposed) B, k = 5", "B", 5, True),  # our A lies in rows of 3
+    ("gemm C[3,4] += A B, k = 5", "B", 3, True),
+    ("gemm C[3,4] = A B, k = 4", "A", 4, False)])  # as long one way as the other
+def test_blas_believes_in_the_rows_of_the_other_flag(call, operand, rows, other):
+    assert ("other_flag" in told(call=call, text=ROWS.format(operand, rows))) == other
+
+
+def test_the_first_step_of_an_optimiser_is_one():
+    assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
+    assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
+
+
+@pytest.mark.parametrize("got,near", [(1.0005, True), (1.5, False), ("nan", False)])
+def test_where_an_allowance_comes_from_is_told_of_what_is_near_it(got, near):
+    assert is_near({"got": got, "want": 1.0, "allowed": 1e-6}) == near
+    assert not is_near({"got": got, "want": 1.0, "allowed": 0})
