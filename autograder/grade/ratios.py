@@ -1,5 +1,6 @@
-"""ratios.py: which number of the call a constant factor is, or 1/2. The factor between what was computed
-and what should have been tells what was left out, or taken twice, where the call names that number.
+"""ratios.py: which number of the call a constant factor is, or 1/2. The factor between what was
+computed and what should have been tells what was left out, or taken twice, where the call names
+that number.
 """
 
 import re
