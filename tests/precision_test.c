@@ -131,8 +131,8 @@ static tl_status open_in(tl_ctx **ctx, const call_target *t, tl_precision precis
 }
 
 /* Of what rounds between kernels for float: rungs of the precision itself add in another order, and
- * are judged by rounded_*_test.c. (cuBLAS may choose its kernel by alignment: blocks are all aligned
- * alike) */
+ * are judged by rounded_*_test.c. (cuBLAS may choose its kernel by alignment: blocks are all
+ * aligned alike) */
 CLAIM(precision, products_round_where_they_should) {
     FOR_TARGETS (t) {
         tl_ctx *plain, *ctx[TL_PRECISIONS];

@@ -13,8 +13,8 @@ struct CUstream_st hc_default_stream = {.blocking = true};
 static struct CUstream_st *const streams = &hc_default_stream; /* the list starts with it */
 static uint64_t last_number, draws;
 static int capturing;
-static bool worked; /* something ran since the canaries were looked at */
-static bool used;   /* by any call: else there is nothing to tell at the end */
+static bool worked;        /* something ran since the canaries were looked at */
+static bool used;          /* by any call: else there is nothing to tell at the end */
 static const void *wanted; /* the stream that work belongs in; NULL: any */
 
 /* What the program left behind is reported when it ends, or when its plug-in is closed. */
