@@ -21,14 +21,25 @@ static tl_device_split draw_split(claim *c, int count, int ch, int h, int w) {
     return s;
 }
 
-/* What is mirrored is an array of its own in messages where all other images are right. */
-static const char *name_of(const tl_real *x, const double *want, size_t image, const tl_step *step,
-                           const tl_batch_geom *g) {
-    for (int i = 0; i < g->n; i++) {
-        uint32_t position = step->first + (uint32_t)i;
-        if (g->augment && tl_rng_crop(step->seed, step->epoch, position, g->pad).flip) continue;
-        for (size_t k = (size_t)i * image; k < (size_t)(i + 1) * image; k++)
-            if (x[k] != want[k]) return "x";
+/* Whether an image of `rows` rows is shown, but not mirrored. */
+static bool is_turned(const tl_real *x, const double *want, int rows, int w) {
+    for (int k = 0; k < rows * w; k++)
+        if (x[k] != want[k - k % w + w - 1 - k % w]) return false;
+    return true;
+}
+
+/* What is mirrored wrongly is an array of its own in messages, where all other images are right;
+ * not so where it is not mirrored at all. */
+static const char *name_of(const tl_real *x, const double *want, const tl_device_split *s,
+                           const tl_step *step, const tl_batch_geom *g) {
+    const int rows = s->c * s->h;
+    const size_t image = (size_t)rows * (size_t)s->w;
+    for (int i = 0; i < g->n; i++, x += image, want += image) {
+        bool right = true;
+        for (size_t k = 0; k < image; k++) right &= x[k] == want[k];
+        tl_crop crop = tl_rng_crop(step->seed, step->epoch, step->first + (uint32_t)i, g->pad);
+        bool mirrored = g->augment && crop.flip;
+        if (!right && (!mirrored || is_turned(x, want, rows, s->w))) return "x";
     }
     return "x, mirrored images";
 }
@@ -60,7 +71,7 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
     call_batch_load(t, &r, x, label, s, step, g);
     expect_ok(c, &r);
     expect_ints(c, "label", label, want_label, AXES("n", g->n));
-    const char *name = name_of(x, want, n / (size_t)g->n, step, g);
+    const char *name = name_of(x, want, s, step, g);
     expect_equal(c, name, x, want, AXES("nchw", g->n, s->c, s->h, s->w));
 }
 
