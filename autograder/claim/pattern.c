@@ -246,8 +246,8 @@ static bool explains(const claim_trait_count *t) {
            t->failed[1] >= t->passed[1];
 }
 
-/* Failed cases may well share it by chance: most cases have it, and some of them passed; or it is of
- * plain sizes, which are awkward wherever something else is tried. */
+/* Failed cases may well share it by chance: most cases have it, and some of them passed; or it is
+ * of plain sizes, which are awkward wherever something else is tried. */
 static bool is_common(const claim_trait_count *t) {
     if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return true;
     return t->passed[1] > 0 && t->failed[1] + t->passed[1] > t->failed[0] + t->passed[0];
