@@ -246,19 +246,20 @@ static bool explains(const claim_trait_count *t) {
            t->failed[1] >= t->passed[1];
 }
 
-/* Failed cases may well share it by chance: most cases have it, and some of them passed; or it is
- * of plain sizes, which are awkward wherever something else is tried. */
-static bool is_common(const claim_trait_count *t) {
-    if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return true;
+/* How well chance explains it, too. 2: it is of plain sizes, which are awkward wherever something
+ * else is tried. 1: most cases have it, and some of them passed. */
+static int chance_of(const claim_trait_count *t) {
+    if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return 2;
     return t->passed[1] > 0 && t->failed[1] + t->passed[1] > t->failed[0] + t->passed[0];
 }
 
-/* Traits that explain the failures; common ones only where no other does. */
+/* Of the traits that explain the failures those that chance explains least. */
 void pattern_over_cases(finding *f, const claim *c) {
-    bool rare = false;
+    int least = 2;
     for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++)
-        rare = rare || (explains(&c->trait[i]) && !is_common(&c->trait[i]));
+        if (explains(&c->trait[i]) && chance_of(&c->trait[i]) < least)
+            least = chance_of(&c->trait[i]);
     for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name && is_of_cases(f); i++)
-        if (explains(&c->trait[i]) && !(rare && is_common(&c->trait[i])))
+        if (explains(&c->trait[i]) && chance_of(&c->trait[i]) == least)
             finding_pattern(f, c->trait[i].name);
 }

@@ -8,8 +8,7 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
-import blas_said
-import ratios
+import numbers_told
 import table
 import words
 
@@ -30,7 +29,7 @@ PRODUCT = re.compile(r"\bk = (\d+)")
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
                     r":\d+: not compiled: )")
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
-FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
+GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
 def of_blas(record: dict) -> dict:
@@ -48,6 +47,7 @@ def of_blas(record: dict) -> dict:
 def features(record: dict, side: str) -> set:
     """What a pattern in labN.toml can speak of."""
     found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
+    found |= numbers_told.features(record)
     if record["kind"].startswith("race_"):
         found.add("race")
     if met := MET.search(record.get("output") or ""):
@@ -61,13 +61,12 @@ def features(record: dict, side: str) -> set:
     length = PRODUCT.search(record.get("call", ""))
     if length and int(length[1]) > 64:
         found.add("k>64")
-    found |= ratios.features(record)
-    if words.last_digits(record):
-        found.add("last_digits")
-    if blas_said.takes_other_flag(record):
-        found.add("other_flag")
-    if FIRST_STEP.search(record.get("call", "")):
-        found.add("first_step")
+    # The constant factor of an average: one over the images, or over all that was summed.
+    ratio, images = record.get("ratio"), GEOMETRY.search(record.get("call", ""))
+    if isinstance(ratio, (int, float)) and ratio > 0 and images:
+        n = int(images[1])
+        if n > 1 and abs(ratio * n - 1) < 1e-3:
+            found.add("ratio=1/N")
     return found
 
 

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import ratios
+import numbers_told
 import words
 
 try:
@@ -188,14 +188,14 @@ def _task(where: str, lab: int, entry: dict) -> Task:
 
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
-    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | ratios.FEATURES | {
-        "elsewhere=race", "elsewhere=uninitialised", "k>64", "global", "shared", "one_line",
-        "first_step", "last_digits", "other_flag"}
+    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
+        "ratio=1/N", "elsewhere=race", "elsewhere=uninitialised", "k>64", "global", "shared",
+        "one_line"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}
         for part in {p for key in claim.diagnosis for p in key.split("+")}:
             left, equals, right = part.partition("=")
-            good = part in known or left in ("array", "op", "index") or (
+            good = part in known | numbers_told.FEATURES or left in ("array", "op", "index") or (
                 left in ("ok", "bad") and right in siblings)
             if not good:
                 raise TableError(f"{name_of(lab.path)}: {claim.short_name}: "
