@@ -13,7 +13,8 @@
 static const int sizes[][3] = {{3, 4, 5},    {1, 1, 1},    {1, 5, 3},     {7, 1, 9},
                                {1, 1, 100},  {3, 4, 1},    {17, 33, 65},  {64, 64, 64},
                                {65, 63, 31}, {5, 130, 70}, {130, 6, 40},  {33, 20, 300},
-                               {8, 9, 1000}, {31, 65, 20}, {9, 70, 1500}, {2, 3, 4097}};
+                               {8, 9, 1000}, {31, 65, 20}, {9, 70, 1500}, {2, 3, 4097},
+                               {270, 3, 5},  {3, 270, 5}}; /* many tiles for each block */
 
 /* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
 void expect_product(claim *c, const call_target *t, const char *name, product_call call,

@@ -17,15 +17,18 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         graph g = graph_new(c, 20, 10);
         DO(&g, GRAPH_NET_CONV2D, 2, 3, 2, 2, 1, 1, 0, 0, 1, 1);
         DO(&g, GRAPH_NET_LINEAR, 4, 5);
-        static const expect_shape shape[] = {
-            {4, {3, 2, 2, 2}, NULL}, {1, {3}, NULL}, {2, {5, 4}, NULL}, {1, {5}, NULL}};
-        int v[4];
-        for (int i = 0; i < 4; i++) {
+        DO(&g, GRAPH_NET_BATCHNORM2D, 3); /* whose gamma starts at one, and its gradient at zero */
+        static const expect_shape shape[] = {{4, {3, 2, 2, 2}, NULL}, {1, {3}, NULL},
+                                             {2, {5, 4}, NULL},       {1, {5}, NULL},
+                                             {1, {3}, NULL},          {1, {3}, NULL}};
+        enum { PARAMETERS = sizeof shape / sizeof *shape };
+        int v[PARAMETERS];
+        for (int i = 0; i < PARAMETERS; i++) {
             v[i] = GRAPH(&g, shape[i], GRAPH_NET_PARAMETER, i, 0);
             if (i % 2) graph_read(&g, GRAPH_READ_VALUE, v[i]);
         }
         size_t grads = g.out_count, flags = 0;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < PARAMETERS; i++) {
             graph_read(&g, GRAPH_READ_GRAD, v[i]);
             g.variable[v[i]].read_at = grads; /* zeros, all of them: read as one array */
         }
@@ -33,10 +36,11 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         graph_read(&g, GRAPH_READ_FLAGS, v[0]);
         call_report r;
         call_target failing = steps_failing(t);
-        graph_run(&g, &failing, &r, "conv 2 to 3 and linear 4 to 5, as they are made");
+        graph_run(&g, &failing, &r,
+                  "conv 2 to 3, linear 4 to 5 and batch norm of 3, as they are made");
         expect_ok(c, &r);
         double *zero = doubles(c, flags);
-        expect_equal(c, "biases", g.out, zero, SHAPE(8));
+        expect_equal(c, "biases", g.out, zero, SHAPE(11));
         expect_equal(c, "gradients", g.out + grads, zero, SHAPE((int)(flags - grads)));
         const double want[] = {1, 1, 0};
         expect_equal(c, "a weight: has gradient, needs one, has node", g.out + flags, want,

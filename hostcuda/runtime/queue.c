@@ -13,9 +13,9 @@ struct CUstream_st hc_default_stream = {.blocking = true};
 static struct CUstream_st *const streams = &hc_default_stream; /* the list starts with it */
 static uint64_t last_number, draws;
 static int capturing;
-static bool worked;        /* something ran since the canaries were looked at */
-static bool used;          /* by any call: else there is nothing to tell at the end */
-static const void *wanted; /* the stream that work belongs in; NULL: any */
+static bool worked;             /* something ran since the canaries were looked at */
+static bool used;               /* by any call: else there is nothing to tell at the end */
+static const void *kept_stream; /* the stream that work belongs in; NULL: any */
 
 /* What the program left behind is reported when it ends, or when its plug-in is closed. */
 static __attribute__((destructor)) void at_exit(void) {
@@ -145,12 +145,12 @@ cudaError_t hc_drain_all(void) {
     return hc_sticky();
 }
 
-void hc_queue_only(const void *stream) { wanted = stream; }
+void hc_queue_only(const void *stream) { kept_stream = stream; }
 
 /* Who forgets the stream gets the default one. Neither waits for the other, unless that one was
  * created as blocking: the order that is kept here is luck. */
 static void tell_stream(const struct CUstream_st *s, const hc_op *op) {
-    if (!wanted || s == wanted) return;
+    if (!kept_stream || s == kept_stream) return;
     hc_complain("other-stream", op->site.file, op->site.line,
                 "the stream is the fourth launch argument, kernel<<<grid, block, 0, stream>>>, and "
                 "the last one of a copy or memset with Async; without it the stream is 0",
