@@ -16,13 +16,14 @@ def told(**fields) -> set:
 
 
 @pytest.mark.parametrize("ratio,name", [
-    (0.8, "ratio=1/dloss"), (1.25, "ratio=dloss"), (3, "ratio=rows"), (1 / 3, "ratio=1/rows")])
+    (0.8, "ratio=1/dloss"), (1.25, "ratio=dloss"), (3, "ratio=rows"), (1 / 3, "ratio=1/rows"),
+    (0.5, "ratio=1/2")])
 def test_a_factor_is_a_number_of_the_call(ratio, name):
     assert {f for f in told(ratio=ratio, call=LOSS) if f.startswith("ratio")} == {name}
 
 
 @pytest.mark.parametrize("ratio,call", [
-    (0.5, LOSS), (-0.8, LOSS), ("nan", LOSS), (1.0005, LOSS.replace("1.25", "1")), (0.8, "sum")])
+    (0.6, LOSS), (-0.8, LOSS), ("nan", LOSS), (1.0005, LOSS.replace("1.25", "1")), (0.8, "sum")])
 def test_another_factor_is_none(ratio, call):
     assert not {f for f in told(ratio=ratio, call=call) if f.startswith("ratio")}
 
