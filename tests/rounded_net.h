@@ -165,4 +165,30 @@ static inline void begin_case(claim *c, const call_target *t, const trial *u, co
                u->training ? "training" : "evaluation", what);
 }
 
+/* ---- beside the modules ----------------------------------------------------------------------*/
+
+/* The same without the plan. */
+static inline void run_composed(trial *t, tl_ctx *ctx) {
+    const tl_backend *with = ctx->ops;
+    tl_backend without = *with;
+    without.net_plan = NULL;
+    ctx->ops = &without;
+    run(t, ctx);
+    ctx->ops = with;
+}
+
+static inline void expect_composed(claim *c, const call_target *t, tl_ctx *ctx, trial planned) {
+    trial composed = planned;
+    composed.trace = reals(c, 2 * MOST);
+    begin_case(c, t, &planned, "");
+    run(&planned, ctx);
+    run_composed(&composed, ctx);
+    expect_true(c, planned.planned, "the net was not planned");
+    expect_true(c, planned.size == composed.size, "traces of different lengths");
+    double *want = widen(c, composed.trace, composed.size);
+    for (size_t i = 0; i < composed.size; i++) /* (tensor cores cut off what is below a float) */
+        expect_true(c, fabs(want[i]) < 0x1p24, "number %zu is too large: %g", i, want[i]);
+    expect_equal(c, "results and gradients", planned.trace, want, SHAPE((int)planned.size));
+}
+
 #endif

@@ -21,16 +21,9 @@ static const tl_layer deep[] = {CONV(72, 1), RELU, POOL, CONV(66, 1), RELU, POOL
                                 FLATTEN, LINEAR(2), END};
 static const tl_layer rows[] = {FLATTEN, LINEAR(40), DROPOUT(0.5), LINEAR(520), LINEAR(5), END};
 static const tl_layer single[] = {FLATTEN, LINEAR(7), END};
-/* tiles of 128 channels, of which there are many */
-static const tl_layer many[] = {CONV(66, 1), RELU, POOL, CONV(2, 0), RELU, FLATTEN, LINEAR(1),
-                                END};
 /* squares of 8x8 outputs, which read patches: pooled, and on the way back to a pool */
 static const tl_layer squares[] = {CONV(16, 1), RELU, POOL, CONV(16, 1), RELU, POOL, DROPOUT(0.5),
                                    FLATTEN, LINEAR(3), END};
-static const tl_layer patches[] = {CONV(33, 1), RELU, CONV(40, 1), POOL, RELU, FLATTEN, LINEAR(2),
-                                   END};
-static const tl_layer many_squares[] = {CONV(66, 1), RELU, CONV(2, 1), POOL, RELU, FLATTEN,
-                                        LINEAR(1), END};
 /* what is left to the modules: it is no chain of products, or ends in none */
 static const tl_layer pools[] = {CONV(16, 1), POOL, POOL, FLATTEN, LINEAR(3), END};
 static const tl_layer front[] = {RELU, CONV(16, 1), FLATTEN, LINEAR(3), END};
@@ -44,11 +37,6 @@ static const tl_net_spec specs[] = {
     {.name = "rows", .c = 1, .h = 4, .w = 33, .layer = rows},
     {.name = "single", .c = 2, .h = 3, .w = 5, .layer = single},
     {.name = "squares", .c = 2, .h = 32, .w = 16, .layer = squares}};
-static const tl_net_spec many_tiles = {.name = "many", .c = 1, .h = 54, .w = 54, .layer = many};
-static const tl_net_spec many_patches = {
-    .name = "patches", .c = 1, .h = 40, .w = 40, .layer = patches};
-static const tl_net_spec many_wide_squares = {
-    .name = "many squares", .c = 1, .h = 56, .w = 56, .layer = many_squares};
 static const tl_net_spec others[] = {{.name = "pools", .c = 2, .h = 8, .w = 9, .layer = pools},
                                      {.name = "front", .c = 2, .h = 5, .w = 6, .layer = front},
                                      {.name = "behind", .c = 2, .h = 5, .w = 6, .layer = behind}};
@@ -67,30 +55,6 @@ static void run_captured(trial *t, tl_ctx *ctx) {
     note(t, r.y->value);
     end_rig(&r, t);
     ctx->ops->graph_free(ctx, graph);
-}
-
-/* The same without the plan. */
-static void run_composed(trial *t, tl_ctx *ctx) {
-    const tl_backend *with = ctx->ops;
-    tl_backend without = *with;
-    without.net_plan = NULL;
-    ctx->ops = &without;
-    run(t, ctx);
-    ctx->ops = with;
-}
-
-static void expect_composed(claim *c, const call_target *t, tl_ctx *ctx, trial planned) {
-    trial composed = planned;
-    composed.trace = reals(c, 2 * MOST);
-    begin_case(c, t, &planned, "");
-    run(&planned, ctx);
-    run_composed(&composed, ctx);
-    expect_true(c, planned.planned, "the net was not planned");
-    expect_true(c, planned.size == composed.size, "traces of different lengths");
-    double *want = widen(c, composed.trace, composed.size);
-    for (size_t i = 0; i < composed.size; i++) /* (tensor cores cut off what is below a float) */
-        expect_true(c, fabs(want[i]) < 0x1p24, "number %zu is too large: %g", i, want[i]);
-    expect_equal(c, "results and gradients", planned.trace, want, SHAPE((int)planned.size));
 }
 
 static void expect_net(claim *c, const tl_net_spec *spec) {
@@ -117,27 +81,6 @@ CLAIM(rounded_net, whole_numbers_of_linear_layers_are_those_of_the_modules) {
 }
 
 CLAIM(rounded_net, whole_numbers_of_squares_are_those_of_the_modules) { expect_net(c, &specs[5]); }
-
-static void expect_large(claim *c, const tl_net_spec *spec, bool training, int wide) {
-    FOR_ROUNDED_TARGETS(t) {
-        tl_ctx *ctx = open_in(c, t);
-        trial once = new_trial(c, spec, training, true, wide);
-        once.passes = 1;
-        if (ctx->ops->net_plan) expect_composed(c, t, ctx, once);
-        tl_device_close(ctx);
-    }
-}
-
-/* (the sums on the way back would not be exact) */
-CLAIM(rounded_net, many_tiles_of_whole_numbers_are_those_of_the_modules) {
-    expect_large(c, &many_tiles, false, ALL_SMALL);
-}
-CLAIM(rounded_net, many_patches_of_whole_numbers_are_those_of_the_modules) {
-    expect_large(c, &many_patches, true, NO_ARRAY);
-}
-CLAIM(rounded_net, many_squares_of_whole_numbers_are_those_of_the_modules) {
-    expect_large(c, &many_wide_squares, true, NO_ARRAY);
-}
 
 CLAIM(rounded_net, the_bits_are_the_same_in_every_run_captured_or_not) {
     FOR_ROUNDED_TARGETS(t) {

@@ -57,9 +57,16 @@ typedef struct claim {
     bool copies;                    /* copies may do all of it: it need not launch anything */
 } claim;
 
+/* Seconds that a claim may take; gcc's sanitizers take theirs. */
+#ifdef __SANITIZE_ADDRESS__
+enum { CLAIM_LIMIT_S = 600 };
+#else
+enum { CLAIM_LIMIT_S = 120 };
+#endif
+
 #define CLAIM(suite, test)                                                                         \
     static void suite##_##test(claim *c);                                                          \
-    Test(suite, test, .timeout = 120) {                                                            \
+    Test(suite, test, .timeout = CLAIM_LIMIT_S) {                                                  \
         claim c;                                                                                   \
         claim_begin(&c, #suite "/" #test);                                                         \
         suite##_##test(&c);                                                                        \
