@@ -126,7 +126,8 @@ template <class T, bool INPUT> struct still_source {
     }
 };
 
-/* The sums of a square: `patch` and `memory` + 0 are those of the slice's patch and weights. */
+/* Adds all taps of a slice to a square's sums: its patch lies at memory + patch, and its weights at
+ * memory + weights. */
 template <class T, bool INPUT>
 static inline __device__ void multiply_slice(square_sums &sum, const unsigned char *memory,
                                              int patch, int weights) {

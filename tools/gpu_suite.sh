@@ -1,7 +1,8 @@
 #!/bin/bash
 # gpu_suite.sh OUT [STAGE...]: everything that only a GPU machine can tell, written to OUT.
 #
-# Stages (default: all but train-times and the accuracies, in this order), each of less than 8 minutes on an H200:
+# Stages (default: all but train-times and the accuracies, in this order), each of less than 8
+# minutes on an H200:
 #   build      programs, suites and plug-in, float and double
 #   suites     every suite on the device, plain path and rungs, float and double
 #   rungs      the suites of each operation again on each step of its ladder
@@ -36,8 +37,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder conv2d bridge"
-stages+=" bridge-memory bridge-times profile predict"
+stages="build suites rungs sanitizer races sectors bits parity steps steps-512 ops ladder conv2d"
+stages+=" bridge bridge-memory bridge-times profile predict"
 usage="usage: $0 OUT [STAGE...] of: $stages train-times accuracy accuracy-c"
 [ $# -ge 1 ] || { echo "$usage" >&2; exit 2; }
 out=$1

@@ -22,9 +22,9 @@ enum {
     APART = THREADS / PIECES, /* lines between two of a thread's pieces */
     PATCH_BYTES = 13 * 1024,  /* rounded up, so that dy, too, begins at a multiple of 1,024 */
     STAGE = PATCH_BYTES + OUTPUTS * LINE,
-    STAGES = 4, /* one is multiplied, three are on their way */
-    MULTIPROCESSORS = 132,
-    LEAST_SQUARES = 4, /* of a share */
+    STAGES = 4,            /* one is multiplied, three are on their way */
+    BLOCKS = FULL_GPU / 2, /* one for each multiprocessor of a large GPU */
+    LEAST_SQUARES = 4,     /* of a share */
 };
 static_assert(PATCH_LINES * LINE <= PATCH_BYTES, "no room for a patch");
 
@@ -182,7 +182,7 @@ extern "C" bool tl_tensor_in_patches(const tl_conv2d_geom *g, tl_precision preci
 extern "C" int tl_tensor_patches_shares(const tl_conv2d_geom *g, int c, size_t room) {
     int tiles = ((c - 1) / SIDE + 1) * ((g->k - 1) / SIDE + 1);
     int most = g->n * (g->p / SQUARE) * (g->q / SQUARE) / LEAST_SQUARES;
-    int shares = least_of(MULTIPROCESSORS / tiles, most);
+    int shares = least_of(BLOCKS / tiles, most);
     while (shares > 1 && (size_t)shares * tl_tensor_weight_bytes(g, c) > room) shares /= 2;
     return shares > 1 ? shares : 1;
 }
