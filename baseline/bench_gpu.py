@@ -34,7 +34,7 @@ import programs
 
 PROGRAM = "baseline/bench_gpu.py"
 _EPOCHS = 5  # of one start of ours, the first of which is a warm-up
-_WORKSPACE = (8 << 20) + 256  # cuBLAS's and the step's numbers (tl/cuda/cuda_device.cu)
+_WORKSPACE = (2 << 20) + 256  # cuBLAS's and the step's numbers (tl/cuda/cuda_device.cu)
 _LAYOUTS = {"nchw": torch.contiguous_format, "channels_last": torch.channels_last}
 
 

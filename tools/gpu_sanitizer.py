@@ -19,7 +19,7 @@ import time
 PROGRAM = "build/float/suites"
 TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")
 # Claims of lab 4, 5 and of given code drive the same kernels through hundreds of calls more.
-SUITES = "@(lab1_*|lab2_*|lab3_*|fused*|exact*)/*"
+SUITES = "@(lab1_*|lab2_*|lab3_*|fused*|exact*|rounded*|stored*)/*"
 JOBS = 16  # that share the GPU: with many more, many claims run into their own time limit
 LIMIT_S = 450
 SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)")

@@ -49,7 +49,7 @@ static inline cudaStream_t tl_stream(const tl_ctx *ctx) { return (cudaStream_t)c
 /* Scratch of the context, aligned to 256 bytes, for what has no argument for any. It is cuBLAS's
  * workspace: no operation finds there what another has left, and on one stream none meets another.
  * It lies behind the step (tl/plugin.h, open). */
-enum { TL_STEP_BYTES = 256, TL_WORKSPACE_BYTES = 8 << 20 };
+enum { TL_STEP_BYTES = 256, TL_WORKSPACE_BYTES = 2 << 20 };
 static inline void *tl_workspace(const tl_ctx *ctx) { return (char *)ctx->step + TL_STEP_BYTES; }
 
 /* ---- grids over n independent elements ---- */
