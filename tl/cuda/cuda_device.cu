@@ -1,5 +1,6 @@
 /* cuda_device.cu: a GPU as a device, and the entry of its plug-in (tl/plugin.h). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tl/rungs_apply.h"
@@ -210,12 +211,14 @@ static void describe(char *text, size_t size) {
 /* ---- open and close ---- */
 
 /* Setting the stream takes the workspace away from a handle, so the workspace comes second. Fixed
- * scratch of our own also keeps the bits: with its own, cuBLAS may choose otherwise in a graph. */
+ * scratch of our own also keeps the bits: with its own, cuBLAS may choose otherwise in a graph. Who
+ * wants cuBLAS with all that it can use, as the bench does, says so in cuBLAS's own variable. */
 static tl_status open_blas(tl_ctx *ctx, void *workspace) {
     TL_CUBLAS(cublasCreate((cublasHandle_t *)&ctx->blas));
     cublasHandle_t blas = (cublasHandle_t)ctx->blas;
     TL_CUBLAS(cublasSetStream(blas, tl_stream(ctx)));
-    TL_CUBLAS(cublasSetWorkspace(blas, workspace, TL_WORKSPACE_BYTES));
+    if (!getenv("CUBLAS_WORKSPACE_CONFIG"))
+        TL_CUBLAS(cublasSetWorkspace(blas, workspace, TL_WORKSPACE_BYTES));
     TL_CUBLAS(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH)); /* no TF32 */
     TL_CUBLAS(cublasSetAtomicsMode(blas, CUBLAS_ATOMICS_NOT_ALLOWED));
     return TL_OK;
