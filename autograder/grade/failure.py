@@ -9,6 +9,9 @@ import words
 
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
+# What ends a call, so that its numbers are never compared.
+ENDS_A_CALL = re.compile(r"hostcuda \[(?:out-of-bounds|(?:null|wild)-pointer|misaligned-address|"
+                         r"use-after-free)\]")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
@@ -195,6 +198,8 @@ class Page:
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
                                   and not (record["kind"] == "blas_argument" and "likely" in t)))
+        if record["kind"] in words.QUESTIONS and any(ENDS_A_CALL.search(t) for t in told):
+            told.insert(0, "(of another call than the one above)")
         self.block("checker", [part for t in told[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
