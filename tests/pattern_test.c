@@ -108,6 +108,9 @@ CLAIM(pattern, what_was_there_before_is_told) {
     for (int i = 0; i < SIZE; i++) s.got[i] = 2 * s.want[i] - s.before[i];
     f = find(c, &s, true);
     expect_patterns(c, "added twice", &f, "everything added_twice constant_factor");
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.want[i] + s.before[i];
+    f = find(c, &s, true);
+    expect_patterns(c, "twice what was there", &f, "everything before_twice");
     for (int i = 0; i < SIZE; i++) s.got[i] = s.before[i];
     f = find(c, &s, true);
     expect_patterns(c, "unchanged", &f, "everything unchanged");

@@ -58,6 +58,10 @@ static void find_values(finding *f, const comparison *x) {
         ALL_WRONG(x, is_near(x, i, got[i], 2 * want[i] - before[i]))
         finding_pattern(f, "added_twice");
     }
+    {
+        ALL_WRONG(x, is_near(x, i, got[i], want[i] + before[i]))
+        finding_pattern(f, "before_twice");
+    }
 }
 
 static int ascending(const void *a, const void *b) {

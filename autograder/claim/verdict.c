@@ -47,7 +47,7 @@ void finding_pattern(finding *f, const char *name) {
 }
 
 void finding_pattern_of_case(claim *c, const char *name) {
-    if (c->finding && c->case_failed && strcmp(c->finding->call, c->call) == 0)
+    if (c->finding && c->case_failed && c->failed_case == c->cases)
         finding_pattern(c->finding, name);
 }
 
