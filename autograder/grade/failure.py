@@ -3,6 +3,7 @@ probably, and how to run it again. Made from grade.json alone.
 """
 
 import re
+from pathlib import Path
 
 import text
 import words
@@ -177,7 +178,14 @@ class Page:
             self.block("where", [text.visible(str(line), MAP_COLUMNS)
                                  for line in record["map"][:MAP_LINES]])
 
-    def record(self, record: dict) -> None:
+    def about(self, result: dict, record: dict) -> str:
+        """Where the line stands in another file than the claim's: which that is."""
+        sides = next((t["sides"] for t in self.document["tasks"] if t["task"] == result["task"]),
+                     {})
+        own = sides.get(result["side"], {}).get("file", "")
+        return f" (the claim is about {own})" if own and Path(record["file"]).name != own else ""
+
+    def record(self, record: dict, result: dict) -> None:
         call = text.visible(record.get("call", ""), 300)
         device = f"on {record.get('device')}"
         where = [device] if "device" in record and device not in call else []
@@ -186,7 +194,8 @@ class Page:
         self.field("call", ", ".join([call, *where] if call else where))
         if record.get("file"):
             at = text.visible(record["file"], 100)
-            self.field("in", at + (f":{record['line']}" if record.get("line") else ""), "bold")
+            at += f":{record['line']}" if record.get("line") else ""
+            self.field("in", at + self.about(result, record), "bold")
         said = text.visible(NO_LINE.sub(r"\1", record.get("text", "")), 600)
         if said and not ("got" in record and record["kind"] == "mismatch"):
             self.field("what", said)
@@ -229,12 +238,12 @@ class Page:
     def failure(self, result: dict) -> None:
         record = result["failures"][0]
         self.title(result)
-        self.record(record)
+        self.record(record, result)
         for other in result["failures"][1:]:
             where = f"{other.get('device', '')}, {other.get('real', '')}"
             if self.everything:
                 self.put()
-                self.record(other)
+                self.record(other, result)
             else:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
         if self.tells(result["kind"], 2):
