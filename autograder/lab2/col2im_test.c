@@ -52,8 +52,12 @@ CLAIM(lab2_col2im, padding_is_dropped) { expect_set(c, columns_padded, false); }
 CLAIM(lab2_col2im, stride_and_dilation_find_their_pixels) { expect_set(c, columns_spaced, false); }
 /* Those of a chunk, too, which has fewer images than the batch. */
 CLAIM(lab2_col2im, every_image_has_its_pixels) {
-    expect_set(c, columns_batched, true);
-    FOR_TARGETS (t) FOR_COLUMNS(g, columns_batched) expect_pixels_of(c, t, &g, g.n - 1, true);
+    FOR_TARGETS (t) {
+        FOR_COLUMNS(g, columns_batched)
+        expect_pixels(c, t, &g, true);
+        FOR_COLUMNS(g, columns_batched)
+        expect_pixels_of(c, t, &g, g.n - 1, true);
+    }
 }
 
 /* <im2col x, y> = <x, col2im y>. Columns are copies, so only col2im's own bound is granted. They

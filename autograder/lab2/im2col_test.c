@@ -32,8 +32,12 @@ CLAIM(lab2_im2col, padding_becomes_zero) { expect_set(c, columns_padded); }
 CLAIM(lab2_im2col, stride_and_dilation_space_the_taps) { expect_set(c, columns_spaced); }
 /* Those of a chunk, too, which has fewer images than the batch. */
 CLAIM(lab2_im2col, every_image_has_its_columns) {
-    expect_set(c, columns_batched);
-    FOR_TARGETS (t) FOR_COLUMNS(g, columns_batched) expect_columns_of(c, t, &g, g.n - 1);
+    FOR_TARGETS (t) {
+        FOR_COLUMNS(g, columns_batched)
+        expect_columns(c, t, &g);
+        FOR_COLUMNS(g, columns_batched)
+        expect_columns_of(c, t, &g, g.n - 1);
+    }
 }
 
 static void convert(claim *c, const call_target *t, int op, int images) {
