@@ -237,6 +237,7 @@ PATTERNS = {
     "mean_off": "the mean",
     "variance_off": "the variance, the mean is right",
     "neighbours_alike": "neighbours, the moments of each weight are right",
+    "wraps_to_zero": "only where the product of the sizes wraps around to 0",
     "several_nan": "only with several NaN in a row",
     "negative_row": "only where all logits of a row are below 0",
     "cosine": "only with the cosine",
