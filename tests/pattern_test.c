@@ -108,6 +108,9 @@ CLAIM(pattern, what_was_there_before_is_told) {
     for (int i = 0; i < SIZE; i++) s.got[i] = 2 * s.want[i] - s.before[i];
     f = find(c, &s, true);
     expect_patterns(c, "added twice", &f, "everything added_twice constant_factor");
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.want[i] + s.before[i];
+    f = find(c, &s, true);
+    expect_patterns(c, "twice what was there", &f, "everything before_twice");
     for (int i = 0; i < SIZE; i++) s.got[i] = s.before[i];
     f = find(c, &s, true);
     expect_patterns(c, "unchanged", &f, "everything unchanged");
@@ -145,6 +148,35 @@ CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
     expect_patterns(c, "rows", &f, "last_block later_rows");
     f = find_later_part(c, SHAPE(120), 2, 0, true);
     expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
+}
+
+/* From a row or column on each holds what stands that far before, too. */
+CLAIM(pattern, what_is_kept_from_the_first_is_told) {
+    enum { ROWS = 6, COLS = 20, ALL = ROWS * COLS };
+    double got[ALL], want[ALL], before[ALL], bound[ALL];
+    for (int by_row = 0; by_row < 2; by_row++)
+        for (int added = 0; added < 2; added++) {
+            comparison x = {.shape = SHAPE(ROWS, COLS), .n = ALL, .got = got, .want = want};
+            finding f;
+            finding_begin(&f, c, "mismatch");
+            x.bound = bound;
+            x.before = added ? before : NULL;
+            for (int i = 0; i < ALL; i++) {
+                int first = by_row ? i - 4 * COLS : i - 12;
+                bool later = by_row ? i / COLS >= 4 : i % COLS >= 12;
+                before[i] = draw_uniform(c, -2, -1);
+                want[i] = draw_uniform(c, 1, 2);
+                bound[i] = 1e-9;
+                got[i] = want[i];
+                if (later) got[i] += want[first] - (added ? before[first] : 0);
+                f.wrong += later;
+                f.worst = later ? (size_t)i : f.worst;
+            }
+            pattern_find(&f, &x);
+            expect_patterns(c, by_row ? "rows" : "columns", &f,
+                            by_row ? "last_block later_rows first_added"
+                                   : "later_columns first_added");
+        }
 }
 
 /* The plane of the worst element, in as many cells as there is room for. */

@@ -138,6 +138,7 @@ void claim_take(claim *c, const finding *f, bool last) {
     if (!c->finding) {
         c->finding = claim_memory(c, 1, sizeof *f);
         *c->finding = *f;
+        c->failed_case = c->cases;
         c->failed_at = now_s();
     }
     c->case_failed = true;

@@ -50,7 +50,7 @@ typedef struct claim {
     struct finding *finding;   /* what failed first, or NULL */
     char unwritten[CALL_TEXT]; /* claim_wait_for_array */
     bool case_failed;          /* nothing more is compared until the next case */
-    int cases;                 /* begun */
+    int cases, failed_case;    /* begun; which of them the finding is of */
     double failed_at, began;   /* when: seconds */
     claim_trait_count trait[CLAIM_TRAITS];
     int64_t counter[CALL_COUNTERS]; /* of the latest call */

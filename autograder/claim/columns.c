@@ -64,6 +64,14 @@ size_t columns_count(const tl_conv2d_geom *g) {
     return tl_conv2d_col_rows(g) * (size_t)g->n * tl_conv2d_col_cols(g);
 }
 
+void columns_case(claim *c, const call_target *t, const char *op, const tl_conv2d_geom *g,
+                  int images) {
+    char some[40];
+    snprintf(some, sizeof some, "%s, images = %d, of", op, images);
+    conv2d_case(c, t, images < g->n ? some : op, g);
+    claim_trait(c, "fewer_images", images < g->n);
+}
+
 tl_conv2d_geom columns_with_images(claim *c, int images) {
     tl_conv2d_geom g = of_images;
     g.n = images;

@@ -28,6 +28,10 @@ tl_conv2d_geom columns_geometry(claim *c, const tl_conv2d_geom *shape);
 /* Elements of the columns of all its images. */
 size_t columns_count(const tl_conv2d_geom *g);
 
+/* A case of im2col or col2im for so many of its images. */
+void columns_case(claim *c, const call_target *t, const char *op, const tl_conv2d_geom *g,
+                  int images);
+
 /* One geometry with any number of images, to compare what 2 and 9 of them cost. */
 tl_conv2d_geom columns_with_images(claim *c, int images);
 

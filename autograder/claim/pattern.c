@@ -58,6 +58,10 @@ static void find_values(finding *f, const comparison *x) {
         ALL_WRONG(x, is_near(x, i, got[i], 2 * want[i] - before[i]))
         finding_pattern(f, "added_twice");
     }
+    {
+        ALL_WRONG(x, is_near(x, i, got[i], want[i] + before[i]))
+        finding_pattern(f, "before_twice");
+    }
 }
 
 static int ascending(const void *a, const void *b) {
@@ -128,6 +132,29 @@ static void find_first_again(finding *f, const comparison *x) {
         good += is_near(x, i, x->got[i], x->want[i % first]);
     }
     if (seen >= 4 && 10 * good >= 9 * seen) finding_pattern(f, "first_again");
+}
+
+/* From one row (column) on each holds, beside what it should, what stands that many rows before:
+ * sums that were not set back in between. */
+static bool holds_first_too(const comparison *x, int dim) {
+    size_t step = dim == x->shape.ndim - 1 ? 1 : (size_t)x->shape.dim[dim + 1];
+    size_t size = (size_t)x->shape.dim[dim], first = size, seen = 0, good = 0;
+    for (size_t i = 0; i < x->n; i++)
+        if (pattern_wrong(x, i) && i / step % size < first) first = i / step % size;
+    for (size_t i = 0; first > 0 && i < x->n; i++) {
+        if (!pattern_wrong(x, i) || i / step % size >= 2 * first) continue;
+        size_t from = i - first * step;
+        double earlier = x->want[from] - (x->before ? x->before[from] : 0);
+        seen++;
+        good += is_near(x, i, x->got[i], x->want[i] + earlier);
+    }
+    return seen >= 4 && 10 * good >= 9 * seen;
+}
+
+static void find_first_added(finding *f, const comparison *x) {
+    int last = x->shape.ndim - 1;
+    if (x->shape.ndim == 2 && (holds_first_too(x, last - 1) || holds_first_too(x, last)))
+        finding_pattern(f, "first_added");
 }
 
 /* The last two dimensions exchanged: row and column mixed up in an index. */
@@ -225,6 +252,7 @@ void pattern_find(finding *f, const comparison *x) {
     if (f->wrong == 1) return; /* one element always shares everything with itself */
     pattern_places(f, x);
     find_first_again(f, x);
+    find_first_added(f, x);
     find_transposed(f, x);
     find_shift(f, x);
     find_permuted(f, x);

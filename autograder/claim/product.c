@@ -2,11 +2,13 @@
 #include "product.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
 #include "expect.h"
 #include "device_claims.h"
+#include "verdict.h"
 
 /* m, n, k: vectors, sizes off every tile, more rows than columns and the reverse, and both kinds of
  * bound; the last two are judged in the double build alone. */
@@ -14,7 +16,21 @@ static const int sizes[][3] = {{3, 4, 5},    {1, 1, 1},    {1, 5, 3},     {7, 1,
                                {1, 1, 100},  {3, 4, 1},    {17, 33, 65},  {64, 64, 64},
                                {65, 63, 31}, {5, 130, 70}, {130, 6, 40},  {33, 20, 300},
                                {8, 9, 1000}, {31, 65, 20}, {9, 70, 1500}, {2, 3, 4097},
-                               {270, 3, 5},  {3, 270, 5}}; /* many tiles for each block */
+                               {270, 3, 5},  {3, 270, 5}, /* many tiles for each block */
+                               {7, 5, 64}}; /* k alone is a multiple of steps and slices */
+
+/* Does the same call give the same numbers again? If not, something that it was not given is in
+ * them. */
+static void tell_again(claim *c, const call_target *t, product_call call, const tl_real *C,
+                       const tl_real *C0, const tl_real *A, const tl_real *B,
+                       const tl_matmul_geom *g) {
+    call_report r;
+    size_t n = (size_t)g->m * (size_t)g->n;
+    tl_real *again = copy_reals(c, C0, n);
+    call(t, &r, again, A, B, g);
+    expect_ok(c, &r);
+    if (memcmp(again, C, n * sizeof *C) != 0) finding_pattern_of_case(c, "other_again");
+}
 
 /* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
 void expect_product(claim *c, const call_target *t, const char *name, product_call call,
@@ -39,12 +55,14 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
     claim_trait(c, "transposed_operand", g->trans_a || g->trans_b);
     claim_trait(c, "nonsquare", g->m != g->n || g->n != g->k);
     claim_trait(c, "off_tile", g->m % 16 || g->n % 16 || g->k % 16);
+    claim_trait(c, "k_off_slice", g->k % 64);
     claim_trait(c, "large", g->k > 256);
     claim_trait(c, "infinite", false);
     double *bound = bound_of(c, scale, n, terms);
     call(t, &r, C, A, B, g);
     expect_ok(c, &r);
     expect_added(c, "C", C, g->accumulate ? C0 : NULL, want, bound, SHAPE(g->m, g->n));
+    if (c->case_failed && !c->finding->last) tell_again(c, t, call, C, C0, A, B, g);
     expect_sharp(c, coarse, want, bound, n);
 }
 

@@ -46,6 +46,11 @@ void finding_pattern(finding *f, const char *name) {
         snprintf(f->pattern[f->patterns++], sizeof f->pattern[0], "%s", name);
 }
 
+void finding_pattern_of_case(claim *c, const char *name) {
+    if (c->finding && c->case_failed && c->failed_case == c->cases)
+        finding_pattern(c->finding, name);
+}
+
 /* ---- JSON ---- */
 
 /* The length of the UTF-8 character at p (n bytes are there), or 0: bytes of a student's program

@@ -45,6 +45,8 @@ void finding_begin(finding *f, const claim *c, const char *kind);
 /* "im2col.c:42: text" gives file and line. */
 void finding_place(finding *f, const char *error);
 void finding_pattern(finding *f, const char *name);
+/* A pattern that only the claim can see, if the running case is the one whose failure is told. */
+void finding_pattern_of_case(claim *c, const char *name);
 
 /* A failure in words alone; `last`: no further call can be made (claim_take). */
 __attribute__((format(printf, 4, 5))) void finding_take(claim *c, const char *kind, bool last,

@@ -3,12 +3,16 @@ probably, and how to run it again. Made from grade.json alone.
 """
 
 import re
+from pathlib import Path
 
 import text
 import words
 
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
+# What ends a call, so that its numbers are never compared.
+ENDS_A_CALL = re.compile(r"hostcuda \[(?:out-of-bounds|(?:null|wild)-pointer|misaligned-address|"
+                         r"use-after-free)\]")
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
@@ -174,7 +178,14 @@ class Page:
             self.block("where", [text.visible(str(line), MAP_COLUMNS)
                                  for line in record["map"][:MAP_LINES]])
 
-    def record(self, record: dict) -> None:
+    def about(self, result: dict, record: dict) -> str:
+        """Where the line stands in another file than the claim's: which that is."""
+        sides = next((t["sides"] for t in self.document["tasks"] if t["task"] == result["task"]),
+                     {})
+        own = sides.get(result["side"], {}).get("file", "")
+        return f" (the claim is about {own})" if own and Path(record["file"]).name != own else ""
+
+    def record(self, record: dict, result: dict) -> None:
         call = text.visible(record.get("call", ""), 300)
         device = f"on {record.get('device')}"
         where = [device] if "device" in record and device not in call else []
@@ -183,7 +194,8 @@ class Page:
         self.field("call", ", ".join([call, *where] if call else where))
         if record.get("file"):
             at = text.visible(record["file"], 100)
-            self.field("in", at + (f":{record['line']}" if record.get("line") else ""), "bold")
+            at += f":{record['line']}" if record.get("line") else ""
+            self.field("in", at + self.about(result, record), "bold")
         said = text.visible(NO_LINE.sub(r"\1", record.get("text", "")), 600)
         if said and not ("got" in record and record["kind"] == "mismatch"):
             self.field("what", said)
@@ -195,6 +207,8 @@ class Page:
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
                                   and not (record["kind"] == "blas_argument" and "likely" in t)))
+        if record["kind"] in words.QUESTIONS and any(ENDS_A_CALL.search(t) for t in told):
+            told.insert(0, "(of another call than the one above)")
         self.block("checker", [part for t in told[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
@@ -224,12 +238,12 @@ class Page:
     def failure(self, result: dict) -> None:
         record = result["failures"][0]
         self.title(result)
-        self.record(record)
+        self.record(record, result)
         for other in result["failures"][1:]:
             where = f"{other.get('device', '')}, {other.get('real', '')}"
             if self.everything:
                 self.put()
-                self.record(other)
+                self.record(other, result)
             else:
                 self.field("also", f"{words.kind_title(other['kind'])} ({where})")
         if self.tells(result["kind"], 2):

@@ -66,9 +66,9 @@ class GradePage(Report):
     def title(self, result: dict) -> None:
         self.inside.append(tag("h2", " ".join(title_of(result)), id=anchor(result)))
 
-    def record(self, record: dict) -> None:
+    def record(self, record: dict, result: dict) -> None:
         self.inside.append(tag("dl"))
-        super().record(record)
+        super().record(record, result)
 
     def command(self, name: str, line: str) -> None:
         self.entry(name, tag("code", line))

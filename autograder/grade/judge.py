@@ -28,6 +28,8 @@ PRODUCT = re.compile(r"\bk = (\d+)")
 # The file that a line of unlinked.py is about.
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
                     r":\d+: not compiled: )")
+# What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
+TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -52,6 +54,8 @@ def features(record: dict, side: str) -> set:
         found.add("race")
     if met := MET.search(record.get("output") or ""):
         found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
+    for told in TOLD.findall(record.get("output") or ""):
+        found.add("told=" + told.replace("-", "_"))
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")

@@ -196,7 +196,8 @@ def _check_patterns(lab: Lab) -> None:
         for part in {p for key in claim.diagnosis for p in key.split("+")}:
             left, equals, right = part.partition("=")
             good = part in known | numbers_told.FEATURES or left in ("array", "op", "index") or (
-                left in ("ok", "bad") and right in siblings)
+                left in ("ok", "bad") and right in siblings) or (
+                left == "told" and right in words.KINDS)
             if not good:
                 raise TableError(f"{name_of(lab.path)}: {claim.short_name}: "
                                  f"unknown pattern {part!r}")

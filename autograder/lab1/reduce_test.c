@@ -4,6 +4,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "autograder/claim/verdict.h"
 
 static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
                                 {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},
@@ -16,6 +17,24 @@ static void reduce_case(claim *c, const call_target *t, const char *op, int rows
     claim_case(c, t, "%s of x[%d,%d]", op, rows, cols);
     claim_trait(c, "large", rows > 32 || cols > 32);
     claim_trait(c, "nonsquare", rows != cols);
+}
+
+/* Which of its terms a sum has too often, or lacks: the first `k` or the others, of all sums alike.
+ * (Of two sums at least, so that chance does not name one.) */
+static void tell_terms(claim *c, const tl_real *y, const double *want, const double *x,
+                       const double *bound, size_t outs, size_t terms, bool rows_go) {
+    double *head = doubles(c, outs);
+    for (size_t k = 1; k < terms && outs > 1; k++) {
+        bool twice = true, alone = true;
+        for (size_t j = 0; j < outs; j++) {
+            head[j] += rows_go ? x[(k - 1) * outs + j] : x[j * terms + k - 1];
+            twice = twice && fabs(y[j] - want[j] - head[j]) <= 4 * bound[j];
+            alone = alone && fabs(y[j] - head[j]) <= 4 * bound[j];
+        }
+        if (twice) finding_pattern_of_case(c, "first_twice");
+        if (alone) finding_pattern_of_case(c, "last_missing");
+        if (twice || alone) return;
+    }
 }
 
 static void expect_sum(claim *c, const call_target *t, size_t n) {
@@ -79,10 +98,12 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
     oracle(want, scale, widen(c, x, n), rows, cols);
     oracle(coarse, NULL, coarsen(c, widen(c, x, n), n), rows, cols);
     reduce_case(c, t, name, rows, cols);
+    claim_trait(c, "many_terms", terms > 32);
     double *bound = bound_of(c, scale, outs, terms);
     call(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_close(c, "y", y, want, bound, SHAPE((int)outs));
+    if (c->case_failed) tell_terms(c, y, want, widen(c, x, n), bound, outs, terms, rows_go);
     expect_sharp(c, coarse, want, bound, outs);
     call_target elsewhere = claim_elsewhere(t);
     call(&elsewhere, &r, again, x, rows, cols);

@@ -65,9 +65,11 @@ CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
             claim_case(c, t, "tl_tensor_new with ndim %d and sizes %s%s", bad[s].ndim, sizes,
                        bytes ? " (2^62 + 2^20 elements)" : "");
             claim_trait(c, "bytes", bytes);
+            bool huge = bad[s].dim[0] >= 65536;
+            claim_trait(c, "large", huge);
+            claim_trait(c, "wraps_to_zero", bad[s].dim[0] == 65536);
             call_tensor_new(t, &r, fact, bad[s].ndim, bad[s].dim);
             /* what does not fit a size_t is refused as a size or as memory */
-            bool huge = bad[s].dim[0] >= 65536;
             expect_status(c, &r, huge && r.status == TL_ENOMEM ? TL_ENOMEM : TL_EINVAL);
         }
 }

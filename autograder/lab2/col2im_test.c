@@ -9,31 +9,37 @@
 static size_t terms_of(const tl_conv2d_geom *g) { return (size_t)g->r * (size_t)g->s + 1; }
 
 /* col2im adds: with `old`, dx starts as random numbers, else as zeros. */
-static void expect_pixels(claim *c, const call_target *t, const tl_conv2d_geom *g, bool old) {
+static void expect_pixels_of(claim *c, const call_target *t, const tl_conv2d_geom *g, int images,
+                             bool old) {
     call_report r;
-    size_t n = columns_count(g), pixels = tl_conv2d_x_size(g);
+    size_t share = (size_t)images, of = (size_t)g->n; /* arrays are those of these images */
+    size_t n = columns_count(g) / of * share, pixels = tl_conv2d_x_size(g) / of * share;
     tl_real *col = draw_reals(c, n), *before = old ? draw_reals(c, pixels) : reals(c, pixels);
     tl_real *dx = copy_reals(c, before, pixels), *again = copy_reals(c, before, pixels);
     double *want = doubles(c, pixels), *scale = doubles(c, pixels);
     double *rough = doubles(c, pixels), *wide = widen(c, col, n);
-    oracle_col2im(want, scale, wide, g->n, g);
-    oracle_col2im(rough, NULL, coarsen(c, wide, n), g->n, g);
+    oracle_col2im(want, scale, wide, images, g);
+    oracle_col2im(rough, NULL, coarsen(c, wide, n), images, g);
     for (size_t i = 0; i < pixels; i++) {
         want[i] += before[i];
         rough[i] += before[i];
         scale[i] += fabs((double)before[i]);
     }
-    conv2d_case(c, t, "col2im", g);
+    columns_case(c, t, "col2im", g, images);
     double *bound = bound_of(c, scale, pixels, terms_of(g));
-    call_col2im(t, &r, dx, col, g->n, g);
+    call_col2im(t, &r, dx, col, images, g);
     expect_ok(c, &r);
-    expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g->n, g->c, g->h, g->w));
+    expect_added(c, "dx", dx, before, want, bound, AXES("nchw", images, g->c, g->h, g->w));
     expect_sharp(c, rough, want, bound, pixels);
     /* threads may come in another order, numbers may not */
     call_target elsewhere = claim_elsewhere(t);
-    call_col2im(&elsewhere, &r, again, col, g->n, g);
+    call_col2im(&elsewhere, &r, again, col, images, g);
     expect_ok(c, &r);
-    expect_same_bits(c, "dx", again, dx, AXES("nchw", g->n, g->c, g->h, g->w));
+    expect_same_bits(c, "dx", again, dx, AXES("nchw", images, g->c, g->h, g->w));
+}
+
+static void expect_pixels(claim *c, const call_target *t, const tl_conv2d_geom *g, bool old) {
+    expect_pixels_of(c, t, g, g->n, old);
 }
 
 static void expect_set(claim *c, column_set set, bool old) {
@@ -44,7 +50,15 @@ CLAIM(lab2_col2im, columns_return_to_their_pixels) { expect_set(c, columns_apart
 CLAIM(lab2_col2im, overlaps_and_old_gradient_add_up) { expect_set(c, columns_plain, true); }
 CLAIM(lab2_col2im, padding_is_dropped) { expect_set(c, columns_padded, false); }
 CLAIM(lab2_col2im, stride_and_dilation_find_their_pixels) { expect_set(c, columns_spaced, false); }
-CLAIM(lab2_col2im, every_image_has_its_pixels) { expect_set(c, columns_batched, true); }
+/* Those of a chunk, too, which has fewer images than the batch. */
+CLAIM(lab2_col2im, every_image_has_its_pixels) {
+    FOR_TARGETS (t) {
+        FOR_COLUMNS(g, columns_batched)
+        expect_pixels(c, t, &g, true);
+        FOR_COLUMNS(g, columns_batched)
+        expect_pixels_of(c, t, &g, g.n - 1, true);
+    }
+}
 
 /* <im2col x, y> = <x, col2im y>. Columns are copies, so only col2im's own bound is granted. They
  * are the oracle's: a worker that judges col2im holds no im2col, which would tell it every place.

@@ -5,17 +5,22 @@
 #include "autograder/claim/device_claims.h"
 
 /* Columns are copies: exact. The array arrives as NaN, so that a place left out shows. */
-static void expect_columns(claim *c, const call_target *t, const tl_conv2d_geom *g) {
+static void expect_columns_of(claim *c, const call_target *t, const tl_conv2d_geom *g, int images) {
     call_report r;
-    size_t n = columns_count(g), pixels = tl_conv2d_x_size(g);
+    size_t share = (size_t)images, of = (size_t)g->n; /* arrays are those of these images */
+    size_t n = columns_count(g) / of * share, pixels = tl_conv2d_x_size(g) / of * share;
     tl_real *x = draw_reals(c, pixels), *col = reals(c, n);
     double *want = doubles(c, n);
-    oracle_im2col(want, widen(c, x, pixels), g->n, g);
-    conv2d_case(c, t, "im2col", g);
-    call_im2col(t, &r, col, x, g->n, g);
+    oracle_im2col(want, widen(c, x, pixels), images, g);
+    columns_case(c, t, "im2col", g, images);
+    call_im2col(t, &r, col, x, images, g);
     expect_ok(c, &r);
     int rows = (int)tl_conv2d_col_rows(g);
-    expect_equal(c, "col", col, want, AXES("rnpq", rows, g->n, g->p, g->q));
+    expect_equal(c, "col", col, want, AXES("rnpq", rows, images, g->p, g->q));
+}
+
+static void expect_columns(claim *c, const call_target *t, const tl_conv2d_geom *g) {
+    expect_columns_of(c, t, g, g->n);
 }
 
 static void expect_set(claim *c, column_set set) {
@@ -25,7 +30,15 @@ static void expect_set(claim *c, column_set set) {
 CLAIM(lab2_im2col, columns_hold_receptive_fields) { expect_set(c, columns_plain); }
 CLAIM(lab2_im2col, padding_becomes_zero) { expect_set(c, columns_padded); }
 CLAIM(lab2_im2col, stride_and_dilation_space_the_taps) { expect_set(c, columns_spaced); }
-CLAIM(lab2_im2col, every_image_has_its_columns) { expect_set(c, columns_batched); }
+/* Those of a chunk, too, which has fewer images than the batch. */
+CLAIM(lab2_im2col, every_image_has_its_columns) {
+    FOR_TARGETS (t) {
+        FOR_COLUMNS(g, columns_batched)
+        expect_columns(c, t, &g);
+        FOR_COLUMNS(g, columns_batched)
+        expect_columns_of(c, t, &g, g.n - 1);
+    }
+}
 
 static void convert(claim *c, const call_target *t, int op, int images) {
     (void)op;

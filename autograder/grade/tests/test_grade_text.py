@@ -78,6 +78,12 @@ def test_a_refusal_of_blas_is_no_wrong_value(stage, capsys):
     assert "wrong size given to BLAS" in shown(stage, capsys)
 
 
+@pytest.mark.parametrize("file,about", [("one.c", " (the claim is about two.c)"), ("two.c", "")])
+def test_a_line_of_another_file_says_whose_claim_it_is(stage, capsys, file, about):
+    stage.says["lab9_two/third"] = fail("crash", file=file, line=3)
+    assert f"in       {file}:3{about}\n" in shown(stage, capsys)
+
+
 def test_no_advice_about_lines_that_nobody_knows(stage, capsys):
     stage.says["lab9_two/third"] = fail("host_dereference", text=(
         "?:0: hostcuda [host-dereference]: (no line: compile with -g, or addr2line -e MODULE ) "

@@ -54,3 +54,9 @@ def test_the_first_step_of_an_optimiser_is_one():
 def test_where_an_allowance_comes_from_is_told_of_what_is_near_it(got, near):
     assert is_near({"got": got, "want": 1.0, "allowed": 1e-6}) == near
     assert not is_near({"got": got, "want": 1.0, "allowed": 0})
+
+
+def test_what_a_checker_says_of_another_call_is_told():
+    said = "elementwise.cu:74: hostcuda [out-of-bounds]: reads 8 bytes past the end of a buffer\n"
+    assert "told=out_of_bounds" in told(kind="never_written", output="hello\n" + said)
+    assert not any(f.startswith("told=") for f in told(output="out-of-bounds"))
