@@ -12,6 +12,7 @@ import profiles
 import roofline
 import rungs
 import steps
+import tensor_cores
 import training
 from parts import Part
 
@@ -34,6 +35,10 @@ PARTS = [
     Part("ladder", "Kernel ladder", operators.ladder, optional=True),
     Part("rungs", "Ladder, rung by rung", rungs.table, optional=True, compared=True),
     Part("rungs-roofline", "Roofline of the ladder", rungs.roofline, optional=True, compared=True),
+    Part("trainings", "Whole trainings", tensor_cores.trainings, devices=("gpu",), optional=True,
+         compared=True),
+    Part("tensor-convs", "Convolutions by tensor cores", tensor_cores.convolutions,
+         devices=("gpu",), optional=True, compared=True),
     Part("bridge-ops", "Operators inside PyTorch", bridge.operators, optional=True, compared=True),
     Part("bridge-net", "A net of our operators inside PyTorch", bridge.net, optional=True,
          compared=True),

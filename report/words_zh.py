@@ -15,6 +15,13 @@ ZH = {
         "网络 {net} 在 {dataset} 的 {images} 张测试图像上的混淆矩阵（{device}）；"
         "准确率 {acc} %。",
     "Convolution": "卷积",
+    "Convolutions by tensor cores": "张量核心卷积",
+    "Convolutions of net c by tensor cores, batch {batch}, microseconds of each pass as Nsight "
+    "Compute times its kernels: ours do bias, ReLU and pool, too, cuDNN's the convolution alone. "
+    "The ratio is that of the sums.":
+        "网络 c 的张量核心卷积，批大小 {batch}，各遍耗时（微秒）由 Nsight "
+        "Compute 计量：本实现的核函数还完成偏置、ReLU 和池化，cuDNN 只"
+        "做卷积。比值为总和之比。",
     "Convolution 3×3, pad 1, forward and backward, {device}, by {what} ({fixed}): median and "
     "quartiles of {repeats} runs; the ratio is ours to PyTorch's.":
         "3×3 卷积（填充 1）前向加反向，{device}，随{what}变化（{fixed}）："
@@ -128,6 +135,13 @@ ZH = {
     "images a second. Mean over the seeds, in brackets the smallest and the largest.":
         "训练（{device}）：最后一轮后的测试准确率和损失、不含评估的时间"
         "、每秒图像数。为各种子的平均值，括号内为最小值和最大值。",
+    "Whole trainings": "完整训练",
+    "Whole trainings on the GPU, {epochs} epochs with augmentation and evaluation, from equal "
+    "weights; PyTorch in its quickest loop, its step compiled and in one CUDA graph. Mean over "
+    "{seeds} seeds, in brackets the smallest and the largest. The ratio is that of medians.":
+        "GPU 上的完整训练，{epochs} 轮，含数据增强和评估，初始权重相同；"
+        "PyTorch 用其最快的循环，训练步经编译并捕获为一个 CUDA 图。为 {seeds} "
+        "个种子的平均值，括号内为最小值和最大值。比值为中位数之比。",
     "a student's own files, without quicker kernels":
         "学生自己编写的文件，不含更快的核函数",
     "accuracy (%)": "准确率 (%)",
@@ -157,6 +171,7 @@ ZH = {
     "it could not be measured": "无法测量",
     "layout": "布局",
     "layout, threads": "布局、线程",
+    "layer": "层",
     "linear": "全连接",
     "loss": "损失",
     "measured": "测量日期",
@@ -172,6 +187,7 @@ ZH = {
         "没有训练好的网络对测试图像的回答",
     "no training step was timed": "没有训练步的计时",
     "no training step was timed on a GPU": "没有 GPU 上训练步的计时",
+    "no whole training was timed on a GPU": "尚未在 GPU 上对完整训练计时",
     "not implemented yet": "尚未实现",
     "not measured": "未测量",
     "on the GPU machine": "在 GPU 机器上",
@@ -187,6 +203,7 @@ ZH = {
     "ratio": "比值",
     "rungs": "阶梯级",
     "seed": "种子",
+    "sum": "合计",
     "all three": "三项全开",
     "change (%)": "变化 (%)",
     "no run without momentum, without weight decay or without augmentation beside one that has all "
@@ -249,6 +266,7 @@ ZH = {
         "h}）：各方式按自身耗时排列的前 {shown} 个算子。",
     "ceiling (%)": "占上限（%）",
     "cold": "冷缓存",
+    "no convolution by tensor cores was timed": "尚未对张量核心卷积计时",
     "no rung was timed": "尚未对任何一级计时",
     "of rung 0": "相对第 0 级",
     "rung": "级",

@@ -187,6 +187,20 @@ class Lab:
             rival_peak_bytes={"graph, nchw": 73400320},
         )  # fmt: skip
 
+    def tensor_cores(self):
+        """A whole training over three seeds, and a convolution beside cuDNN's."""
+        passes = {"forward": 63.36, "dx": 85.61, "dw": 58.02}
+        sides = {"ours": {"seconds": [3.43, 3.42, 3.45], "test_acc": [81.2, 82.4, 80.9]},
+                 "torch": {"seconds": [4.35, 4.37, 4.36], "test_acc": [81.3, 80.9, 82.3]}}
+        return [
+            self.compared("baseline/bench_train.py", "cuda", kind="bench_train", net="c", batch=64,
+                          precision="bf16", epochs=10, seeds=3, ratio=1.2711, sides=sides),
+            self.compared("baseline/bench_conv2d.py", "cuda", kind="bench_conv2d", batch=256,
+                          layer="64 to 64 at 32x32", precision="bf16", ours_us=passes,
+                          cudnn_us={name: 1.5 * us for name, us in passes.items()},
+                          ratio=dict.fromkeys((*passes, "mean"), 1.5)),
+        ]  # fmt: skip
+
     def write(self, lines, name="results/local/all.jsonl", end="\n"):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +209,8 @@ class Lab:
 
     def everything(self, device="cpu"):
         return [*self.training(device=device), *self.operations(device), *self.rest(device),
-                *self.bridge(device), *self.ladder(device)]  # fmt: skip
+                *self.bridge(device), *self.ladder(device),
+                *(self.tensor_cores() if device == "cuda" else [])]  # fmt: skip
 
     def build(self, *arguments, folder="out"):
         """Runs build.py in this process; the path of the PDF."""

@@ -83,11 +83,13 @@ def comes_from_its_line(lab, cell):
 
 
 def look_up(line, name):
-    """A field by its path, of a timing its median; or the number that stands there."""
+    """A field by its path, of a timing its median, of a list its mean; or the number itself."""
     if re.fullmatch(r"[\d.e+-]+", name):
         return float(name)
     for part in name.split("."):
         line = line[part]
+    if isinstance(line, list):
+        return statistics.fmean(line)
     return line["median"] if isinstance(line, dict) else line
 
 
