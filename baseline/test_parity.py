@@ -90,6 +90,13 @@ def test_built_programs_agree_with_the_twin(net, data_root, tmp_path, monkeypatc
     assert found == [("double", True), ("float", True)]
 
 
+def test_a_deep_net_has_room_for_roundings_of_its_own():
+    for products in ("fp32", "tf32", "bf16"):
+        flat, deep = parity.bounds_of(products, 4), parity.bounds_of(products, 8)
+        wider = [one.bound > other.bound for one, other in zip(deep, flat)]
+        assert wider == [products != "fp32"] * 2
+
+
 def judge_rounded(products, data_root, tmp_path, monkeypatch):
     monkeypatch.setenv("GRADLAB_DATA", data_root)
     options = {"NET": "a", "LIMIT": 64, "BATCH": 64, "PRECISION": products, "DEVICE": "cpu"}

@@ -67,5 +67,5 @@ def convolutions(report, device):
         "alone. The ratio is that of the sums.",
         batch=lines[0]["batch"],
     )
-    header = [t("layer"), t("precision"), "", *_PASSES, t("sum"), t("ratio")]
+    header = [t("layer"), t("precision"), "", *_PASSES, t("total"), t("ratio")]
     return [Table("tensor-convs-gpu", caption, "lllrrrrr", header, rows, lines)]

@@ -203,7 +203,6 @@ ZH = {
     "ratio": "比值",
     "rungs": "阶梯级",
     "seed": "种子",
-    "sum": "合计",
     "all three": "三项全开",
     "change (%)": "变化 (%)",
     "no run without momentum, without weight decay or without augmentation beside one that has all "
@@ -227,6 +226,7 @@ ZH = {
         "没有更快的核函数与朴素实现的对照计时",
     "the test images of {dataset} are not here": "此处没有 {dataset} 的测试图像",
     "threads": "线程",
+    "total": "合计",
     "time": "时间",
     "time (s)": "时间 (s)",
     "time a step ({unit})": "每步时间 ({unit})",
