@@ -35,10 +35,11 @@ LOSS_DOUBLE = 1e-11
 # Of one step in float: the loss, and each gradient in relative L2. Another order of a sum moves a
 # value that is then rounded to few bits by one of these, and decides ReLUs otherwise. (Of nets a, b
 # and m in 20 steps: losses up to 3e-5, gradients up to 1.4e-2. Where only one side rounds, the loss
-# is off by 2e-4.) Each layer has the turned roundings of the one before among its terms, and more of
-# its own: behind five of them the last bits of two right programs have nothing in common (PyTorch's
-# two layouts differ from each other by 8e-4 in net c's loss, bf16), and a step of net c is judged by
-# that. It still tells a wrong layer, not a wrong rounding: the suites judge those, layer by layer.
+# is off by 2e-4.) Each layer has the turned roundings of the one before among its terms, and more
+# of its own: behind five of them the last bits of two right programs have nothing in common
+# (PyTorch's two layouts differ from each other by 8e-4 in net c's loss, bf16), and a step of net c
+# is judged by that. It still tells a wrong layer, not a wrong rounding: the suites judge those,
+# layer by layer.
 LOSS_FLOAT = {"fp32": 2e-6, "tf32": 1e-4, "bf16": 1e-4}
 GRADIENT_FLOAT = {"fp32": 1e-4, "tf32": 4e-2, "bf16": 4e-2}
 LOSS_DEEP = LOSS_FLOAT | {"tf32": 1e-3, "bf16": 5e-3}
