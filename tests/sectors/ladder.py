@@ -23,15 +23,17 @@ NOT_MEASURED = "not measured"
 LIBRARY = {"0": "cuBLAS", "0 tf32": "cuBLAS in TF32",
            "0 bf16": "cuBLAS in bfloat16, operands of 16 bits in memory"}  # fmt: skip
 
+OF_HOPPER = {"9": "stored in TF32, copied by boxes, multiplied by warpgroups (9.0 alone)",
+             "10": "the same in bfloat16"}  # fmt: skip
+
 
 def ideas(op: str = "gemm") -> dict[str, str]:
     """By rung, what the first sentence of its file says."""
     found = {}
     for path in sorted((ROOT / "kernels" / op).glob("*.cu")):
-        if path.name.startswith("00_"):  # the library, which LIBRARY names
-            continue
-        number, idea = HEAD.match(path.read_text()).groups()
-        found[f"{op}:{number}"] = re.sub(r"\s*\n \*\s*", " ", idea)
+        head = HEAD.match(path.read_text())
+        if head and head[1] != "0":  # LIBRARY names that one, OF_HOPPER what hostcuda cannot count
+            found[f"{op}:{head[1]}"] = re.sub(r"\s*\n \*\s*", " ", head[2])
     return found
 
 
@@ -70,6 +72,8 @@ def table(counts: dict[str, dict], speed: dict[str, str]) -> str:
         c = counts[rung]
         rows.append(f"| {rung[5:]} | {idea} | {c['load_sectors']:,} | {c['store_sectors']:,} | "
                     f"{c['bank_conflicts']:,} | {speed.get(rung, NOT_MEASURED)} |")  # fmt: skip
+    rows += [f"| {rung} | {idea} | – | – | – | {speed.get(f'gemm:{rung}', NOT_MEASURED)} |"
+             for rung, idea in OF_HOPPER.items()]  # fmt: skip
     return "\n".join(rows) + "\n"
 
 
