@@ -324,17 +324,6 @@ WRONG(deep_block) {
     EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
     cudaFree(x);
 }
-__global__ void much_shared(int *x) {
-    __shared__ double a[4096], b[4096];
-    a[threadIdx.x] = b[threadIdx.x] = 1;
-    x[threadIdx.x] = a[threadIdx.x];
-}
-WRONG(static_shared_too_large) {
-    int *x = device_count<int>(4);
-    much_shared<<<1, 4>>>(x); // wrong static_shared_too_large: shared-too-large
-    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
-    cudaDeviceReset();
-}
 __global__ void half_and_half(double *x) {
     __shared__ double a[4096];
     extern __shared__ double b[];
