@@ -66,6 +66,7 @@ void hc_complain(const char *kind, const char *file, int line, const char *likel
 typedef struct hc_source {
     char function[200], file[400];
     int line;
+    bool vague; /* the compiler gave the place no line, so it is that of the function's caller */
 } hc_source;
 /* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction.
  */
