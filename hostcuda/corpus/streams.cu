@@ -26,7 +26,7 @@ RIGHT(managed_memory_read_too_early) {
     for (int i = 0; i < 20; i++) {
         x[0] = 0;
         fill<<<1, 32>>>(x, 1);
-        seen_old += x[0] == 0;
+        seen_old += x[0] == 0; // check managed_memory_read_too_early: never-waited
         cudaDeviceSynchronize();
         EXPECT(x[0] == 1);
     }
@@ -41,7 +41,7 @@ RIGHT(copy_not_waited_for) {
     for (int i = 0; i < 20; i++) {
         h[31] = -1;
         cudaMemcpyAsync(h, x, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
-        seen_old += h[31] == -1;
+        seen_old += h[31] == -1; // check copy_not_waited_for: never-waited
         cudaStreamSynchronize(s);
         EXPECT(h[31] == 31);
     }

@@ -421,6 +421,11 @@ void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at); /
 bool hc_check_guarded_stack(const void *p); /* a local variable of guarded code */
 bool hc_check_guarded_still(const void *p); /* its function has not returned */
 void hc_check_thread_starts(void);
+/* unwaited.c: reads of host code while anything is queued; an operation begins and ends */
+void hc_check_unwaited_queued(bool any);
+void hc_check_unwaited_begins(void);
+void hc_check_unwaited_ends(const hc_op *op);
+void hc_check_unwaited_forget(void);
 #else
 #define hc_check_arena(base, bytes)      ((void)0)
 #define hc_check_shared_arena(base)      ((void)0)
@@ -446,6 +451,10 @@ void hc_check_thread_starts(void);
 #define hc_check_guarded_stack(p)        false
 #define hc_check_guarded_still(p)        true
 #define hc_check_thread_starts()         ((void)0)
+#define hc_check_unwaited_queued(any)    ((void)(any))
+#define hc_check_unwaited_begins()       ((void)0)
+#define hc_check_unwaited_ends(op)       ((void)(op))
+#define hc_check_unwaited_forget()       ((void)0)
 #endif
 
 #endif
