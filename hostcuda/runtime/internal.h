@@ -393,6 +393,9 @@ void hc_check_written(const void *p, size_t bytes); /* by a memset or a library 
 void hc_check_unwritten(const void *p, size_t bytes);
 void hc_check_copied(const void *to, const void *from, size_t bytes);
 void hc_check_set(const void *p, size_t bytes); /* by a memset */
+/* A copy to the host, and nothing has written a byte of it. */
+bool hc_check_brings_nothing(const void *to, const void *from, size_t pitch, size_t width,
+                             size_t height);
 void hc_check_launch_begins(void);
 void hc_check_launch_ends(const hc_launch *launch);
 void hc_check_block_begins(hc_worker *w);
@@ -434,6 +437,7 @@ void hc_check_unwaited_forget(void);
 #define hc_check_written(p, bytes)       ((void)0)
 #define hc_check_copied(to, from, bytes) ((void)0)
 #define hc_check_set(p, bytes)           ((void)0)
+#define hc_check_brings_nothing(...)     false
 #define hc_check_launch_begins()         ((void)0)
 #define hc_check_launch_ends(launch)     ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
