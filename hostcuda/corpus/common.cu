@@ -81,21 +81,49 @@ RIGHT(histogram_plain) {
     corpus_open();
 } // likely histogram_plain: use atomicAdd(&x[i], v)
 
+// Bins of a block in shared memory, added up by plain or atomic additions.
+template <bool ATOMIC> __global__ void count_by_blocks(int *bins, const int *x, int n) {
+    __shared__ int mine[128];
+    for (int i = threadIdx.x; i < 128; i += blockDim.x) mine[i] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&mine[x[i] % 128], 1);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 128; i += blockDim.x)
+        if (ATOMIC)
+            atomicAdd(&bins[i], mine[i]);
+        else
+            bins[i] += mine[i]; // check blocks_plain: race-between-blocks
+}
+template <bool ATOMIC> static void count_by_blocks_case() {
+    int *x = device_count<int>(1024), *bins = device_count<int>(128);
+    cudaMemset(bins, 0, 128 * sizeof(int));
+    count_by_blocks<ATOMIC><<<4, 64>>>(bins, x, 1024);
+    cudaDeviceSynchronize();
+    if (ATOMIC) EXPECT(to_host(bins, 128)[127] == 8);
+    cudaFree(x), cudaFree(bins);
+}
+RIGHT(blocks_atomic) { count_by_blocks_case<true>(); }
+RIGHT(blocks_plain) {
+    count_by_blocks_case<false>();
+    corpus_open();
+}
+
 // ---- a loop whose counter stands still ----
 
-__global__ void halve(float *x, int n, int step) {
-    for (int i = threadIdx.x; i < n; i += step) x[i] *= 0.5f; // wrong no_step: endless-kernel
+__global__ void fill_by(float *x, int n, int step) {
+    for (int i = threadIdx.x; i < n; i += step) x[i] = 0.5f; // wrong no_step: endless-kernel
 }
 RIGHT(step) {
     float *x = device_count<float>(64);
-    halve<<<1, 32>>>(x, 64, 32);
-    EXPECT(to_host(x, 64)[63] == 31.5f);
+    fill_by<<<1, 32>>>(x, 64, 32);
+    EXPECT(to_host(x, 64)[63] == 0.5f);
     cudaFree(x);
 }
 WRONG(no_step) {
     setenv("HOSTCUDA_TIMEOUT", "0.5", 1);
     float *x = device_count<float>(64);
-    halve<<<1, 32>>>(x, 64, 0);
+    fill_by<<<1, 32>>>(x, 64, 0);
     EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
     cudaDeviceReset();
 }
