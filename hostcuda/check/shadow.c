@@ -281,10 +281,12 @@ void hc_check_beyond(hc_site at, const char *type, long index) {
     if (!hc_self && !hc_check.guarded) return;
     hc_text t;
     hc_report_begin(&t, hc_self ? "out-of-bounds" : "host-access", at.file, at.line);
+    const char *own = type ? strstr(type, "(aka ") : NULL; /* clang: 'T[9]' (aka 'float[9]') */
+    if (own) type = own + 5;
     const char *length = type ? strchr(type, '[') : NULL;
     if (length)
-        hc_add(&t, "an index leads out of its array: [%ld] of %d, in one of type %s", index,
-               atoi(length + 1), type);
+        hc_add(&t, "an index leads out of its array: [%ld] of %d, in one of type %.*s", index,
+               atoi(length + 1), (int)(strlen(type) - (own != NULL)), type);
     else
         hc_add(&t, "an index or a pointer leads out of the variable that it began in");
     if (hc_self) hc_report_thread(&t);

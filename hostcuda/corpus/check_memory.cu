@@ -356,6 +356,15 @@ __global__ void use_locals(float *out, const int *index) {
     for (int i = 0; i < 4; i++) local[order[i]] = weights[i];
     out[threadIdx.x] = local[index[threadIdx.x] % 4];
 }
+__global__ void weigh(float *x, int n) {
+    for (int i = 0; i < n; i++) x[i] *= weights[i]; // wrong weights_past_end: out-of-bounds
+}
+WRONG(weights_past_end) {
+    float *x = device_count<float>(8);
+    weigh<<<1, 1>>>(x, 5);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    cudaDeviceReset();
+}
 RIGHT(locals_and_constants) {
     float w[4] = {1, 2, 3, 4}, *out = device_count<float>(8);
     int *index = device_count<int>(8);
