@@ -48,6 +48,23 @@ RIGHT(copy_not_waited_for) {
     EXPECT_HERE(seen_old > 0);
     cudaFreeHost(h), cudaStreamDestroy(s), cudaFree(x);
 }
+// Each half is waited for by itself, while the other is still queued.
+RIGHT(halves_waited_for) {
+    int *x = device_count<int>(64), *h;
+    cudaStream_t s;
+    cudaEvent_t half;
+    cudaStreamCreate(&s), cudaEventCreate(&half);
+    cudaMallocHost(&h, 64 * sizeof(int));
+    for (int i = 0; i < 20; i++) {
+        cudaMemcpyAsync(h, x, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
+        cudaEventRecord(half, s);
+        add<<<1, 64, 0, s>>>(x, 1);
+        cudaMemcpyAsync(h + 32, x + 32, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
+        EXPECT(cudaEventSynchronize(half) == cudaSuccess && h[31] == 31 + i);
+        EXPECT(cudaStreamSynchronize(s) == cudaSuccess && h[63] == 64 + i);
+    }
+    cudaFreeHost(h), cudaEventDestroy(half), cudaStreamDestroy(s), cudaFree(x);
+}
 // A page-locked source that is overwritten before the copy ran gives the device the later bytes.
 RIGHT(source_changed_too_early) {
     int *x = device_count<int>(1), *h, seen_late = 0;
