@@ -88,7 +88,8 @@ HOSTCUDA_HOOKS_g++ = $(HOSTCUDA_AS_WRITTEN) -fno-ipa-pure-const -fno-tree-vector
 	--param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc \
 	-fsanitize=object-size,bounds-strict,alignment -fno-elide-constructors \
 	$(if $(HOSTCUDA_X86),$(HOSTCUDA_WATCHED_JUMPS))
-HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize -fsanitize=alignment \
+HOSTCUDA_HOOKS_clang++ := -fno-vectorize -fno-slp-vectorize \
+	-fsanitize=alignment,array-bounds \
 	$(addprefix -mllvm ,-tsan-instrument-read-before-write -tsan-distinguish-volatile) \
 	-fsanitize-coverage=bb,no-prune,trace-pc
 # (a cross compiler brings tools of its own)

@@ -52,11 +52,13 @@ format-check: ## C as clang-format 14 would write it, Python as ruff would
 # About 4 s a file and compiler. nvcc 13 knows no static __device__ members and has another
 # cudaMemAdvise.
 NOT_BY_NVCC := %/streams.cu %/student.cu
+ILLEGAL := hostcuda/corpus/illegal.cu
 hostcuda-legality: ## what is not CUDA is refused, every .cu file is legal: by nvcc and by clang
 	@hostcuda/corpus/legality_test.sh clang -Itl/include -I. $(PLUGIN_CU) \
-	    $(HOSTCUDA_CHECK_CASES)
+	    $(filter-out $(ILLEGAL),$(HOSTCUDA_CHECK_CASES))
 	$(if $(CUDA),@hostcuda/corpus/legality_test.sh nvcc -Itl/include -I. \
-	    -I$(CUBLAS_INCLUDE) $(PLUGIN_CU) $(filter-out $(NOT_BY_NVCC),$(HOSTCUDA_CHECK_CASES)))
+	    -I$(CUBLAS_INCLUDE) $(PLUGIN_CU) $(filter-out $(ILLEGAL) \
+	    $(NOT_BY_NVCC),$(HOSTCUDA_CHECK_CASES)))
 
 hostcuda-test: ## CUDA C on a CPU: the checkers' corpus, right kernels silent and wrong ones named
 hostcuda-test: $(CORPUS)

@@ -74,6 +74,7 @@ typedef struct hc_check_state {
     bool counting;
     bool races;   /* are named: HOSTCUDA_RACES=0 leaves values and counts alone */
     bool guarded; /* host code is a student's operation: host.c */
+    bool queued;  /* work that nobody has waited for: unwaited.c */
     bool pending; /* a write whose value is to be compared, see race.c */
 } hc_check_state;
 extern hc_check_state hc_check __attribute__((visibility("hidden")));
@@ -95,6 +96,9 @@ size_t hc_check_shared_restore(const unsigned char *from);
 /* ---- host.c: may host code touch [p, p + n)? Returns if so; does not return if not. Its own
  * frames begin at `frames`: below are those of who asks, with what they return to. ---- */
 void hc_check_host(uintptr_t p, size_t n, unsigned kind, uintptr_t pc, uintptr_t frames);
+
+/* ---- unwaited.c: host code touches [p, p + n) while work is queued ---- */
+void hc_check_unwaited_access(uintptr_t p, size_t n, unsigned kind, uintptr_t pc);
 
 /* ---- calls.c: a function is entered, which is to return to `back`, and left ---- */
 void hc_check_enters(uintptr_t back, uintptr_t frame, uintptr_t pc);

@@ -85,6 +85,7 @@ INLINE void one_cell(const hc_access *a, hc_cell *c, uint64_t word, unsigned kin
 INLINE void access(uintptr_t p, unsigned n, unsigned kind, uintptr_t pc) {
     if (!hc_self) {
         if (UNLIKELY(hc_check.guarded)) hc_check_host(p, n, kind, pc, FRAMES);
+        if (UNLIKELY(hc_check.queued)) hc_check_unwaited_access(p, n, kind, pc);
         return;
     }
     hc_region *r = hc_check.region;
@@ -191,6 +192,7 @@ PLAIN(16)
 INLINE void range(uintptr_t p, size_t n, unsigned kind, uintptr_t pc) {
     if (!hc_self) {
         if (hc_check.guarded) hc_check_host(p, n, kind, pc, FRAMES);
+        if (hc_check.queued) hc_check_unwaited_access(p, n, kind, pc);
         return;
     }
     while (n > 0) {

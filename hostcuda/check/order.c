@@ -101,9 +101,11 @@ static size_t release_count, release_room;
 
 void hc_check_fence(void) { set_bit(fenced, hc_self->current); }
 
-static place *place_at(uintptr_t address) {
+/* (Where nobody has released yet, there is nothing to acquire: bins of a histogram take no place.) */
+static place *place_at(uintptr_t address, bool releases_it) {
     for (int i = 0; i < place_count; i++)
         if (places[i].address == address) return &places[i];
+    if (!releases_it && release_count == 0) return NULL;
     if (place_count == PLACES_MAX) {
         places_full = true;
         return NULL;
@@ -114,10 +116,11 @@ static place *place_at(uintptr_t address) {
 
 void hc_check_sync_access(uintptr_t address, bool may_release) {
     int me = hc_self->current;
-    place *p = place_at(address);
+    bool release = may_release && bit(fenced, me);
+    place *p = place_at(address, release);
     if (!p) return;
     set_bit(p->acquired, me);
-    if (!may_release || !bit(fenced, me)) return;
+    if (!release) return;
     set_bit(p->released, me);
     if (p->has_released ||
         address - hc_check.region[REGION_SHARED].base < hc_check.region[REGION_SHARED].bytes)

@@ -152,11 +152,13 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
     } else {
         hc_add(&t, "another block");
     }
-    hc_add(&t, " %s%s at line %d", old & STRONG_BIT ? "atomically " : "",
-           old_wrote ? old & STRONG_BIT ? "updates" : "writes" : "reads", other->line);
+    hc_add(&t, " %s%s", old & STRONG_BIT ? "atomically " : "",
+           old_wrote ? old & STRONG_BIT ? "updates" : "writes" : "reads");
+    bool known = other->line > 0; /* clang gives code that it has joined none */
+    if (known) hc_add(&t, " at line %d", other->line);
     hc_report_thread(&t);
     hc_check_message_where(&t, a);
-    hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
+    if (known) hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
     hc_report_likely(&t, likely(a, old, old_wrote, how));
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);

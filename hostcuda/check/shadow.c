@@ -142,6 +142,17 @@ void hc_check_copied(const void *to, const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) mark(r, out + i, out + i + 1, is_ready(r, in + i));
 }
 
+/* (Single bytes that nothing has written may be a struct's padding or a row's end.) */
+bool hc_check_brings_nothing(const void *to, const void *from, size_t pitch, size_t width,
+                             size_t height) {
+    const hc_region *r = &hc_check.region[REGION_GLOBAL];
+    if (!hc_check.races || in_global(to) || !in_global(from)) return false;
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++)
+            if (is_ready(r, offset_in(r, from) + y * pitch + x)) return false;
+    return true;
+}
+
 /* ---- a block's shared memory is fresh ---- */
 
 void hc_check_shared_fresh(void) {
@@ -270,10 +281,12 @@ void hc_check_beyond(hc_site at, const char *type, long index) {
     if (!hc_self && !hc_check.guarded) return;
     hc_text t;
     hc_report_begin(&t, hc_self ? "out-of-bounds" : "host-access", at.file, at.line);
+    const char *own = type ? strstr(type, "(aka ") : NULL; /* clang: 'T[9]' (aka 'float[9]') */
+    if (own) type = own + 5;
     const char *length = type ? strchr(type, '[') : NULL;
     if (length)
-        hc_add(&t, "an index leads out of its array: [%ld] of %d, in one of type %s", index,
-               atoi(length + 1), type);
+        hc_add(&t, "an index leads out of its array: [%ld] of %d, in one of type %.*s", index,
+               atoi(length + 1), (int)(strlen(type) - (own != NULL)), type);
     else
         hc_add(&t, "an index or a pointer leads out of the variable that it began in");
     if (hc_self) hc_report_thread(&t);

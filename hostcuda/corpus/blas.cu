@@ -1,6 +1,7 @@
 // blas.cu: cuBLAS's calls against naive loops in double: transposes, leading dimensions, strides,
 // increments, pointer modes, streams.
 #include "cases.h"
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -151,8 +152,7 @@ template <class T> static void vectors() {
             });
             for (int i = 0; i < out; i++) {
                 double sum = 0;
-                for (int j = 0; j < in; j++)
-                    sum += at(&a[0], ld, t, i, j) * x[j * incx];
+                for (int j = 0; j < in; j++) sum += at(&a[0], ld, t, i, j) * x[j * incx];
                 EXPECT(close(got[i * incy], alpha * sum + beta * y[i * incy], in));
             }
             EXPECT(got[31] == y[31] && (incy == 1 || got[1] == y[1]));
@@ -245,6 +245,31 @@ RIGHT(wrong_arguments_give_statuses) {
                 CUBLAS_STATUS_INVALID_VALUE);
     EXPECT(!strcmp(cublasGetStatusString(CUBLAS_STATUS_SUCCESS), "success"));
     cublasDestroy(h), cudaFree(a);
+}
+RIGHT(handles_and_workspace) {
+    float one = 1, two = 2, *x = device_count<float>(10);
+    void *workspace;
+    cublasHandle_t h;
+    EXPECT(cudaMalloc(&workspace, 1 << 20) == cudaSuccess);
+#ifndef CORPUS_ON_GPU // whose corpus is linked with cuBLAS alone
+    cublasLtHandle_t light;
+    EXPECT(cublasLtCreate(&light) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(cublasLtDestroy(light) == CUBLAS_STATUS_SUCCESS);
+#endif
+    EXPECT(cublasCreate(&h) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(cublasSetWorkspace(h, workspace, 1 << 20) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(cublasSscal(h, 10, &two, x, 1) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(cublasSaxpy(h, 10, &one, x, 1, x, 1) == CUBLAS_STATUS_SUCCESS);
+    EXPECT(to_host(x, 10)[9] == 36);
+    EXPECT(cublasDestroy(h) == CUBLAS_STATUS_SUCCESS);
+    cudaFree(workspace), cudaFree(x);
+}
+WRONG(workspace_of_the_host) {
+    std::vector<char> workspace(4096);
+    cublasHandle_t h;
+    cublasCreate(&h);
+    cublasSetWorkspace(h, workspace.data(), 4096); // wrong workspace_of_the_host: host-pointer
+    cublasDestroy(h);
 }
 RIGHT(destroyed_handle) {
     float one = 1, *x = device_count<float>(10);

@@ -177,4 +177,14 @@ RIGHT(dynamic_exact) {
     EXPECT(to_host(x, 64)[0] == 63);
     cudaFree(x);
 }
+// An index into the next buffer, which begins behind a guard.
+__global__ void next_buffer(float *a, int i) { a[i] = 1; } // wrong between_buffers: out-of-bounds
+WRONG(between_buffers) {
+    float *a = device_count<float>(4096), *b = device_count<float>(4096);
+    next_buffer<<<1, 1>>>(a, 6000);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    (void)b;
+    cudaDeviceReset();
+}
+
 // likely past_end: device[

@@ -13,6 +13,24 @@ WRONG(never_written) {
     cudaDeviceSynchronize();
     cudaDeviceReset();
 }
+// Of what comes to the host, nothing was written: the kernel got the wrong buffer.
+WRONG(copied_before_written) {
+    int *a = device_count<int>(64), *b, *c, h[64];
+    cudaMalloc(&b, 64 * sizeof *b);
+    cudaMalloc(&c, 64 * sizeof *c);
+    twice<<<1, 64>>>(c, a, 64);
+    auto kind = cudaMemcpyDeviceToHost;
+    cudaMemcpy(h, b, sizeof h, kind); // wrong copied_before_written: uninitialised
+    cudaFree(a), cudaFree(b), cudaFree(c);
+}
+RIGHT(copied_with_a_hole) {
+    int *a = device_count<int>(64), *b, h[64];
+    cudaMalloc(&b, 64 * sizeof *b);
+    twice<<<1, 32>>>(b, a, 64);
+    cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost);
+    EXPECT(h[31] == 62);
+    cudaFree(a), cudaFree(b);
+}
 RIGHT(set_by_memset) {
     int *in, *out = device_count<int>(64);
     cudaMalloc(&in, 64 * sizeof *in);
@@ -337,6 +355,15 @@ __global__ void use_locals(float *out, const int *index) {
     float local[4];
     for (int i = 0; i < 4; i++) local[order[i]] = weights[i];
     out[threadIdx.x] = local[index[threadIdx.x] % 4];
+}
+__global__ void weigh(float *x, int n) {
+    for (int i = 0; i < n; i++) x[i] *= weights[i]; // wrong weights_past_end: out-of-bounds
+}
+WRONG(weights_past_end) {
+    float *x = device_count<float>(8);
+    weigh<<<1, 1>>>(x, 5);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    cudaDeviceReset();
 }
 RIGHT(locals_and_constants) {
     float w[4] = {1, 2, 3, 4}, *out = device_count<float>(8);

@@ -192,9 +192,9 @@ WRONG(guarded_load_of_a_device_variable) {
 // Where its own frames end are those of whom it calls, and what these return to.
 static __attribute__((noinline)) void copy_below(const int *from) {
     int mine[4] = {1};
-    int *p = mine - 2;
+    int *p = mine;
     asm volatile("" : "+r"(p) : "r"(mine) : "memory");
-    for (uintptr_t at = (uintptr_t)p; at > (uintptr_t)mine - 512; at -= sizeof(void *))
+    for (uintptr_t at = (uintptr_t)(p - 2); at > (uintptr_t)mine - 512; at -= sizeof(void *))
         memcpy((void *)at, from, sizeof *from); // wrong guarded_copy_below_its_frame: host-access
 }
 WRONG(guarded_copy_below_its_frame) {

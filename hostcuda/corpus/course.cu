@@ -359,10 +359,11 @@ RIGHT(tiles_unawaited) { double_buffered_case<false>(); }
 // Each block counts on its own before it adds to all.
 template <bool WAITS> __global__ void private_histogram(unsigned *bins, const int *x, int n) {
     extern __shared__ unsigned mine[];
-    for (int i = threadIdx.x; i < 64; i += blockDim.x) mine[i] = 0;
+    for (int i = threadIdx.x; i < 64; i += blockDim.x)
+        mine[i] = 0; // check histogram_not_yet_cleared: race
     if (WAITS) __syncthreads();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        atomicAdd(&mine[x[i] % 64], 1u); // check histogram_not_yet_cleared: uninitialised
+        atomicAdd(&mine[x[i] % 64], 1u);
     __syncthreads();
     for (int i = threadIdx.x; i < 64; i += blockDim.x) atomicAdd(&bins[i], mine[i]);
 }

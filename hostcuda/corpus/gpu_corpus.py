@@ -31,8 +31,9 @@ import corpus_table
 import sanitizer_log
 
 TESTS = "hostcuda/corpus"
-# Its cases ask hostcuda how many accesses it counted; a GPU has nothing to say to that.
-HOSTCUDA_ONLY = ("check_counts.cu", "check_work.cu")
+# Cases that ask hostcuda how many accesses it counted, and those that nvcc may refuse: a GPU has
+# nothing to say to them.
+HOSTCUDA_ONLY = ("check_counts.cu", "check_work.cu", "illegal.cu")
 BUILDS = {"ordinary": "build/hostcuda/gcc/corpus", "check": "build/hostcuda/gcc-check/corpus"}
 # compute-sanitizer reads lines of host code up to DWARF 4 only.
 NVCC_FLAGS = ["-std=c++17", "-O3", "-g", "-Xcompiler", "-gdwarf-4", "-lineinfo",

@@ -29,7 +29,7 @@ RIGHT(graph_of_nodes) {
     EXPECT(cudaGraphAddMemsetNode(&clear_y, g, nullptr, 0, &clear) == cudaSuccess);
     clear.dst = z, clear.value = 7;
     EXPECT(cudaGraphAddMemsetNode(&clear_z, g, nullptr, 0, &clear) == cudaSuccess);
-    cudaGraphNode_t before_b[] = {a, clear_y}, before_c[] = {a, clear_z}, before_d[] = {b, c};
+    cudaGraphNode_t before_b[] = {a, clear_y}, before_c[] = {a, clear_z}, before_d[2];
     p = node_of((void *)add_to, into_y);
     EXPECT(cudaGraphAddKernelNode(&b, g, before_b, 2, &p) == cudaSuccess);
     p = node_of((void *)&add_to, into_z);

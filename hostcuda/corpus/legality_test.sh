@@ -60,6 +60,8 @@ all() {
         '#include <algorithm>\n__global__ void k(int *x) { std::sort(x, x + 9); }\n'
     illegal 4 'std::max in a kernel' \
         '#include <algorithm>\n\n__global__ void k(int *x) { x[0] = std::max(x[0], x[1]); }\n'
+    illegal 3 'std::swap in a kernel' \
+        '#include <utility>\n__global__ void k(int *x) { std::swap(x[0], x[1]); }\n'
     illegal 3 'realloc in a kernel' \
         '#include <cstdlib>\n__global__ void k(int **x) { *x = (int *)realloc(*x, 9); }\n'
     illegal 3 'calloc in a kernel' \
@@ -101,10 +103,12 @@ all() {
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 __constant__ float filter[9];
 __device__ int total;
 constexpr int WIDTH = 3;
+__noinline__ __device__ int apart(int x) { return x; }
 __host__ __device__ static inline int round_up(int n, int unit) { return (n + unit - 1) / unit; }
 template <int N>
 __global__ void __launch_bounds__(128) smooth(float *y, const float *__restrict__ x) {
@@ -116,6 +120,8 @@ __global__ void __launch_bounds__(128) smooth(float *y, const float *__restrict_
     __syncthreads();
     float v = __shfl_xor_sync(0xffffffff, tile[0], 1) + filter[i % (WIDTH * WIDTH)];
     atomicAdd(&total, max(1, round_up(i, 32)));
+    int one = apart(1), two = std::move(one);
+    total += std::forward<int>(two);
     if (i == 0) printf("%d\n", total), memset(dynamic, 0, 4);
     y[i] = v * rsqrtf(v) + logf(v) + min(v, 2.0f);
 }

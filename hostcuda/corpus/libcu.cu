@@ -3,6 +3,7 @@
 
 #include <cuda/atomic>
 #include <cuda/barrier>
+#include <utility>
 
 typedef cuda::barrier<cuda::thread_scope_block> block_barrier;
 

@@ -48,6 +48,18 @@ refused 2 'this inline PTX (asm)' \
     '__device__ void f(int x) {\nasm("add.s32 %0, %1, %2;" : "=r"(x) : "r"(x), "r"(x)); }\n'
 refused 1 'this inline PTX (asm)' \
     '__device__ void f(float x) { asm("rcp.approx.f32 %0, 3, 4;" : "=f"(x)); }\n'
+refused 1 'wgmma (tensor cores of sm_90)' \
+    '__device__ void f() { asm volatile("wgmma.fence.sync.aligned;\\n" ::: "memory"); }\n'
+refused 2 'mma in PTX (tensor cores)' \
+    '__device__ void f(float *d) {\nasm("mma.sync.aligned.m16n8k8.row.col" : "+f"(*d)); }\n'
+refused 1 'a bulk copy (TMA)' \
+    '__device__ void f() { asm volatile("cp.async.bulk.commit_group;"); }\n'
+refused 2 'a copy by a tensor map (TMA)' \
+    '\n__global__ void k(const __grid_constant__ CUtensorMap map) {}\n'
+refused 2 'graphics' '\n#include <cuda_gl_interop.h>\n'
+refused 1 'graphics' 'void f() { cudaGraphicsMapResources(1, &pixels, 0); }\n'
+refused 2 'dynamic parallelism (a launch within a kernel)' \
+    '__global__ void k(int n) {\nif (n > 0) k<<<1, 1>>>(n - 1); }\n'
 accepted 'PTX of one known instruction' \
     '__device__ void f(int x) { asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); }\n'
 refused 3 '8-bit floating point' '\n\n#include <cuda_fp8.h>\n'

@@ -26,7 +26,7 @@ RIGHT(managed_memory_read_too_early) {
     for (int i = 0; i < 20; i++) {
         x[0] = 0;
         fill<<<1, 32>>>(x, 1);
-        seen_old += x[0] == 0;
+        seen_old += x[0] == 0; // check managed_memory_read_too_early: never-waited
         cudaDeviceSynchronize();
         EXPECT(x[0] == 1);
     }
@@ -41,12 +41,29 @@ RIGHT(copy_not_waited_for) {
     for (int i = 0; i < 20; i++) {
         h[31] = -1;
         cudaMemcpyAsync(h, x, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
-        seen_old += h[31] == -1;
+        seen_old += h[31] == -1; // check copy_not_waited_for: never-waited
         cudaStreamSynchronize(s);
         EXPECT(h[31] == 31);
     }
     EXPECT_HERE(seen_old > 0);
     cudaFreeHost(h), cudaStreamDestroy(s), cudaFree(x);
+}
+// Each half is waited for by itself, while the other is still queued.
+RIGHT(halves_waited_for) {
+    int *x = device_count<int>(64), *h;
+    cudaStream_t s;
+    cudaEvent_t half;
+    cudaStreamCreate(&s), cudaEventCreate(&half);
+    cudaMallocHost(&h, 64 * sizeof(int));
+    for (int i = 0; i < 20; i++) {
+        cudaMemcpyAsync(h, x, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
+        cudaEventRecord(half, s);
+        add<<<1, 64, 0, s>>>(x, 1);
+        cudaMemcpyAsync(h + 32, x + 32, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
+        EXPECT(cudaEventSynchronize(half) == cudaSuccess && h[31] == 31 + i);
+        EXPECT(cudaStreamSynchronize(s) == cudaSuccess && h[63] == 64 + i);
+    }
+    cudaFreeHost(h), cudaEventDestroy(half), cudaStreamDestroy(s), cudaFree(x);
 }
 // A page-locked source that is overwritten before the copy ran gives the device the later bytes.
 RIGHT(source_changed_too_early) {
@@ -323,17 +340,6 @@ WRONG(deep_block) {
     fill<<<1, dim3(1, 1, 128)>>>(x, 1); // wrong deep_block: launch-configuration
     EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
     cudaFree(x);
-}
-__global__ void much_shared(int *x) {
-    __shared__ double a[4096], b[4096];
-    a[threadIdx.x] = b[threadIdx.x] = 1;
-    x[threadIdx.x] = a[threadIdx.x];
-}
-WRONG(static_shared_too_large) {
-    int *x = device_count<int>(4);
-    much_shared<<<1, 4>>>(x); // wrong static_shared_too_large: shared-too-large
-    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
-    cudaDeviceReset();
 }
 __global__ void half_and_half(double *x) {
     __shared__ double a[4096];

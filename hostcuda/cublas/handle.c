@@ -42,11 +42,11 @@ cublasStatus_t hc_blas_GetStream(cublasHandle_t handle, cudaStream_t *stream) {
 }
 
 /* OpenBLAS brings its own scratch; that the workspace is device memory is checked all the same. */
-cublasStatus_t hc_blas_SetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes) {
+cublasStatus_t hc_blas_SetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes,
+                                    const char *file, int line) {
     NEED(handle);
     hc_enter();
-    cudaError_t error =
-        hc_check_device(workspace, bytes, "cuBLAS workspace", "cublasSetWorkspace", 0);
+    cudaError_t error = hc_check_device(workspace, bytes, "cuBLAS workspace", file, line);
     hc_leave();
     return error ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
 }

@@ -64,6 +64,8 @@ __attribute__((device)) long long llabs(long long) noexcept;
 #define __shared__             __attribute__((shared))
 #define __managed__            __attribute__((device)) /* clang 14 knows it for HIP alone */
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+/* (nothing: so the C++ library's own __attribute__((__noinline__)) stays an attribute) */
+#define __noinline__
 
 /* ---- device code alone ---- */
 
@@ -89,6 +91,7 @@ __attribute__((device)) long long llabs(long long) noexcept;
 #undef clock
 #undef clock64
 #include "hostcuda/atomics.h"
+#include "hostcuda/texture.h"
 #include "hostcuda/warp.h"
 #pragma clang force_cuda_host_device end
 
@@ -116,6 +119,19 @@ extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * =
 
 /* (the C++ library's own, whose functions are host code) */
 #include <new>
+
+/* Two of them nvcc takes in device code, too. */
+namespace std {
+template <class T> __device__ constexpr remove_reference_t<T> &&move(T &&value) noexcept {
+    return static_cast<remove_reference_t<T> &&>(value);
+}
+template <class T> __device__ constexpr T &&forward(remove_reference_t<T> &value) noexcept {
+    return static_cast<T &&>(value);
+}
+template <class T> __device__ constexpr T &&forward(remove_reference_t<T> &&value) noexcept {
+    return static_cast<T &&>(value);
+}
+} // namespace std
 
 /* CUDA's further headers: in a file of their own they would be host code. */
 #pragma clang force_cuda_host_device begin

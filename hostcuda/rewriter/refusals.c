@@ -1,4 +1,5 @@
 /* refusals.c: what hostcuda does not support is named here, with its line and a way out. */
+#define _GNU_SOURCE
 #include "rewriter.h"
 
 #include <stdlib.h>
@@ -17,6 +18,9 @@ static const char use_float[] = "use float";
 static const char use_other_nodes[] = "nodes may be kernels, copies, memsets, host functions and "
                                       "graphs; or capture the calls of a stream";
 static const char use_malloc[] = "call cudaMalloc before the graph is launched";
+static const char use_copies[] = "copy by memcpy_async or by hand";
+static const char use_wmma[] = "use nvcuda::wmma (mma.h)";
+static const char use_buffers[] = "copy the buffer to the host and draw from there";
 static const char use_update[] = "build the graph anew and call cudaGraphExecUpdate";
 
 /* Of these and of the headers the first that matches; one without words is not refused. */
@@ -58,6 +62,11 @@ static const refusal names[] = {
     {"cudaGraphExecMemcpyNode*", "changing a copy in a graph", use_update},
     {"cudaGraphExecMemsetNode*", "changing a memset in a graph", use_update},
     {"cudaGraphExecHostNode*", "changing a host function in a graph", use_update},
+    {"CUtensorMap*", "a copy by a tensor map (TMA)", use_copies},
+    {"cuTensorMapEncode*", "a copy by a tensor map (TMA)", use_copies},
+    {"cp_async_bulk*", "a bulk copy (TMA)", use_copies},
+    {"cudaGraphics*", "graphics", use_buffers},
+    {"cudaGL*", "graphics", use_buffers},
     {"cudaDeviceEnablePeerAccess", "a second device", "hostcuda has one device"},
 };
 
@@ -71,6 +80,11 @@ static const refusal headers[] = {
     {"cub/*", "CUB", "write the reduction or scan yourself"},
     {"thrust/*", "Thrust", "write the kernel yourself"},
     {"curand*", "cuRAND", "use a counter-based generator of your own"},
+    {"cudaGL.h", "graphics", use_buffers},
+    {"cuda_gl_interop*", "graphics", use_buffers},
+    {"cuda_egl_interop*", "graphics", use_buffers},
+    {"cuda_vdpau_interop*", "graphics", use_buffers},
+    {"cuda_d3d*", "graphics", use_buffers},
     {"cudnn*", "cuDNN", "write the operation yourself"},
     {"texture_*", "a texture", use_arrays},
 };
@@ -79,6 +93,27 @@ static bool matches(const char *pattern, const char *text, size_t length) {
     size_t n = strlen(pattern);
     if (pattern[n - 1] == '*') return length >= n - 1 && strncmp(pattern, text, n - 1) == 0;
     return length == n && strncmp(pattern, text, n) == 0;
+}
+
+/* What is well known by a name of its own is called by it. */
+static void refuse_ptx(source *s, size_t i) {
+    static const refusal well_known[] = {
+        {"wgmma.", "wgmma (tensor cores of sm_90)", use_wmma},
+        {"tcgen05.", "tcgen05 (tensor cores of sm_100)", use_wmma},
+        {"mma.", "mma in PTX (tensor cores)", use_wmma},
+        {"cp.async.bulk", "a bulk copy (TMA)", use_copies},
+    };
+    size_t last = i;
+    while (last + 1 < s->count && !token_is(s, last, ";")) last++;
+    size_t start = s->tokens[i].start, length = s->tokens[last].start - start;
+    for (size_t k = 0; k < sizeof well_known / sizeof *well_known; k++) {
+        const char *name = well_known[k].name;
+        if (memmem(s->text + start, length, name, strlen(name))) {
+            refuse(s, i, well_known[k].what, well_known[k].instead);
+            return;
+        }
+    }
+    refuse(s, i, "this inline PTX (asm)", use_plain_c);
 }
 
 static void refuse_name(source *s, size_t i) {
@@ -92,8 +127,7 @@ static void refuse_name(source *s, size_t i) {
         return;
     }
     bool assembler = token_is(s, i, "asm") || token_is(s, i, "__asm__") || token_is(s, i, "__asm");
-    if (assembler && t->in_device && !rewrite_ptx(s, i))
-        refuse(s, i, "this inline PTX (asm)", use_plain_c);
+    if (assembler && t->in_device && !rewrite_ptx(s, i)) refuse_ptx(s, i);
 }
 
 static void refuse_header(source *s, size_t i) {

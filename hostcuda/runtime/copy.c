@@ -106,6 +106,12 @@ static cudaError_t run_copy(hc_op *op) {
     }
     bool whole =
         op->u.copy.height == 1 || (op->u.copy.to_pitch == width && op->u.copy.from_pitch == width);
+    if (hc_check_brings_nothing(to, op->u.copy.from, op->u.copy.from_pitch, width,
+                                op->u.copy.height))
+        hc_complain("uninitialised", op->site.file, op->site.line,
+                    "the kernel that was to write them did not run, or wrote to another buffer",
+                    "copies %zu bytes to the host, and nothing has written any of them",
+                    width * op->u.copy.height);
     hc_arena_open();
     size_t rows = whole ? 1 : op->u.copy.height, bytes = whole ? width * op->u.copy.height : width;
     for (size_t y = 0; y < rows; y++) {

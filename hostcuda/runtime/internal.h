@@ -66,6 +66,7 @@ void hc_complain(const char *kind, const char *file, int line, const char *likel
 typedef struct hc_source {
     char function[200], file[400];
     int line;
+    bool vague; /* the compiler gave the place no line, so it is that of the function's caller */
 } hc_source;
 /* Source of the innermost frame that lies in a student's file; pcs[0] is the faulting instruction.
  */
@@ -392,6 +393,9 @@ void hc_check_written(const void *p, size_t bytes); /* by a memset or a library 
 void hc_check_unwritten(const void *p, size_t bytes);
 void hc_check_copied(const void *to, const void *from, size_t bytes);
 void hc_check_set(const void *p, size_t bytes); /* by a memset */
+/* A copy to the host, and nothing has written a byte of it. */
+bool hc_check_brings_nothing(const void *to, const void *from, size_t pitch, size_t width,
+                             size_t height);
 void hc_check_launch_begins(void);
 void hc_check_launch_ends(const hc_launch *launch);
 void hc_check_block_begins(hc_worker *w);
@@ -420,6 +424,11 @@ void hc_check_host_call(const void *p, size_t bytes, bool writes, hc_site at); /
 bool hc_check_guarded_stack(const void *p); /* a local variable of guarded code */
 bool hc_check_guarded_still(const void *p); /* its function has not returned */
 void hc_check_thread_starts(void);
+/* unwaited.c: reads of host code while anything is queued; an operation begins and ends */
+void hc_check_unwaited_queued(bool any);
+void hc_check_unwaited_begins(void);
+void hc_check_unwaited_ends(const hc_op *op);
+void hc_check_unwaited_forget(void);
 #else
 #define hc_check_arena(base, bytes)      ((void)0)
 #define hc_check_shared_arena(base)      ((void)0)
@@ -428,6 +437,7 @@ void hc_check_thread_starts(void);
 #define hc_check_written(p, bytes)       ((void)0)
 #define hc_check_copied(to, from, bytes) ((void)0)
 #define hc_check_set(p, bytes)           ((void)0)
+#define hc_check_brings_nothing(...)     false
 #define hc_check_launch_begins()         ((void)0)
 #define hc_check_launch_ends(launch)     ((void)0)
 #define hc_check_block_begins(w)         ((void)0)
@@ -445,6 +455,10 @@ void hc_check_thread_starts(void);
 #define hc_check_guarded_stack(p)        false
 #define hc_check_guarded_still(p)        true
 #define hc_check_thread_starts()         ((void)0)
+#define hc_check_unwaited_queued(any)    ((void)(any))
+#define hc_check_unwaited_begins()       ((void)0)
+#define hc_check_unwaited_ends(op)       ((void)(op))
+#define hc_check_unwaited_forget()       ((void)0)
 #endif
 
 #endif

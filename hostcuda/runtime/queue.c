@@ -23,7 +23,7 @@ static __attribute__((destructor)) void at_exit(void) {
     size_t pending = used ? hc_pending(&first) : 0;
     if (!used) return;
     used = false;
-    if (pending)
+    if (pending && !hc_sticky()) /* (after an error nothing runs any more) */
         hc_complain("never-waited", first->site.file, first->site.line,
                     "end with cudaDeviceSynchronize() and look at what it returns",
                     "the program ended with %zu operations never waited for; the first is %s",
@@ -97,10 +97,18 @@ static cudaError_t run_dependencies(struct CUstream_st *s, uint64_t number) {
     return error;
 }
 
+static bool is_anything_queued(void) {
+    for (struct CUstream_st *s = streams; s; s = s->next)
+        if (s->first) return true;
+    return false;
+}
+
 /* Runs the stream's operations with numbers below `number`. */
 cudaError_t hc_run_until(cudaStream_t stream, uint64_t number) {
     struct CUstream_st *s = hc_resolve(stream);
     cudaError_t error = cudaSuccess;
+    static int depth; /* one stream may run another's */
+    depth++;
     hc_arena_open(); /* once for all of them */
     while (s->first && s->first->number < number && !error) {
         hc_op *op = s->first;
@@ -108,10 +116,15 @@ cudaError_t hc_run_until(cudaStream_t stream, uint64_t number) {
         if (!s->first) s->last = NULL;
         error = run_dependencies(s, op->number);
         worked = true;
-        if (!error) error = op->run(op);
+        if (!error) {
+            hc_check_unwaited_begins();
+            error = op->run(op);
+            hc_check_unwaited_ends(op);
+        }
         hc_op_free(op);
     }
     hc_arena_close();
+    if (--depth == 0) hc_check_unwaited_queued(is_anything_queued());
     return error;
 }
 
@@ -185,6 +198,7 @@ cudaError_t hc_queue(cudaStream_t stream, hc_op *op) {
     else
         s->first = op;
     s->last = op;
+    hc_check_unwaited_queued(true);
     const hc_options *options = hc_options_get();
     if (options->eager) return hc_drain(s);
     /* One call in 32 (fewer where opening many buffers is dear) lets the device get on in this
@@ -223,6 +237,7 @@ void hc_streams_drop(void) {
             if (!s->first) s->last = NULL;
             hc_op_free(op);
         }
+    hc_check_unwaited_queued(false);
 }
 
 /* ---- capture ---- */

@@ -85,6 +85,7 @@ cudaError_t hc_StreamQuery(cudaStream_t stream, const char *file, int line) {
 static cudaError_t run_host(hc_op *op) {
     hc_arena_close(); /* a host function has no business in device memory */
     op->u.host.function(op->u.host.data);
+    hc_check_unwaited_forget(); /* it may have waited for what host code did meanwhile */
     hc_arena_open();
     return cudaSuccess;
 }

@@ -49,7 +49,11 @@ static bool read_answer(FILE *answer, hc_source *source) {
     char function[1000], place[1000];
     while (fgets(function, sizeof function, answer) && fgets(place, sizeof place, answer)) {
         char *colon = strrchr(place, ':');
-        if (!colon || !hc_source_is_students(function, place) || atoi(colon + 1) == 0) continue;
+        if (!colon || !hc_source_is_students(function, place)) continue;
+        if (atoi(colon + 1) == 0) {
+            source->vague = true;
+            continue;
+        }
         *colon = '\0';
         function[strcspn(function, "\n")] = '\0';
         snprintf(source->function, sizeof source->function, "%.*s",
@@ -98,6 +102,7 @@ bool hc_source_of(void *const *pcs, int count, hc_source *source) {
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     if (length <= 0) snprintf(path, sizeof path, "%s", (const char *)getauxval(AT_EXECFN));
+    source->vague = false;
     bool is_library = strstr(own.dli_fname, ".so") != NULL;
     int n = 0;
     arguments[n++] = (char *)"addr2line";

@@ -12,11 +12,12 @@
 #include <execinfo.h>
 #include <time.h>
 
-enum { PROBES = 5, LAST = -1, SPIN_YIELD = 1 << 10, SPIN_MAX = 1 << 24, TICK_MS = 100 };
+enum { PROBES = 5, LAST = -1, LINES = 20, SPIN_YIELD = 1 << 10, SPIN_MAX = 1 << 24, TICK_MS = 100 };
 enum { PROBE_MS = 20, PROBE_PATIENCE_MS = 1000, STARVED = 10 };
 
 static volatile sig_atomic_t probing;
 static volatile sig_atomic_t polls, others; /* faults at w->polled, and elsewhere or by writing */
+static volatile sig_atomic_t tries, telling; /* left, to find a place with a line; one is told */
 
 static void sleep_ms(long ms) {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
@@ -50,14 +51,15 @@ static void interrupt(hc_worker *w, uint64_t progress, int probe) {
 }
 
 static void examine(hc_worker *w, uint64_t progress) {
-    polls = others = 0;
+    polls = others = telling = 0;
     w->polled = NULL;
     probing = 1;
     for (int i = 1; i <= PROBES && stands_still(w, progress); i++) interrupt(w, progress, i);
-    if (stands_still(w, progress))
+    if (w->in_kernel && !stands_still(w, progress)) hc_arena_protect(false);
+    for (tries = LINES; tries > 0 && stands_still(w, progress);) {
         interrupt(w, progress, LAST);
-    else if (w->in_kernel)
-        hc_arena_protect(false);
+        while (telling && stands_still(w, progress)) sleep_ms(1);
+    }
     probing = 0;
     w->probe = 0;
 }
@@ -138,8 +140,8 @@ static void spins(hc_text *t, const void *address) {
                      w->launch->grid.x * w->launch->grid.y * w->launch->grid.z > 1
                          ? "blocks run in any order and need not run at the same time, so none may "
                            "wait for another: end the kernel and launch a second one"
-                         : "another thread was to write the value: use __syncthreads() or "
-                           "__syncwarp() instead of a loop");
+                         : "the loop never moves on (is an i++ missing?); or another thread was "
+                           "to write the value: use __syncthreads() or __syncwarp() instead");
 }
 
 static void file_of(void *pc, hc_source *source) {
@@ -166,7 +168,12 @@ void hc_watchdog_signal(void *pc) {
     hc_arena_protect(false);
     hc_text t;
     hc_source source;
+    telling = 1;
     file_of(pc, &source);
+    if (source.vague && --tries > 0) {
+        telling = 0;
+        return;
+    }
     bool waits = polls > 1 && others == 0;
     hc_report_begin(&t, waits ? "spin-wait" : "endless-kernel", source.file, source.line);
     if (waits) {

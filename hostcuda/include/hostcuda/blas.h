@@ -72,7 +72,7 @@ cublasStatus_t hc_blas_Create(cublasHandle_t *handle);
 cublasStatus_t hc_blas_Destroy(cublasHandle_t handle);
 cublasStatus_t hc_blas_SetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t hc_blas_GetStream(cublasHandle_t handle, cudaStream_t *stream);
-cublasStatus_t hc_blas_SetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
+cublasStatus_t hc_blas_SetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes, HC_AT);
 cublasStatus_t hc_blas_SetMathMode(cublasHandle_t handle, cublasMath_t mode);
 cublasStatus_t hc_blas_GetMathMode(cublasHandle_t handle, cublasMath_t *mode);
 cublasStatus_t hc_blas_SetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
