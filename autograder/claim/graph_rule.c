@@ -1,6 +1,7 @@
 /* graph_rule.c: see graph_rule.h. */
 #include "graph_rule.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Whole numbers. Before a ReLU all are odd but those of the third leaf: then a sum of an odd number
@@ -16,12 +17,14 @@ static int new_leaf(graph *g, const rule_case *o, int i, bool frozen) {
     return frozen ? graph_input_of(g, shape, x, false) : graph_parameter_of(g, shape, x);
 }
 
-/* The operation on the case's leaves; one of them, if not -1, needs no gradient. */
+enum { NONE = -1, ALL = -2 };
+
+/* The operation on the case's leaves, of which one, NONE or ALL need no gradient. */
 static int emit_case(graph *g, const rule_case *o, int frozen, int leaf[RULE_LEAVES]) {
     int64_t operand[12];
     int operands = 0;
     for (int i = 0; i < o->leaves; i++) {
-        leaf[i] = new_leaf(g, o, i, i == frozen);
+        leaf[i] = new_leaf(g, o, i, i == frozen || frozen == ALL);
         operand[operands++] = leaf[i];
     }
     for (int i = 0; i < o->attributes; i++) operand[operands++] = o->attribute[i];
@@ -43,7 +46,7 @@ static const char *const gradient_name[RULE_LEAVES] = {
 static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
     int leaf[RULE_LEAVES];
     graph g = graph_new(c, 40, 900);
-    int y = emit_case(&g, o, -1, leaf), again = emit_again(&g, o, leaf);
+    int y = emit_case(&g, o, NONE, leaf), again = emit_again(&g, o, leaf);
     int first = graph_weigh(&g, y, 3), second = graph_weigh(&g, again, 3);
     DO(&g, GRAPH_BACKWARD, first);
     DO(&g, GRAPH_BACKWARD, second);
@@ -96,13 +99,39 @@ void expect_frozen_inputs(claim *c, const rule_case *cases, size_t count) {
                 expect_frozen(c, t, &cases[k], frozen);
 }
 
+void expect_unrecorded(claim *c, graph *g, const call_target *t, int y, const char *what) {
+    const double none[3] = {0, 0, 0};
+    call_report r;
+    graph_read(g, GRAPH_READ_FLAGS, y);
+    graph_run(g, t, &r, what);
+    expect_ok(c, &r);
+    expect_equal(c, "recorded for nobody: has gradient, needs one, has node", graph_result(g, y),
+                 none, SHAPE(3));
+}
+
+void expect_no_nodes(claim *c, const rule_case *cases, size_t count) {
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < count; k++)
+            for (int recording = 0; recording < 2; recording++) {
+                int leaf[RULE_LEAVES];
+                char what[80];
+                graph g = graph_new(c, 20, 600);
+                DO(&g, GRAPH_RECORDING, recording);
+                if (cases[k].code == GRAPH_SOFTMAX) g.labels = cases[k].leaf[0].dim[0];
+                int y = emit_case(&g, &cases[k], recording ? ALL : NONE, leaf);
+                snprintf(what, sizeof what, "%s, %s", cases[k].name,
+                         recording ? "no input wants a gradient" : "recording is off");
+                expect_unrecorded(c, &g, t, y, what);
+            }
+}
+
 void expect_refusals(claim *c, const rule_case *allowed, const rule_case *cases, size_t count) {
     FOR_TARGETS (t) {
         expect_rule(c, t, allowed);
         for (size_t k = 0; k < count; k++) {
             int leaf[RULE_LEAVES];
             graph g = graph_new(c, 10, 100);
-            (void)emit_case(&g, &cases[k], -1, leaf);
+            (void)emit_case(&g, &cases[k], NONE, leaf);
             call_report r;
             graph_run(&g, t, &r, cases[k].name);
             expect_status(c, &r, TL_ESHAPE);

@@ -69,8 +69,24 @@ CLAIM(lab4_ops_layers, one_node_for_linear_and_relu_matches_numeric) {
     expect_rules(c, cases, COUNT(cases));
     FOR_TARGETS (t) expect_refusals_survived(c, t);
 }
+
+/* Those whose values are judged below. */
+static const rule_case others[] = {
+    {"relu", GRAPH_RELU, 1, 0, {RULE_SHAPE(3, 4)}, RULE_SHAPE(3, 4), {0}},
+    {"maxpool2d",
+     GRAPH_MAXPOOL2D,
+     1,
+     6,
+     {RULE_SHAPE(2, 2, 5, 4)},
+     RULE_SHAPE(2, 2, 3, 2),
+     {3, 2, 2, 2, 1, 0}},
+    {"softmax cross-entropy", GRAPH_SOFTMAX, 1, 0, {RULE_SHAPE(3, 4)}, RULE_SHAPE(1), {0}},
+};
+
 CLAIM(lab4_ops_layers, layers_skip_inputs_that_need_no_gradient) {
     expect_frozen_inputs(c, cases, COUNT(cases));
+    expect_no_nodes(c, cases, COUNT(cases));
+    expect_no_nodes(c, others, COUNT(others));
 }
 
 /* ReLU and pooling have kinks: their leaves are half-integers, all different. Two pools, so that

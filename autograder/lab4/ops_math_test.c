@@ -15,6 +15,7 @@ static const rule_case cases[] = {
 CLAIM(lab4_ops_math, every_rule_matches_numeric) { expect_rules(c, cases, COUNT(cases)); }
 CLAIM(lab4_ops_math, every_rule_skips_inputs_that_need_no_gradient) {
     expect_frozen_inputs(c, cases, COUNT(cases));
+    expect_no_nodes(c, cases, COUNT(cases));
 }
 
 /* One variable on both sides: its gradient has two parts. */

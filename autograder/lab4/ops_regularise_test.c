@@ -1,7 +1,7 @@
 /* ops_regularise_test.c: dropout and batch norm as operations of the tape.
  *
  * They round, so the tape must give, bit for bit, what the operation gives on its own. */
-#include "autograder/claim/graph_build.h"
+#include "autograder/claim/graph_rule.h"
 
 CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
     FOR_TARGETS (t) {
@@ -26,6 +26,11 @@ CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
         expect_ok(c, &r);
         expect_same_bits(c, "value", graph_result(&g, out), y, SHAPE(10, 10));
         expect_same_bits(c, "gradient", graph_result(&g, leaf), dx, SHAPE(10, 10));
+        g = graph_new(c, 20, 300);
+        DO(&g, GRAPH_RECORDING, 0);
+        leaf = graph_parameter_of(&g, SHAPE(10, 10), x);
+        out = GRAPH(&g, SHAPE(10, 10), GRAPH_DROPOUT, leaf, 1, 4, 1);
+        expect_unrecorded(c, &g, t, out, "dropout 1/4, recording is off");
     }
 }
 
@@ -66,8 +71,23 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
         expect_same_bits(c, name[i], graph_result(&g, leaf[i]), want[i], graph_shape(&g, leaf[i]));
 }
 
+/* In training mode, for statistics alone. */
+static void expect_batchnorm_unrecorded(claim *c, const call_target *t) {
+    tl_real *x = draw_reals(c, 21), *of_channels = draw_between(c, 3, 0.5, 2);
+    graph g = graph_new(c, 30, 100);
+    DO(&g, GRAPH_RECORDING, 0);
+    int lx = graph_parameter_of(&g, SHAPE(7, 3), x);
+    int lg = graph_parameter_of(&g, SHAPE(3), of_channels);
+    int lb = graph_parameter_of(&g, SHAPE(3), of_channels);
+    int bm = graph_buffer_of(&g, SHAPE(3), of_channels);
+    int bv = graph_buffer_of(&g, SHAPE(3), of_channels);
+    int out = GRAPH(&g, SHAPE(7, 3), GRAPH_BATCHNORM, lx, lg, lb, bm, bv, 1, 1000, 1, 4, 1);
+    expect_unrecorded(c, &g, t, out, "batchnorm in training, recording is off");
+}
+
 CLAIM(lab4_ops_regularise, batchnorm_passes_its_own_gradients) {
     FOR_TARGETS (t) {
+        expect_batchnorm_unrecorded(c, t);
         expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, true);
         expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, true);
         expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, false);

@@ -2,7 +2,7 @@
  *
  * The oracle is what the operation itself gives for inputs moved a little: fourth-order central
  * differences of its values, which the grader forms. So the claims hold whatever the formula is. */
-#include "autograder/claim/graph_build.h"
+#include "autograder/claim/graph_rule.h"
 #include "autograder/claim/numeric.h"
 
 #include <math.h>
@@ -196,5 +196,10 @@ CLAIM(lab4_own, it_adds_and_skips_inputs_that_need_none) {
             expect_nearly(c, name[i], graph_result(&g, leaf[i]), want);
         }
         for (int frozen = 0; frozen < 2; frozen++) expect_one_frozen(&q, single, frozen);
+        g = graph_new(c, 20, 4 * N);
+        DO(&g, GRAPH_RECORDING, 0);
+        add_leaves(&g, &q, -1, leaf);
+        int y = GRAPH(&g, shape, GRAPH_OWN, leaf[0], leaf[1]);
+        expect_unrecorded(c, &g, t, y, "tl_own, recording is off");
     }
 }
