@@ -3,6 +3,7 @@
 The part that measures runs here as well, with programs that stand in for nvcc, ncu and nvidia-smi.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -109,16 +110,26 @@ def test_lab_1s_limit_is_that_of_plain_tiles_and_right_for_more_designs_than_one
     assert {case for case, sectors in total.items() if sectors <= limit} == inside, total
 
 
+# The plain design of each rung of lab 5's ladder, and its name in MEASURED_CONVOLUTIONS, where the
+# rungs had other numbers.
+PLAIN = {0: "0:given", 1: "1:places_by_4", 2: "2:pixels_32x8_by_4", 3: "3:tile_16x16_by_8",
+         4: "4:tile_32x8_by_16"}  # fmt: skip
+MEASURED_AS = {0: "0:given", 1: "places_by_4", 2: "pixels_32x8_by_4", 3: "3:tile_16x16_by_8",
+               4: "5:tile_32x8_by_16"}  # fmt: skip
+MEASURED_CONVOLUTIONS = ROOT / "results/h200/conv3x3.jsonl"
+RUNGS = (1, 2, 3, 4)
+
+
 def constants_of_the_convolution() -> dict:
     text = (ROOT / "tl/include/tl/conv3x3.h").read_text()
     found = {name: int(value) for name, value in re.findall(r"TL_CONV3X3_(\w+) = (\d+)", text)}
-    for rung, plain in enumerate(("PIXELS", "WEIGHTS", "CHANNELS"), 1):
-        assert f"TL_CONV3X3_RUNG_{rung} = TL_CONV3X3_{plain} * 13 / 10" in text
-        found[f"RUNG_{rung}"] = found[plain] * 13 // 10
-    assert "TL_CONV3X3_RUNG_5 = TL_CONV3X3_LEAST * 8 / 5" in text
+    for rung, plain, tenths in ((1, "CHANNELS", 13), (2, "PIXELS", 11), (3, "WEIGHTS", 12)):
+        assert f"TL_CONV3X3_RUNG_{rung} = TL_CONV3X3_{plain} * {tenths} / 10" in text
+        found[f"RUNG_{rung}"] = found[plain] * tenths // 10
+    assert "TL_CONV3X3_RUNG_4 = TL_CONV3X3_LEAST * 8 / 5" in text
     n, c, k, h, w = (found[name] for name in ("N", "C", "K", "HIGH", "WIDE"))
     found["LEAST"] = (n * (c + k) * h * w + k * c * 9) * 4 // 32
-    found["RUNG_5"] = found["LEAST"] * 8 // 5
+    found["RUNG_4"] = found["LEAST"] * 8 // 5
     return found
 
 
@@ -129,51 +140,96 @@ def fixture_designs(counted):
     return sectors.read_lines(said)
 
 
+def sectors_in_all(designs) -> dict:
+    return {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
+
+
+def tables_of_lab_5() -> list[list[str]]:
+    page = (ROOT / "labs/lab5/README.md").read_text(encoding="utf-8").replace(",", "")
+    return [[cell.strip() for cell in line.split("|")[1:-1]]
+            for line in page.splitlines() if line.startswith("| ")]  # fmt: skip
+
+
 def test_lab_5s_limits_are_those_of_plain_designs(designs):
-    limit = constants_of_the_convolution()
-    total = {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
-    plain = {"GIVEN": "0:given", "PIXELS": "1:tile_32x8", "WEIGHTS": "2:tile_32x8",
-             "CHANNELS": "4:tile_32x8_by_4"}  # fmt: skip
-    assert {name: limit[name] for name in plain} == {n: total[case] for n, case in plain.items()}
+    limit, total = constants_of_the_convolution(), sectors_in_all(designs)
+    plain = {"GIVEN": 0, "CHANNELS": 1, "PIXELS": 2, "WEIGHTS": 3}
+    assert {name: limit[name] for name in plain} == {n: total[PLAIN[r]] for n, r in plain.items()}
+
+
+def test_each_of_lab_5s_limits_refuses_the_rung_below(designs):
+    limit, total = constants_of_the_convolution(), sectors_in_all(designs)
+    for rung in RUNGS:
+        assert total[PLAIN[rung]] <= limit[f"RUNG_{rung}"] < total[PLAIN[rung - 1]]
 
 
 def test_each_of_lab_5s_rungs_takes_its_designs_and_none_of_the_rung_below(designs):
-    """Rung 4 is rung 3 without conflicts of banks."""
-    limit = constants_of_the_convolution()
+    """The last one only without conflicts of banks."""
+    limit, total = constants_of_the_convolution(), sectors_in_all(designs)
+    assert limit["RUNG_4_CONFLICTS"] == 0
     reached = {}
     for case, d in designs.items():
-        total = d["load_sectors"] + d["store_sectors"]
-        rungs = [rung for rung in (1, 2, 3, 5) if total <= limit[f"RUNG_{rung}"]]
-        rungs += [4] if 3 in rungs and d["bank_conflicts"] == 0 else []
-        reached[case] = sorted(rungs)
-    for rung in range(6):
+        rungs = [rung for rung in RUNGS if total[case] <= limit[f"RUNG_{rung}"]]
+        reached[case] = tuple(r for r in rungs if r < 4 or d["bank_conflicts"] == 0)
+    for rung in (0, *RUNGS):
         mine = {case: rungs for case, rungs in reached.items() if case.startswith(f"{rung}:")}
-        assert rung == 0 or len(mine) >= 2
-        assert set(map(tuple, mine.values())) == {tuple(range(1, rung + 1))}, mine
+        assert len(mine) >= 2
+        assert set(mine.values()) == {tuple(range(1, rung + 1))}, mine
 
 
 def test_lab_5s_handout_says_these_counts_and_limits(designs):
-    limit = constants_of_the_convolution()
-    page = (ROOT / "labs/lab5/README.md").read_text(encoding="utf-8").replace(",", "")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]]
-            for line in page.splitlines() if line.startswith("| ")]  # fmt: skip
-    total = {case: d["load_sectors"] + d["store_sectors"] for case, d in designs.items()}
+    limit, total, rows = constants_of_the_convolution(), sectors_in_all(designs), tables_of_lab_5()
     ladder = {row[0]: row[2:4] for row in rows if len(row) == 7}
-    plain = {0: "0:given", 1: "1:tile_32x8", 2: "2:tile_32x8", 3: "4:tile_32x8_by_4",
-             5: "5:tile_32x8_by_16"}  # fmt: skip
-    for rung, case in plain.items():
+    for rung, case in PLAIN.items():
         allowed = str(limit[f"RUNG_{rung}"]) if rung else ""
         assert ladder[str(rung)] == [str(total[case]), allowed]
-    assert f"close to the least {limit['LEAST']}" in page
-    worked = {"the given kernel": "0:given", "1 (rung 2)": "2:tile_32x8",
-              "4 (rung 3)": "4:tile_32x8_by_4", "8": "4:tile_32x8_by_8",
-              "16 (rung 5)": "5:tile_32x8_by_16"}  # fmt: skip
+    assert any(f"close to the least {limit['LEAST']}" in row[1] for row in rows if len(row) == 7)
+    worked = {"1 the given kernel": PLAIN[0], "4 nothing shared (rung 1)": PLAIN[1],
+              "4 blocks of 32 x 8 places that share pixels (rung 2)": PLAIN[2],
+              "4 and weights too": "2:tile_32x8_by_4",
+              "8 blocks of 16 x 16 places (rung 3)": PLAIN[3],
+              "16 blocks of 32 x 8 places (rung 4)": PLAIN[4]}  # fmt: skip
     shown = {row[0]: row[1:] for row in rows if len(row) == 5 and row[0] in worked}
     assert set(shown) == set(worked)
     for name, case in worked.items():
-        pixels, weights, stores, sectors_in_all = map(int, shown[name])
+        pixels, weights, stores, in_all = map(int, shown[name])
         assert pixels + weights == designs[case]["load_sectors"]
-        assert [stores, sectors_in_all] == [designs[case]["store_sectors"], total[case]]
+        assert [stores, in_all] == [designs[case]["store_sectors"], total[case]]
+
+
+@pytest.fixture(name="measured_convolutions", scope="module")
+def fixture_measured_convolutions():
+    """Of each design its line at both shapes, the smaller one first."""
+    lines = [json.loads(line) for line in MEASURED_CONVOLUTIONS.read_text().splitlines()]
+    assert {line["gpu"] for line in lines} == {"NVIDIA H200"}
+    at = [{line["case"]: line for line in lines if (line["n"], line["c"], line["k"]) == shape}
+          for shape in gpu_sectors.SHAPES]  # fmt: skip
+    return {case: (at[0][case], at[1][case]) for case in at[0]}
+
+
+def test_each_of_lab_5s_rungs_is_quicker_on_a_gpu_at_both_shapes(measured_convolutions):
+    for rung in RUNGS:
+        below, above = (measured_convolutions[MEASURED_AS[r]] for r in (rung - 1, rung))
+        for slow, quick in zip(below, above, strict=True):
+            assert max(quick["us_of_runs"]) < min(slow["us_of_runs"])
+            assert quick["load_sectors"] < slow["load_sectors"]
+
+
+def test_lab_5s_handout_says_what_was_measured(measured_convolutions):
+    rows = tables_of_lab_5()
+    shown = {row[0]: row[1:] for row in rows if len(row) == 5}
+    for rung, case in MEASURED_AS.items():
+        said = []
+        for line in measured_convolutions[case]:
+            million = (line["load_sectors"] + line["store_sectors"]) / 1e6
+            said += [f"{million:.2f}", f"{line['us']:.1f}"]
+        assert shown[str(rung)] == said
+    beside = {"one channel a thread pixels in shared memory": "1:tile_32x8",
+              "one channel a thread weights there too": "2:tile_32x8",
+              "16 channels a thread blocks of 16 x 16 places with conflicts": "tile_16x16_by_16",
+              "one channel a thread as given but `int` for `size_t`": "places_by_1"}  # fmt: skip
+    shown = {row[0]: row[1:] for row in rows if len(row) == 3}
+    for name, case in beside.items():
+        assert shown[name] == [f"{line['us']:.1f}" for line in measured_convolutions[case]]
 
 
 def test_the_ladders_speeds_are_those_of_the_largest_shape():
@@ -247,7 +303,7 @@ def test_a_measurement_becomes_lines_that_agree(machine, counted, monkeypatch):
     assert "| conv3x3_given | 186,112 + 3,840 | 186,112 + 3,840 |" in sectors.table(counted,
                                                                                    measured)
     designs = sectors.read_lines((machine / "conv3x3.jsonl").read_text())
-    given, best = designs["0:given"], designs["5:solution"]
+    given, best = designs["0:given"], designs["4:solution"]
     assert given["kind"] == "conv3x3" and given["n"] == 1 and given["gpu"] == "NVIDIA H200"
     assert given["us"] == 1234.567 and len(given["us_of_runs"]) == gpu_sectors.RUNS
     assert given["load_sectors"] == 186112 // 2 and best["load_sectors"] < 186112 // 20

@@ -4,13 +4,13 @@
 
 /* TODO(lab 5): The kernel below is right and slow: neighbouring threads fetch nearly the same
  * pixels, and all of them the same weights, again for every output channel. Climb the rungs of the
- * handout: (1) a tile of the image in shared memory, with a rim of one pixel, fetched once for each
- * input channel by all threads together; (2) the weights in shared memory, too; (3) several output
- * channels from one tile, with as many sums in registers; (4) no conflicts of banks; (5) close to
- * the least possible. And g.transposed, which the given launch refuses. Traps: every thread takes
+ * handout: (1) a thread makes four output channels of its place, with four sums in registers; (2) a
+ * tile of the image in shared memory, with a rim of one pixel, fetched once for each input channel
+ * by all threads together; (3) the weights in shared memory, too, and eight channels a thread; (4)
+ * all 16 from one tile, without conflicts of banks. And g.transposed, which the given launch
+ * refuses. Traps: K need not be a multiple of the channels that a thread keeps; every thread takes
  * part in fetching and in both barriers, also if its own place lies outside of the image; a barrier
- * after fetching, and another one before the tile is overwritten; K need not be a multiple of the
- * channels that a thread keeps. */
+ * after fetching, and another one before the tile is overwritten. */
 /* One thread per output, and everything from global memory. */
 static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, size_t size,
                                 tl_conv3x3_geom g) {

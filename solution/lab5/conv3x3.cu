@@ -31,38 +31,38 @@ static __device__ void fetch_pixels(shared_part *part, const tl_real *plane, int
 //@end
 
 //@lab 5:
-/* And the weights from input channel c to the output channels from k0 on. */
+/* And the weights from input channel c to the output channels from k0 on: one a thread. A loop
+ * would be unrolled, and its addresses take the registers of a third block on a multiprocessor. */
 static __device__ void fetch_weights(shared_part *part, const tl_real *w, int c, int k0,
-                                     int channels, tl_conv3x3_geom g) {
-    int thread = (int)(threadIdx.y * WIDE + threadIdx.x);
-    for (int t = thread; t < 9 * channels; t += WIDE * HIGH) {
-        int k = k0 + t / 9, tap = g.transposed ? 8 - t % 9 : t % 9;
-        size_t filter = g.transposed ? (size_t)c * g.k + k : (size_t)k * g.c + c;
-        part->weight[t / 9][t % 9] = w[filter * 9 + tap];
-    }
+                                     tl_conv3x3_geom g) {
+    static_assert(9 * CHANNELS <= WIDE * HIGH, "a thread for every weight");
+    int thread = (int)(threadIdx.y * WIDE + threadIdx.x), k = k0 + thread / 9;
+    if (thread >= 9 * CHANNELS || k >= g.k) return;
+    int tap = g.transposed ? 8 - thread % 9 : thread % 9;
+    size_t filter = g.transposed ? (size_t)c * g.k + k : (size_t)k * g.c + c;
+    part->weight[thread / 9][thread % 9] = w[filter * 9 + tap];
 }
 //@end
 
 //@lab 5:
-/* sum[k] of the thread's place grows by what this input channel gives to it. */
+/* sum[k] of the thread's place grows by what this input channel gives to it. The loop ends at the
+ * last channel: with an `if` inside, each of 16 branches finds out anew where the weights lie. */
 static __device__ void add_channel(tl_real sum[CHANNELS], const shared_part *part, int channels) {
-    tl_real x[9];
-    for (int t = 0; t < 9; t++) x[t] = part->pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
-    for (int k = 0; k < CHANNELS; k++)
-        if (k < channels)
-            for (int t = 0; t < 9; t++) sum[k] += part->weight[k][t] * x[t];
+    for (int k = 0; k < CHANNELS && k < channels; k++)
+        for (int t = 0; t < 9; t++)
+            sum[k] += part->weight[k][t] * part->pixel[threadIdx.y + t / 3][threadIdx.x + t % 3];
 }
 //@end
 
 //@lab 5: The kernel below is right and slow: neighbouring threads fetch nearly the same pixels, and
 //@  all of them the same weights, again for every output channel. Climb the rungs of the handout:
-//@  (1) a tile of the image in shared memory, with a rim of one pixel, fetched once for each input
-//@  channel by all threads together; (2) the weights in shared memory, too; (3) several output
-//@  channels from one tile, with as many sums in registers; (4) no conflicts of banks; (5) close to
-//@  the least possible. And g.transposed, which the given launch refuses. Traps: every thread takes
-//@  part in fetching and in both barriers, also if its own place lies outside of the image; a
-//@  barrier after fetching, and another one before the tile is overwritten; K need not be a
-//@  multiple of the channels that a thread keeps.
+//@  (1) a thread makes four output channels of its place, with four sums in registers; (2) a tile
+//@  of the image in shared memory, with a rim of one pixel, fetched once for each input channel by
+//@  all threads together; (3) the weights in shared memory, too, and eight channels a thread; (4)
+//@  all 16 from one tile, without conflicts of banks. And g.transposed, which the given launch
+//@  refuses. Traps: K need not be a multiple of the channels that a thread keeps; every thread
+//@  takes part in fetching and in both barriers, also if its own place lies outside of the image; a
+//@  barrier after fetching, and another one before the tile is overwritten.
 /* Image and channel group are in the grid. Threads outside of the image fetch and wait with the
  * others, and write nothing. */
 static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, tl_conv3x3_geom g) {
@@ -76,14 +76,14 @@ static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, 
     tl_real sum[CHANNELS] = {0};
     for (int c = 0; c < g.c; c++) {
         fetch_pixels(&part, x + ((size_t)image * g.c + c) * plane, top, left, g);
-        fetch_weights(&part, w, c, k0, channels, g);
+        fetch_weights(&part, w, c, k0, g);
         __syncthreads();
         add_channel(sum, &part, channels);
         __syncthreads(); /* before the next channel is fetched into the same place */
     }
     if (i >= g.h || j >= g.w) return;
-    for (int k = 0; k < CHANNELS; k++)
-        if (k < channels) y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[k];
+    for (int k = 0; k < CHANNELS && k < channels; k++)
+        y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[k];
 }
 //@skeleton
 // /* One thread per output, and everything from global memory. */

@@ -1,8 +1,10 @@
 // convolutions.cuh: lab 5's convolution of 3x3 pixels by designs of each rung of its ladder, each
 // as a case of sectors.cu, which includes this: what the limits of tl/conv3x3.h are made of.
 //
-// A design is named after its rung and what is its own: `tile_32x8` is a block of 32 x 8 places.
-// Those of one rung differ in more than a constant where the claim has to accept both.
+// A design is named after the last rung that it reaches and what is its own: `pixels_32x8_by_4` has
+// the pixels of a block of 32 x 8 places in shared memory, `tile_...` the weights, too, and a thread
+// keeps the sums of 4 output channels. Those of one rung differ in more than a constant where the
+// claim has to accept both.
 
 // ---- a block's places are a rectangle; PITCH: words from one row of the tile to the next ----
 
@@ -134,35 +136,33 @@ template <int CHANNELS> static void convolve_by_places() {
                                                some((size_t)g.k * g.c * 9), g);
 }
 
-// Designs that no rung is named after; their times say in which order ideas pay on a GPU.
-static const sectors_case other_convolutions[] = {
-    {"places_by_1", 1, convolve_by_places<1>},
-    {"places_by_4", 1, convolve_by_places<4>},
-    {"places_by_8", 1, convolve_by_places<8>},
-    {"places_by_16", 1, convolve_by_places<16>},
-    {"pixels_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, false>},
-    {"pixels_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, false>},
-    {"pixels_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, false>},
-    {"tile_16x16_by_16", 1, convolve_by_tiles<16, 16, 16, 18, true>},
-    {"tile_8x32_by_4", 1, convolve_by_tiles<8, 32, 4, 10, true>},
-};
-
+// The first of each rung is its plain design. Those of one output channel a thread that reach rung 2
+// are slower on a GPU than the given kernel: sectors alone do not tell (results/h200/conv3x3.jsonl).
 static const sectors_case convolutions[] = {
     {"0:given", 1, [] { run_convolution(conv3x3_given::tl_conv3x3); }},
-    {"1:tile_32x8", 1, convolve_by_tiles<32, 8, 1, 34, false>},
-    {"1:tile_16x16", 1, convolve_by_tiles<16, 16, 1, 18, false>},
-    {"1:rows_6", 1, convolve_by_rows<6, 1, false>},
-    {"1:tile_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, false>},
+    {"0:places_by_1", 1, convolve_by_places<1>},
+    {"1:places_by_4", 1, convolve_by_places<4>},
+    {"1:pixels_32x8", 1, convolve_by_tiles<32, 8, 1, 34, false>},
+    {"1:pixels_16x16", 1, convolve_by_tiles<16, 16, 1, 18, false>},
+    {"2:pixels_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, false>},
+    {"2:pixels_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, false>},
+    {"2:pixels_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, false>},
+    {"2:pixels_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, false>},
+    {"2:pixels_rows_6", 1, convolve_by_rows<6, 1, false>},
+    {"2:places_by_8", 1, convolve_by_places<8>},
+    {"2:places_by_16", 1, convolve_by_places<16>},
     {"2:tile_32x8", 1, convolve_by_tiles<32, 8, 1, 34, true>},
     {"2:tile_16x16", 1, convolve_by_tiles<16, 16, 1, 18, true>},
     {"2:rows_6", 1, convolve_by_rows<6, 1, true>},
-    {"3:tile_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, true>},
+    {"2:tile_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, true>},
+    {"2:tile_16x16_by_4", 1, convolve_by_tiles<16, 16, 4, 18, true>},
+    {"2:tile_8x32_by_4", 1, convolve_by_tiles<8, 32, 4, 10, true>},
     {"3:tile_16x16_by_8", 1, convolve_by_tiles<16, 16, 8, 18, true>},
-    {"4:tile_32x8_by_4", 1, convolve_by_tiles<32, 8, 4, 34, true>},
-    {"4:tile_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, true>},
-    {"4:rows_6_by_4", 1, convolve_by_rows<6, 4, true>},
-    {"5:tile_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, true>},
-    {"5:tile_32x12_by_16", 1, convolve_by_tiles<32, 12, 16, 34, true>},
-    {"5:rows_6_by_16", 1, convolve_by_rows<6, 16, true>},
-    {"5:solution", 1, [] { run_convolution(conv3x3::tl_conv3x3); }},
+    {"3:tile_32x8_by_8", 1, convolve_by_tiles<32, 8, 8, 34, true>},
+    {"3:tile_16x16_by_16", 1, convolve_by_tiles<16, 16, 16, 18, true>},
+    {"3:rows_6_by_4", 1, convolve_by_rows<6, 4, true>},
+    {"4:tile_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, true>},
+    {"4:tile_32x12_by_16", 1, convolve_by_tiles<32, 12, 16, 34, true>},
+    {"4:rows_6_by_16", 1, convolve_by_rows<6, 16, true>},
+    {"4:solution", 1, [] { run_convolution(conv3x3::tl_conv3x3); }},
 };

@@ -428,7 +428,6 @@ int main(int count, char **arguments) {
         if (count == 5) {
             tl_conv3x3_geom *g = &geom_of_convolution;
             g->n = atoi(arguments[2]), g->c = atoi(arguments[3]), g->k = atoi(arguments[4]);
-            for (const sectors_case &c : other_convolutions) run_case(c);
         }
         for (const sectors_case &c : convolutions) run_case(c);
         return 0;
