@@ -105,7 +105,7 @@ void expect_unrecorded(claim *c, graph *g, const call_target *t, int y, const ch
     graph_read(g, GRAPH_READ_FLAGS, y);
     graph_run(g, t, &r, what);
     expect_ok(c, &r);
-    expect_equal(c, "recorded for nobody: has gradient, needs one, has node", graph_result(g, y),
+    expect_equal(c, "for nobody: has gradient, needs one, has node", graph_result(g, y),
                  none, SHAPE(3));
 }
 
