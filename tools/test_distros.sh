@@ -51,7 +51,7 @@ for tool in debootstrap git unshare pivot_root; do
 done
 [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] ||
     lacks "this is no clone to clone: git has no commit of it"
-mkdir -p "$TREES/log" && TREES=$(cd "$TREES" && pwd) || exit 1
+mkdir -p "$TREES/log" "$TREES/systems" && TREES=$(cd "$TREES" && pwd) || exit 1
 
 # ---- a bare system -------------------------------------------------------------------------------
 
@@ -226,8 +226,8 @@ handout_step() { # SYSTEM SETUP OPTION...
 
 arm64_steps() { # SYSTEM
     [ "$(uname -m)" = aarch64 ] || grep -qs enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 || {
-        fail "$1" "programs of aarch64 do not run here: apt-get install qemu-user-static (in a \
-container, on its host)"
+        fail "$1" "programs of aarch64 do not run here: apt-get install qemu-user-static, and \
+mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc where that is empty (in a container, on its host)"
         return
     }
     bare "$1" || { fail "$1" "see $TREES/log/$1-debootstrap.log"; return; }
@@ -258,8 +258,7 @@ for suite in $DISTROS; do
     bare "$suite" || { fail "$suite" "see $TREES/log/$suite-debootstrap.log"; continue; }
     for cc in $COMPILERS; do
         root=$TREES/systems/$suite-$cc
-        mkdir -p "$TREES/systems"
-        copy "$suite" "$root" || { fail "$suite $cc" "$root could not be made"; continue; }
+            copy "$suite" "$root" || { fail "$suite $cc" "$root could not be made"; continue; }
         for name in $STEPS; do
             case $name in
             alone) alone_step "$suite" "$cc" ;;
