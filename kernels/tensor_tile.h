@@ -119,10 +119,17 @@ static inline __device__ void load_b(uint32_t (&b)[2][2], const unsigned char *m
     for (int i = 0; i < 4; i++) b[i / 2][i % 2] = r[i];
 }
 
+/* A float that is multiplied as the sum of two numbers of TF32 (TL_TF32X3). */
+struct two_tf32 {
+    float x;
+};
+template <class T> static constexpr bool IS_SPLIT = false;
+template <> constexpr bool IS_SPLIT<two_tf32> = true;
+
 /* Whether warpgroups multiply: numbers that are rounded already, TF32 only if both run along k. */
 template <class T, bool A_ALONG_K, bool B_ALONG_K, bool ROUND>
 static constexpr bool BY_WARPGROUP =
-    HAS_WARPGROUPS && !ROUND && (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
+    HAS_WARPGROUPS && !ROUND && !IS_SPLIT<T> && (sizeof(T) == 2 || (A_ALONG_K && B_ALONG_K));
 
 /* A warp's sums: fragments down and across. */
 template <int SIDE, bool WARPGROUP = false> struct tensor_sums {
@@ -178,6 +185,42 @@ static inline __device__ void multiply_step(tensor_sums<SIDE> &sum, const unsign
     for (int j = 0; j < W::ACROSS; j += 2)
         load_b<T, SIDE, B_ALONG_K, ROUND>(fb[j / 2], memory, b, W::column(), 8 * j, step);
     multiply_fragments<T>(sum, fa, fb);
+}
+
+/* What a number of a fragment is in TF32, which it becomes, and what is left of it. */
+template <int N> static inline __device__ void split(uint32_t (&high)[N], uint32_t (&low)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        float x = __uint_as_float(high[i]);
+        high[i] = to_tf32(x);
+        low[i] = to_tf32(x - __uint_as_float(high[i]));
+    }
+}
+
+/* The same of two_tf32: small products first, so that they add to each other's size. */
+template <int SIDE, bool A_ALONG_K, bool B_ALONG_K>
+static inline __device__ void
+multiply_split_step(tensor_sums<SIDE> &sum, const unsigned char *memory, int a, int b, int step) {
+    typedef tensor_sums<SIDE> W;
+    uint32_t fb[W::ACROSS / 2][2][2], low_b[W::ACROSS / 2][2][2];
+#pragma unroll
+    for (int j = 0; j < W::ACROSS; j += 2) {
+        load_b<float, SIDE, B_ALONG_K, false>(fb[j / 2], memory, b, W::column(), 8 * j, step);
+        split(fb[j / 2][0], low_b[j / 2][0]);
+        split(fb[j / 2][1], low_b[j / 2][1]);
+    }
+#pragma unroll
+    for (int i = 0; i < W::DOWN; i++) {
+        uint32_t fa[4], low_a[4];
+        load_a<float, TENSOR_ROWS, A_ALONG_K, false>(fa, memory, a, W::row(), 16 * i, step);
+        split(fa, low_a);
+#pragma unroll
+        for (int j = 0; j < W::ACROSS; j++) {
+            mma_tf32(sum.of[i][j], low_a, fb[j / 2][j % 2]);
+            mma_tf32(sum.of[i][j], fa, low_b[j / 2][j % 2]);
+            mma_tf32(sum.of[i][j], fa, fb[j / 2][j % 2]);
+        }
+    }
 }
 
 #if HAS_WARPGROUPS
@@ -255,9 +298,12 @@ sum_by_tensor_cores(tensor_sums_of<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND> &sum,
             copy(stage + S::STAGES - 1);
 #pragma unroll
             for (int step = 0; step < 2 * DEEP; step++) {
-                int a = now + step / 2 * S::SLICE;
-                multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, a + a_bytes,
-                                                                    step % 2);
+                int a = now + step / 2 * S::SLICE, b = a + a_bytes;
+                if constexpr (IS_SPLIT<T>)
+                    multiply_split_step<SIDE, A_ALONG_K, B_ALONG_K>(sum, memory, a, b, step % 2);
+                else
+                    multiply_step<T, SIDE, A_ALONG_K, B_ALONG_K, ROUND>(sum, memory, a, b,
+                                                                        step % 2);
             }
         }
     }

@@ -137,7 +137,7 @@ CLAIM(precision, products_round_where_they_should) {
     FOR_TARGETS (t) {
         tl_ctx *plain, *ctx[TL_PRECISIONS];
         ok(c, open_in(&plain, t, TL_FP32));
-        for (int p = TL_TF32; p < TL_PRECISIONS; p++) {
+        for (int p = TL_TF32; p <= TL_BF16; p++) { /* TL_TF32X3 rounds nothing */
             ok(c, open_in(&ctx[p], t, (tl_precision)p));
             ctx[p]->ops = ctx[p]->ops->rounding;
         }
@@ -145,10 +145,10 @@ CLAIM(precision, products_round_where_they_should) {
             example e = checked(c, i);
             for (const operation *op = operations; op < operations + OPERATIONS; op++)
                 for (size_t k = 0; k < sizeof points / sizeof *points; k++)
-                    for (int p = TL_TF32; !strcmp(op->name, points[k].op) && p < TL_PRECISIONS; p++)
+                    for (int p = TL_TF32; !strcmp(op->name, points[k].op) && p <= TL_BF16; p++)
                         expect_point(c, t, plain, ctx[p], op, &points[k], &e);
         }
-        for (int p = TL_TF32; p < TL_PRECISIONS; p++) tl_device_close(ctx[p]);
+        for (int p = TL_TF32; p <= TL_BF16; p++) tl_device_close(ctx[p]);
         tl_device_close(plain);
     }
 }
@@ -182,6 +182,21 @@ static void expect_alone(claim *c, const call_target *t, const char *name, tl_pr
         expect_true(c, ops->exact->precision == TL_FP32 && ops->exact->gemm != ops->gemm,
                     "%s stands among kernels for float", name);
         tl_device_close(ctx);
+    }
+}
+
+/* Else its numbers would be those of float, under another name. */
+CLAIM(precision, three_products_need_their_kernel) {
+    FOR_TARGETS (t) {
+        tl_ctx *ctx = NULL;
+        const char *rungs[] = {"all", "none"};
+        claim_case(c, t, "opening in tf32x3 without its kernel");
+        for (int i = 0; i < 2; i++) {
+            const tl_device_options options = {.rungs = rungs[i], .threads = 1};
+            tl_status status = tl_device_open_in(&ctx, t->device, &options, TL_TF32X3);
+            expect_true(c, status == TL_EINVAL && !ctx && strstr(tl_error(), "gemm:11"), "%s: %s",
+                        rungs[i], tl_error());
+        }
     }
 }
 

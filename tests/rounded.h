@@ -29,7 +29,7 @@ static inline bool rounded_asks(const call_target *t, tl_precision precision) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].precision != TL_FP32 && strcmp(rows[i].name, t->rungs) == 0)
             return rows[i].precision == precision;
-    return true;
+    return precision != TL_TF32X3; /* which has no other kernels */
 }
 
 /* Each target in each precision: `t` is one. */
@@ -46,7 +46,16 @@ static inline call_target *rounded_in(call_target *t, tl_precision precision) {
     return t;
 }
 
-static inline double rounded_unit(tl_precision p) { return p == TL_BF16 ? 0x1p-8 : 0x1p-11; }
+/* (of TF32X3: two operands are off by 2^-22, and low low is left out, which is 2^-22 at most) */
+static inline double rounded_unit(tl_precision p) {
+    return p == TL_BF16 ? 0x1p-8 : p == TL_TF32 ? 0x1p-11 : 0x1.8p-22;
+}
+
+/* Terms of a sum of k products, and of what is there before: each product of TF32X3 is three, and
+ * a fourth is left out. */
+static inline size_t rounded_terms(size_t k, tl_precision p) {
+    return p == TL_TF32X3 ? 4 * k + 1 : k + 1;
+}
 
 static inline double *rounded_numbers(claim *c, const double *x, size_t n, tl_precision p) {
     double *y = doubles(c, n);

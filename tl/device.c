@@ -157,6 +157,13 @@ tl_status tl_device_open_in(tl_ctx **ctx, const char *name, const tl_device_opti
     }
     tl_backend_fill(&d->ops);
     d->ctx.ops = &d->ops;
+    if (precision == TL_TF32X3 && d->ops.gemm == d->exact.gemm) {
+        tl_device_close(&d->ctx);
+        return TL_FAIL(TL_EINVAL,
+                       "PRECISION=tf32x3: no kernel of RUNGS=%s on %s computes in it; use "
+                       "RUNGS=gemm:11 on a GPU or hostcuda",
+                       options->rungs ? options->rungs : "all", name);
+    }
     *ctx = &d->ctx;
     return TL_OK;
 }

@@ -18,7 +18,7 @@ tl_status tl_precision_find(tl_precision *precision, const char *name) {
         *precision = (tl_precision)p;
         return TL_OK;
     }
-    return TL_FAIL(TL_EINVAL, "PRECISION=%s: use fp32, tf32 or bf16", name);
+    return TL_FAIL(TL_EINVAL, "PRECISION=%s: use fp32, tf32, bf16 or tf32x3", name);
 }
 
 static tl_status round_on_cpu(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n,
@@ -313,7 +313,7 @@ static void round_products(tl_backend *ops, tl_precision precision) {
     ops->linear_fwd = linear_fwd;
     ops->linear_bwd_input = linear_bwd_input;
     ops->linear_bwd_weight = linear_bwd_weight;
-    if (precision == TL_TF32) return;
+    if (precision != TL_BF16) return;
     ops->conv2d_bwd_bias = conv2d_bwd_bias;
     ops->linear_bwd_bias = linear_bwd_bias;
     ops->batchnorm_fwd = batchnorm_fwd;
@@ -332,7 +332,7 @@ tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_backend *roundi
     ops->exact = exact;
     ops->precision = precision;
     drop_fused_products(ops);
-    round_products(ops, precision);
+    if (precision != TL_TF32X3) round_products(ops, precision);
     *rounding = *ops;
     ops->rounding = rounding;
     return TL_OK;

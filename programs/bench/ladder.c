@@ -84,6 +84,7 @@ static tl_status add_rung(ladder *l, const char *device, const char *name, const
 
 /* The library in another precision: once, before the first rung that computes in it. */
 static tl_status add_library(ladder *l, const char *device, int threads, tl_precision precision) {
+    if (precision == TL_TF32X3) return TL_OK; /* which has no library: float's stands beside it */
     for (int i = 0; i < l->rungs; i++)
         if (l->rung[i].ctx->ops->precision == precision) return TL_OK;
     TL_TRY(add_rung(l, device, "0", "gemm:0", threads, precision));

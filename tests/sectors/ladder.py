@@ -68,12 +68,14 @@ def table(counts: dict[str, dict], speed: dict[str, str]) -> str:
             "|---|---|---|---|---|---|",
             *(f"| {rung} | {idea} | – | – | – | {speed.get(rung, NOT_MEASURED)} |"
               for rung, idea in LIBRARY.items())]  # fmt: skip
+    for rung, idea in OF_HOPPER.items():
+        rows.append(f"| {rung} | {idea} | – | – | – | {speed.get(f'gemm:{rung}', NOT_MEASURED)} |")
     for rung, idea in ideas().items():
         c = counts[rung]
         rows.append(f"| {rung[5:]} | {idea} | {c['load_sectors']:,} | {c['store_sectors']:,} | "
                     f"{c['bank_conflicts']:,} | {speed.get(rung, NOT_MEASURED)} |")  # fmt: skip
-    rows += [f"| {rung} | {idea} | – | – | – | {speed.get(f'gemm:{rung}', NOT_MEASURED)} |"
-             for rung, idea in OF_HOPPER.items()]  # fmt: skip
+    head = 2 + len(LIBRARY)
+    rows[head:] = sorted(rows[head:], key=lambda row: int(row.split("|")[1]))
     return "\n".join(rows) + "\n"
 
 

@@ -17,7 +17,7 @@
 
 #include "hostcuda/corpus/lockstep.cuh"
 #include "kernels/device.h"
-#include "kernels/gemm/tensor.h"
+#include "kernels/gemm/tensor_copier.h"
 #include "kernels/reduce/05_vectors.h"
 #include "kernels/tensor_tile.h"
 #include "tl/conv2d.h"
@@ -97,6 +97,9 @@ namespace gemm7 {
 }
 namespace gemm8 {
 #include "kernels/gemm/08_tensor_bf16.cu"
+}
+namespace gemm11 {
+#include "kernels/gemm/11_tensor_tf32x3.cu"
 }
 namespace reduce1 {
 #include "kernels/reduce/01_naive.cu"

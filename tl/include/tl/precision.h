@@ -16,6 +16,10 @@
  *                          ones the first wins
  *   softmax_xent           nothing
  *
+ * TL_TF32X3 rounds nothing on its way: a product by tensor cores takes each operand as a sum of two
+ * numbers of TF32 and leaves out what both low ones give, 2^-22 of a term: float's precision, from
+ * three products of TF32.
+ *
  * TL_BF16: bfloat16, 8 bits of significand, to nearest, ties to even (IEEE 754). What is too large
  * becomes infinite; the exponent's range is float's.
  * TL_TF32: 11 bits of significand, to nearest, ties away from 0, as PTX's cvt.rna.tf32.f32: twice
@@ -23,10 +27,12 @@
  * for TF32.)
  *
  * What no kernel for a type takes (kernels/rungs.def) is rounded between those for float: the same
- * numbers, and slower than TL_FP32. */
+ * numbers, and slower than TL_FP32. TL_TF32X3 is not to be taken for TL_FP32: a run in it names its
+ * kernel (RUNGS=gemm:11), through which the plain path's products go, or is refused. */
 #ifndef TL_PRECISION_H
 #define TL_PRECISION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -36,31 +42,39 @@
 extern "C" {
 #endif
 
-typedef enum tl_precision { TL_FP32, TL_TF32, TL_BF16, TL_PRECISIONS } tl_precision;
+typedef enum tl_precision { TL_FP32, TL_TF32, TL_BF16, TL_TF32X3, TL_PRECISIONS } tl_precision;
 #define TL_PRECISION_NAMES                                                                         \
-    { "fp32", "tf32", "bf16" }
+    { "fp32", "tf32", "bf16", "tf32x3" }
 
-/* "fp32", "tf32" or "bf16"; NULL for another number. */
+/* "fp32", "tf32", "bf16" or "tf32x3"; NULL for another number. */
 const char *tl_precision_name(tl_precision precision);
 
 /* The other way; TL_EINVAL lists the names. */
 tl_status tl_precision_find(tl_precision *precision, const char *name);
 
-/* x rounded; a NaN stays one. In the double build rounding starts at the next float. */
-static inline TL_HD float tl_rounded(float x, tl_precision precision) {
+/* x with its low bits rounded away; a NaN stays one. */
+static inline TL_HD float tl_rounded_once(float x, bool to_bf16) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     if ((bits & 0x7f800000u) == 0x7f800000u) { /* infinite or NaN, whose bits may all be low ones */
         bits |= (bits & 0x007fffffu) ? 0x00400000u : 0;
-    } else if (precision == TL_BF16) {
+    } else if (to_bf16) {
         bits += 0x7fffu + (bits >> 16 & 1);
         bits &= 0xffff0000u;
-    } else if (precision == TL_TF32) {
+    } else {
         bits += 0x1000u; /* of the magnitude: the sign stands apart */
         bits &= 0xffffe000u;
     }
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+/* x as the precision holds it. In the double build rounding starts at the next float. */
+static inline TL_HD float tl_rounded(float x, tl_precision precision) {
+    if (precision == TL_FP32) return x;
+    float high = tl_rounded_once(x, precision == TL_BF16), low = x - high;
+    bool both = precision == TL_TF32X3 && low == low; /* (infinity has nothing left) */
+    return both ? high + tl_rounded_once(low, false) : high;
 }
 
 #ifdef __cplusplus
