@@ -114,8 +114,10 @@ void claim_begin(claim *c, const char *name) {
 
 /* Leaves the test with the first failure as its message. */
 __attribute__((noreturn)) static void leave(claim *c, const finding *f) {
-    cr_assert(0, "%s\n  call: %s\n  again: GRADLAB_SEED=%llu, filter %s", f->text, f->call,
-              (unsigned long long)c->seed, c->name);
+    const char *devices = getenv("GRADLAB_DEVICES"), *rungs = getenv("GRADLAB_RUNGS");
+    cr_assert(0, "%s\n  call: %s\n  again: GRADLAB_SEED=%llu%s%s%s%s, filter %s", f->text, f->call,
+              (unsigned long long)c->seed, devices ? " GRADLAB_DEVICES=" : "",
+              devices ? devices : "", rungs ? " GRADLAB_RUNGS=" : "", rungs ? rungs : "", c->name);
     abort(); /* cr_assert has left the test */
 }
 

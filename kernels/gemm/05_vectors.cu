@@ -70,7 +70,7 @@ static __device__ int place(int at, int i) { return i / V * (TILE / 2) + at * V 
 
 static __global__ void __launch_bounds__(THREADS, 2)
     multiply_vectors(product p, bool whole_a, bool whole_b, bool whole_c) {
-    __shared__ alignas(16) slice a, b;
+    alignas(16) __shared__ slice a, b;
     int i0 = tile_row(p, TILE, TILE), j0 = tile_col(p, TILE);
     int ty = (int)threadIdx.x / ACROSS, tx = (int)threadIdx.x % ACROSS;
     bool turned_a = p.A.col_step != 1, turned_b = p.B.col_step != 1;

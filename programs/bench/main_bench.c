@@ -186,7 +186,8 @@ static tl_status run_case(const options_of_bench *o, ladder *l, shown *s, bool *
     TL_TRY(show_rungs(l, s));
     ladder_clear(l);
     /* (students write no fused operations: there is nothing of theirs to be timed beside one) */
-    bool mine = o->mine && s->base[WARM] > 0 && ladder_wants(o->rung, "mine");
+    bool timed = l->counts || s->base[WARM] > 0;
+    bool mine = o->mine && timed && ladder_wants(o->rung, "mine");
     return mine ? run_mine(o, l, s, all_right) : TL_OK;
 }
 
@@ -243,7 +244,8 @@ static tl_status work(int count, char *const word[], ladder *l, bool *all_right)
     if (o.beside) sscanf(o.beside, "%*f,%*f,%lf,%lf", &known.flops, &known.bytes);
     if (strcmp(o.op, "all") != 0) TL_TRY(check_ops(o.op));
     TL_TRY(check_shapes(&o));
-    TL_NEED(o.mine || o.beside || strcmp(o.rung, "mine") != 0, TL_EINVAL,
+    bool named = strcmp(o.rung, "all") != 0 && ladder_wants(o.rung, "mine");
+    TL_NEED(o.mine || o.beside || !named, TL_EINVAL,
             "RUNG=mine: what is in labs/ comes with MINE=1");
     l->samples = (int)o.samples;
     TL_TRY(ladder_open(l, o.device, (int)o.threads, o.rung, &known));

@@ -51,7 +51,8 @@ def run_sectors(*words: str) -> dict[str, dict]:
 def speeds(lines: list[dict], op: str = "gemm", what: str = "flops") -> dict[str, str]:
     """Of each rung, in units of 1e9 a second; "0 tf32": of the library in that precision."""
     mine = [line for line in lines if line["kind"] in ("ladder", "ladder_rounded")
-            and line["op"] == op and line["cache"] == "warm"]  # fmt: skip
+            and line["op"] == op and line["cache"] == "warm"
+            and line["device"] == "cuda"]  # fmt: skip
     most = max((line["flops"] for line in mine), default=0)
     return {rung_of(line): f"{line[what] / line['median'] / 1e9:,.0f}"
             for line in mine if line["flops"] == most}  # fmt: skip
