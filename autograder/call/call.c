@@ -288,4 +288,4 @@ const char *call_op_name(call_op op) {
 }
 
 const char *const call_counter_names[CALL_COUNTERS] = {
-    "launches", "sectors", "bank_conflicts", "storers", "loaders", "carried", "to_host"};
+    "launches", "sectors", "bank_conflicts", "requests", "storers", "loaders", "carried", "to_host"};

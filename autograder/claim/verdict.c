@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "limits.h"
 #include "pattern.h"
 
 void finding_begin(finding *f, const claim *c, const char *kind) {
@@ -195,6 +196,12 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
     if (f->array[0]) put_array(out, f);
     pattern_over_cases(f, c);
     put_list(out, "patterns", f->pattern[0], sizeof f->pattern[0], f->patterns);
+    const claim_size_limit *limit = limits_found(c);
+    if (limit) {
+        fputs(",\"limit\":{", out);
+        fprintf(out, "\"name\":\"%s\",\"right\":%lld,\"wrong\":%lld}", limit->name,
+                limit->most_passed, limit->least_failed);
+    }
     const char *file = e->line ? e->file : f->file;
     if (e->line || f->line) {
         put_text(out, "file", file);

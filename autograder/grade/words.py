@@ -219,6 +219,12 @@ PATTERNS = {
     "two_sizes": "only where windows are not square",
     "two_strides": "only where the strides of height and width differ",
     "nonsquare": "only where height and width differ",
+    "filter_nonsquare": "only where the filter is not square",
+    "image_nonsquare": "only where the image is not square",
+    "two_pads": "only where the paddings of height and width differ",
+    "two_dilations": "only where the dilations of height and width differ",
+    "ndim_alone": "only where one shape begins with the other",
+    "lanes_lost": "of each part, what its first lanes held is lost",
     "every_plane": "the same ones in every plane",
     "batch": "only with several images at once",
     "channels": "only with more than one channel",
@@ -288,6 +294,21 @@ def advice_of(record: dict) -> str:
 
 def pattern_text(pattern: str) -> str:
     return PATTERNS.get(pattern, pattern.replace("_", " "))
+
+
+def limit_text(record: dict) -> str:
+    """right up to k = 5, wrong from k = 9 on"""
+    limit = record.get("limit")
+    if not limit:
+        return ""
+    name = text.visible(str(limit["name"]), 12)
+    return f"right up to {name} = {limit['right']}, wrong from {name} = {limit['wrong']} on"
+
+
+def patterns_told(record: dict) -> list:
+    """Without those that say less than a limit that is told."""
+    said = record.get("patterns", ())
+    return [p for p in said if not (record.get("limit") and p in ("large", "many_terms"))]
 
 
 def axes_of(array: str, count: int, given: list | None) -> tuple:
