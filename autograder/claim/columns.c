@@ -11,6 +11,8 @@ static const tl_conv2d_geom plain[] = {
     {1, 2, 6, 4, 3, 1, 3, 1, 1, 0, 0, 1, 1, 0, 0},  /* a filter of one row */
     {1, 2, 4, 4, 3, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},  /* the image alone is square */
     {1, 2, 6, 4, 3, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},  /* and the filter alone */
+    {1, 2, 5, 4, 3, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},  /* and the output alone */
+    {1, 2, 4, 4, 3, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},  /* all of them, of two channels */
     {1, 4, 3, 11, 2, 3, 5, 1, 1, 0, 0, 1, 1, 0, 0}, /* one row of outputs */
     {1, 3, 4, 5, 2, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},  /* 1x1: columns are the image */
     {1, 3, 18, 21, 8, 3, 3, 1, 1, 0, 0, 1, 1, 0, 0},
@@ -19,6 +21,8 @@ static const tl_conv2d_geom apart[] = {
     {1, 1, 4, 4, 1, 2, 2, 2, 2, 0, 0, 1, 1, 0, 0},
     {1, 3, 4, 5, 2, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0},
     {1, 2, 2, 3, 2, 2, 3, 1, 1, 0, 0, 1, 1, 0, 0}, /* one output, stride 1 */
+    {1, 2, 4, 4, 2, 1, 2, 1, 2, 0, 0, 1, 1, 0, 0}, /* the image alone is square */
+    {1, 2, 4, 4, 2, 2, 2, 2, 2, 0, 0, 1, 1, 0, 0}, /* all is, of two channels */
     {1, 2, 6, 4, 3, 3, 2, 3, 2, 0, 0, 1, 1, 0, 0}, /* nothing is square */
     {1, 3, 7, 7, 3, 2, 2, 3, 4, 0, 0, 1, 1, 0, 0}, /* pixels that no output sees */
     {1, 2, 18, 21, 8, 3, 3, 3, 3, 0, 0, 1, 1, 0, 0},
@@ -46,6 +50,7 @@ static const tl_conv2d_geom spaced[] = {
 static const tl_conv2d_geom batched[] = {
     {2, 1, 3, 3, 1, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},
     {3, 2, 5, 4, 3, 3, 2, 1, 1, 0, 0, 1, 1, 0, 0},
+    {3, 2, 4, 4, 3, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},
     {2, 2, 9, 11, 3, 3, 2, 2, 3, 3, 1, 2, 3, 0, 0}, /* everything at once */
     {7, 1, 3, 4, 1, 3, 1, 1, 1, 1, 0, 1, 1, 0, 0},  /* more images than threads */
     {4, 3, 12, 11, 9, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},

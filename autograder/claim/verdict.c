@@ -43,6 +43,8 @@ void finding_take(claim *c, const char *kind, bool last, const char *format, ...
 }
 
 void finding_pattern(finding *f, const char *name) {
+    for (int i = 0; i < f->patterns; i++)
+        if (strcmp(f->pattern[i], name) == 0) return;
     if (f->patterns < FINDING_PATTERNS)
         snprintf(f->pattern[f->patterns++], sizeof f->pattern[0], "%s", name);
 }

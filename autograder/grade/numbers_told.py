@@ -13,7 +13,7 @@ CALLED = {
     "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
 }
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
-LIMITS = ("n", "k", "rows", "cols", "images")  # sizes that claims tell of their cases
+LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2", "apart",
             *(f"beyond={name}" for name in LIMITS),

@@ -73,7 +73,7 @@ KINDS = {
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
                       "by columns. For rows our B is its first operand, which its messages call A "
                       "(leading dimension: parameter 8), and our A its second, which they call B "
-                      "(parameter 10)."),
+                      "(parameter 10); that of C is parameter 13."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -223,6 +223,13 @@ PATTERNS = {
     "image_nonsquare": "only where the image is not square",
     "two_pads": "only where the paddings of height and width differ",
     "two_dilations": "only where the dilations of height and width differ",
+    "outputs_nonsquare": "only where the output is not square",
+    "gaps": "with right ones in between",
+    "other_length": "each sum has as many terms as there are sums",
+    "off_step": "only where there are terms beyond a multiple of 64",
+    "averaged": "divided by the number of terms",
+    "maximum_too": "also the maximum itself, not its place alone",
+    "not_in_the_row": "a number that is not in the row",
     "ndim_alone": "only where one shape begins with the other",
     "lanes_lost": "of each part, what its first lanes held is lost",
     "every_plane": "the same ones in every plane",
@@ -301,7 +308,7 @@ def limit_text(record: dict) -> str:
     limit = record.get("limit")
     if not limit:
         return ""
-    name = text.visible(str(limit["name"]), 12)
+    name = text.visible(str(limit["name"]), 20)
     return f"right up to {name} = {limit['right']}, wrong from {name} = {limit['wrong']} on"
 
 
