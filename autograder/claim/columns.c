@@ -23,7 +23,6 @@ static const tl_conv2d_geom apart[] = {
     {1, 2, 6, 4, 3, 3, 2, 3, 2, 0, 0, 1, 1, 0, 0}, /* nothing is square */
     {1, 3, 7, 7, 3, 2, 2, 3, 4, 0, 0, 1, 1, 0, 0}, /* pixels that no output sees */
     {1, 2, 18, 21, 8, 3, 3, 3, 3, 0, 0, 1, 1, 0, 0},
-    {1, 2, 2, 3, 2, 2, 3, 1, 1, 0, 0, 1, 1, 0, 0}, /* one output, stride 1 */
     {1, 2, 4, 4, 2, 1, 2, 1, 2, 0, 0, 1, 1, 0, 0}, /* the image alone is square */
     {1, 2, 4, 4, 2, 2, 2, 2, 2, 0, 0, 1, 1, 0, 0}, /* all is, of two channels */
 };
