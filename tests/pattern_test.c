@@ -1,4 +1,5 @@
 /* pattern_test.c: what wrong elements have in common is found, and nothing else is. */
+#include "autograder/claim/limits.h"
 #include "autograder/claim/pattern.h"
 
 #include <math.h>
@@ -240,6 +241,18 @@ CLAIM(pattern, traits_of_failed_cases_are_told) {
     finding_begin(&f, c, "mismatch");
     pattern_over_cases(&f, &alone);
     expect_patterns(c, "nothing else", &f, "channels");
+}
+
+/* All small cases passed, at least two of them, and all large ones failed; else there is no limit. */
+CLAIM(pattern, limits_of_sizes_are_told) {
+    claim cases = {.size = {{"rows", 3, 7, 4, -1}, {"k", 9, 5, 3, -1}}};
+    const claim_size_limit *found = limits_found(&cases);
+    expect_true(c, found == &cases.size[1], "the limit of k is not found");
+    claim_size(&cases, "k", 12);
+    limits_close(&cases); /* a large case that passed */
+    expect_true(c, !limits_found(&cases), "there is none: 9 failed, 12 passed");
+    claim one = {.size = {{"k", 9, 5, 1, -1}}};
+    expect_true(c, !limits_found(&one), "a single case that passed");
 }
 
 /* Every second number is too large by a part in a hundred million, the others are too small: no

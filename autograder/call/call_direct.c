@@ -59,10 +59,11 @@ static void read_traffic(const hostcuda_counts *counts, int64_t counter[CALL_COU
     hostcuda_kernel_counts *kernel = calloc((size_t)kernels + 1, sizeof *kernel);
     if (!kernel) return;
     counts->kernels(kernel, kernels);
-    counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = 0;
+    counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = counter[CALL_REQUESTS] = 0;
     for (int i = 0; i < kernels; i++) {
         counter[CALL_SECTORS] += (int64_t)kernel[i].global_sectors;
         counter[CALL_CONFLICTS] += (int64_t)kernel[i].bank_conflicts;
+        counter[CALL_REQUESTS] += (int64_t)kernel[i].global_requests;
     }
     free(kernel);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "limits.h"
 #include "verdict.h"
 
 /* How long the cases after a failed one may take, to tell what failures have in common. */
@@ -169,6 +170,7 @@ static void close_case(claim *c) {
         if (t->now >= 0) (c->case_failed ? t->failed : t->passed)[t->now]++;
         t->now = -1;
     }
+    limits_close(c);
 }
 
 /* Appends device, rungs and threads to c->call; in grading there are no rungs to speak of. */

@@ -23,12 +23,21 @@
 struct finding;
 
 /* A property of a case ("dilation") and how many cases with and without it failed and passed. */
-enum { CLAIM_TRAITS = 9 };
+enum { CLAIM_TRAITS = 16 };
 typedef struct claim_trait_count {
     const char *name;
     int failed[2], passed[2]; /* [0] without, [1] with */
     int now;                  /* of the running case: 0, 1, -1 not said */
 } claim_trait_count;
+
+/* A size of the cases ("k"): up to which one they passed, and from which one on they failed. */
+enum { CLAIM_SIZES = 3 };
+typedef struct claim_size_limit {
+    const char *name;
+    long long least_failed, most_passed; /* -1: none has */
+    int passed;                          /* how many */
+    long long now;                       /* of the running case; -1 not said */
+} claim_size_limit;
 
 typedef struct claim {
     const char *name;
@@ -53,6 +62,7 @@ typedef struct claim {
     int cases, failed_case;    /* begun; which of them the finding is of */
     double failed_at, began;   /* when: seconds */
     claim_trait_count trait[CLAIM_TRAITS];
+    claim_size_limit size[CLAIM_SIZES];
     int64_t counter[CALL_COUNTERS]; /* of the latest call */
     bool copies;                    /* copies may do all of it: it need not launch anything */
 } claim;
@@ -84,6 +94,9 @@ __attribute__((format(printf, 2, 3))) void claim_say(claim *c, const char *forma
 /* Says of the case just begun whether it has a property that failures may have in common; the names
  * are those of the patterns in a verdict. */
 void claim_trait(claim *c, const char *name, bool has);
+/* Says how large the case just begun is in one direction: if all cases up to some size pass and all
+ * from another one on fail, the verdict names the two. */
+void claim_size(claim *c, const char *name, long long size);
 /* A result was compared; ratio is its err/bound. The worst is kept for GRADLAB_BOUNDS. */
 void claim_note(claim *c, double ratio);
 /* Ends the claim because the test itself is at fault: in grading an error, never a failure. */

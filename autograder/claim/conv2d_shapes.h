@@ -54,6 +54,12 @@ static inline void conv2d_case(claim *c, const call_target *t, const char *op,
     claim_trait(c, "nonsquare",
                 g->h != g->w || g->r != g->s || g->stride_h != g->stride_w ||
                     g->pad_h != g->pad_w || g->dil_h != g->dil_w);
+    claim_trait(c, "filter_nonsquare", g->r != g->s);
+    claim_trait(c, "image_nonsquare", g->h != g->w);
+    claim_trait(c, "outputs_nonsquare", g->p != g->q);
+    claim_trait(c, "two_strides", g->stride_h != g->stride_w);
+    claim_trait(c, "two_pads", g->pad_h != g->pad_w);
+    claim_trait(c, "two_dilations", g->dil_h != g->dil_w);
     claim_trait(c, "batch", g->n > 1 && (!t->column_bytes || images > 1));
     claim_trait(c, "channels", g->c > 1);
     claim_trait(c, "chunks", g->n > 1 && t->column_bytes);

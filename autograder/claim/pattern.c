@@ -274,16 +274,17 @@ static bool explains(const claim_trait_count *t) {
            t->failed[1] >= t->passed[1];
 }
 
-/* How well chance explains it, too. 2: it is of plain sizes, which are awkward wherever something
+/* How well chance explains it, too. 2, 3: it is of plain sizes, which are awkward wherever something
  * else is tried. 1: most cases have it, and some of them passed. */
 static int chance_of(const claim_trait_count *t) {
-    if (strcmp(t->name, "channels") == 0 || strcmp(t->name, "nonsquare") == 0) return 2;
+    if (strcmp(t->name, "nonsquare") == 0) return 2;
+    if (strcmp(t->name, "channels") == 0) return 3;
     return t->passed[1] > 0 && t->failed[1] + t->passed[1] > t->failed[0] + t->passed[0];
 }
 
 /* Of the traits that explain the failures those that chance explains least. */
 void pattern_over_cases(finding *f, const claim *c) {
-    int least = 2;
+    int least = 3;
     for (int i = 0; i < CLAIM_TRAITS && c->trait[i].name; i++)
         if (explains(&c->trait[i]) && chance_of(&c->trait[i]) < least)
             least = chance_of(&c->trait[i]);

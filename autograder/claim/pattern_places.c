@@ -71,7 +71,8 @@ static void find_planes(finding *f, const comparison *x) {
     finding_pattern(f, "every_plane");
 }
 
-/* All wrong ones stand together at one end of the flat array, and the other end is right. */
+/* All wrong ones stand together at one end of the flat array, and the other end is right; or what
+ * was written stands between what was not. */
 static void find_blocks(finding *f, const comparison *x) {
     size_t first = x->n, last = 0;
     for (size_t i = 0; i < x->n; i++) {
@@ -80,6 +81,8 @@ static void find_blocks(finding *f, const comparison *x) {
         last = i;
     }
     size_t length = last - first + 1;
+    if (strcmp(f->kind, "never_written") == 0 && x->shape.ndim == 1 && 10 * f->wrong < 9 * length)
+        finding_pattern(f, "gaps");
     if (f->wrong < 2 || 10 * f->wrong < 9 * length || length == x->n) return;
     if (last == x->n - 1) finding_pattern(f, "last_block");
     if (first == 0) finding_pattern(f, "first_block");

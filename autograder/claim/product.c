@@ -58,6 +58,7 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
     claim_trait(c, "k_off_slice", g->k % 64);
     claim_trait(c, "large", g->k > 256);
     claim_trait(c, "infinite", false);
+    claim_size(c, "k", g->k);
     double *bound = bound_of(c, scale, n, terms);
     call(t, &r, C, A, B, g);
     expect_ok(c, &r);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "limits.h"
 #include "pattern.h"
 
 void finding_begin(finding *f, const claim *c, const char *kind) {
@@ -42,6 +43,8 @@ void finding_take(claim *c, const char *kind, bool last, const char *format, ...
 }
 
 void finding_pattern(finding *f, const char *name) {
+    for (int i = 0; i < f->patterns; i++)
+        if (strcmp(f->pattern[i], name) == 0) return;
     if (f->patterns < FINDING_PATTERNS)
         snprintf(f->pattern[f->patterns++], sizeof f->pattern[0], "%s", name);
 }
@@ -195,6 +198,12 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
     if (f->array[0]) put_array(out, f);
     pattern_over_cases(f, c);
     put_list(out, "patterns", f->pattern[0], sizeof f->pattern[0], f->patterns);
+    const claim_size_limit *limit = limits_found(c);
+    if (limit) {
+        fputs(",\"limit\":{", out);
+        fprintf(out, "\"name\":\"%s\",\"right\":%lld,\"wrong\":%lld}", limit->name,
+                limit->most_passed, limit->least_failed);
+    }
     const char *file = e->line ? e->file : f->file;
     if (e->line || f->line) {
         put_text(out, "file", file);

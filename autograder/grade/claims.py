@@ -17,6 +17,7 @@ FIELDS = {
     "got": (int, float, str), "want": (int, float, str), "allowed": (int, float, str),
     "ratio": (int, float, str), "worst": (int, float, str), "cpu_s": (int, float),
      "counters": dict, "said": str, "by_line": list, "window": dict,
+    "limit": dict,
 }
 
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD_KEYS = ("device", "real", "seed", "kind", "call", "text", "array", "shape", "index", "axes",
                "got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
                "window", "file", "line", "backtrace", "checker", "output", "counters", "by_line",
+               "limit",
                "op", "cpu_s")
 # What decides how a submission is judged, beside the programs that are made of it.
 RULES = (("autograder", (".c", ".h", ".py", ".toml", ".sha256")), ("tl/include", (".h", ".def")),

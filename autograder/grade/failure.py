@@ -162,8 +162,10 @@ class Page:
             if record.get("bound") and (self.everything or is_near(record)):
                 content += f" ({text.visible(record['bound'], 200)})"
             self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
-        where = [text.visible(words.pattern_text(p), 80) for p in record.get("patterns", ())][:4]
+        where = [text.visible(words.pattern_text(p), 80) for p in words.patterns_told(record)][:4]
         where *= self.tells(record["kind"], 1)
+        if (limit := words.limit_text(record)) and self.tells(record["kind"], 1):
+            where.append(limit)
         if "ratio" in record:
             where = [w + f" ({small(record['ratio'])})" if w.endswith("constant factor") else w
                      for w in where]

@@ -13,7 +13,10 @@ CALLED = {
     "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
 }
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
-FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2",
+LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
+APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
+FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2", "apart",
+            *(f"beyond={name}" for name in LIMITS),
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 
@@ -26,6 +29,11 @@ def features(record: dict) -> set:
         found.add("other_flag")
     if FIRST_STEP.search(record.get("call", "")):
         found.add("first_step")
+    counters = record.get("counters") or {}
+    if record["kind"] == "sectors" and counters.get("requests", 0) > 0:
+        found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
+    if limit := record.get("limit"):
+        found.add(f"beyond={limit['name']}")
     return found
 
 

@@ -73,7 +73,7 @@ KINDS = {
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
                       "by columns. For rows our B is its first operand, which its messages call A "
                       "(leading dimension: parameter 8), and our A its second, which they call B "
-                      "(parameter 10)."),
+                      "(parameter 10); that of C is parameter 13."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -219,6 +219,19 @@ PATTERNS = {
     "two_sizes": "only where windows are not square",
     "two_strides": "only where the strides of height and width differ",
     "nonsquare": "only where height and width differ",
+    "filter_nonsquare": "only where the filter is not square",
+    "image_nonsquare": "only where the image is not square",
+    "two_pads": "only where the paddings of height and width differ",
+    "two_dilations": "only where the dilations of height and width differ",
+    "outputs_nonsquare": "only where the output is not square",
+    "gaps": "with right ones in between",
+    "other_length": "each sum has as many terms as there are sums",
+    "off_step": "only where there are terms beyond a multiple of 64",
+    "averaged": "divided by the number of terms",
+    "maximum_too": "also the maximum itself, not its place alone",
+    "not_in_the_row": "a number that is not in the row",
+    "ndim_alone": "only where one shape begins with the other",
+    "lanes_lost": "of each part, what its first lanes held is lost",
     "every_plane": "the same ones in every plane",
     "batch": "only with several images at once",
     "channels": "only with more than one channel",
@@ -288,6 +301,21 @@ def advice_of(record: dict) -> str:
 
 def pattern_text(pattern: str) -> str:
     return PATTERNS.get(pattern, pattern.replace("_", " "))
+
+
+def limit_text(record: dict) -> str:
+    """right up to k = 5, wrong from k = 9 on"""
+    limit = record.get("limit")
+    if not limit:
+        return ""
+    name = text.visible(str(limit["name"]), 20)
+    return f"right up to {name} = {limit['right']}, wrong from {name} = {limit['wrong']} on"
+
+
+def patterns_told(record: dict) -> list:
+    """Without those that say less than a limit that is told."""
+    said = record.get("patterns", ())
+    return [p for p in said if not (record.get("limit") and p in ("large", "many_terms"))]
 
 
 def axes_of(array: str, count: int, given: list | None) -> tuple:

@@ -3,6 +3,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "autograder/claim/verdict.h"
 
 /* Around a vector register, one element, what is not round, and enough for several threads. */
 static const int sizes[] = {7, 1, 8, 9, 31, 257, 4099, 70001};
@@ -13,6 +14,7 @@ static void elementwise_case(claim *c, const call_target *t, const char *op, siz
     claim_case(c, t, "%s of [%zu]", op, n);
     claim_trait(c, "off_tile", n % 8 != 0);
     claim_trait(c, "large", n > 256);
+    claim_size(c, "n", (long long)n);
 }
 
 /* Sums and products of two numbers are rounded once: there is one right answer. In float the double
@@ -136,20 +138,20 @@ typedef void (*of_two)(call_where, call_report *, tl_real *, const tl_real *, co
 
 /* Elements are treated alone, so the same numbers give the same bits wherever the result goes. */
 static void expect_in_place(claim *c, const call_target *t, const char *name, of_two call,
-                            shared which, bool adds) {
-    enum { N = 37 };
+                            shared which, bool adds, size_t n) {
     call_report r;
     call_target failing = launches_failing(t);
-    tl_real *a = draw_reals(c, N), *b = which == ALL_ARE_ONE ? a : draw_reals(c, N);
-    tl_real *one = copy_reals(c, which == Y_IS_B ? b : a, N);
-    tl_real *y = adds ? copy_reals(c, one, N) : reals(c, N);
-    claim_case(c, t, "%s %s", name, shared_name[which]);
-    call(&failing, &r, y, copy_reals(c, a, N), copy_reals(c, b, N), N);
+    tl_real *a = draw_reals(c, n), *b = which == ALL_ARE_ONE ? a : draw_reals(c, n);
+    tl_real *one = copy_reals(c, which == Y_IS_B ? b : a, n);
+    tl_real *y = adds ? copy_reals(c, one, n) : reals(c, n);
+    claim_case(c, t, "%s of [%zu] %s", name, n, shared_name[which]);
+    call(&failing, &r, y, copy_reals(c, a, n), copy_reals(c, b, n), n);
     expect_ok(c, &r);
     call_target elsewhere = claim_elsewhere(t);
-    call(&elsewhere, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, N);
+    call(&elsewhere, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, n);
     expect_ok(c, &r);
-    expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE(N));
+    expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE((int)n));
+    if (n > 256) finding_pattern_of_case(c, "large"); /* all small ones come first */
 }
 
 static void call_scale_of_two(call_where t, call_report *r, tl_real *y, const tl_real *a,
@@ -164,15 +166,17 @@ static void call_axpy_of_two(call_where t, call_report *r, tl_real *y, const tl_
     call_axpy(t, r, y, a, n, 0.375);
 }
 
-/* Whoever clears the output first, or forms it in two passes, loses an input. */
+/* Whoever clears the output first, or forms it in two passes, loses an input; so does who takes an
+ * element twice, as threads of several blocks may. */
 CLAIM(lab1_elementwise, output_may_be_an_input) {
     FOR_TARGETS (t)
-        for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++) {
-            expect_in_place(c, t, "add", call_add, which, false);
-            expect_in_place(c, t, "mul", call_mul, which, false);
-            expect_in_place(c, t, "mul_add", call_mul_add, which, true);
-            if (which != Y_IS_A) continue;
-            expect_in_place(c, t, "scale", call_scale_of_two, which, false);
-            expect_in_place(c, t, "axpy", call_axpy_of_two, which, true);
-        }
+        for (size_t n = 37; n <= 601; n += 564)
+            for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++) {
+                expect_in_place(c, t, "add", call_add, which, false, n);
+                expect_in_place(c, t, "mul", call_mul, which, false, n);
+                expect_in_place(c, t, "mul_add", call_mul_add, which, true, n);
+                if (which != Y_IS_A) continue;
+                expect_in_place(c, t, "scale", call_scale_of_two, which, false, n);
+                expect_in_place(c, t, "axpy", call_axpy_of_two, which, true, n);
+            }
 }

@@ -32,8 +32,37 @@ static void tell_terms(claim *c, const tl_real *y, const double *want, const dou
             alone = alone && fabs(y[j] - head[j]) <= 4 * bound[j];
         }
         if (twice) finding_pattern_of_case(c, "first_twice");
-        if (alone) finding_pattern_of_case(c, "last_missing");
+        if (alone) finding_pattern_of_case(c, k == outs ? "other_length" : "last_missing");
         if (twice || alone) return;
+    }
+}
+
+/* What became of the elements that do not fill the last `lanes` of each sum: are they left out, or
+ * do they stand where the first lanes' sums were? NULL: neither. */
+static const char *rest_told(const tl_real *y, const double *want, const double *x,
+                             const double *bound, size_t outs, size_t terms, size_t lanes) {
+    size_t rest = terms % lanes;
+    bool out = rest > 0, over = rest > 0 && terms > lanes;
+    for (size_t j = 0; j < outs && (out || over); j++) {
+        double last = 0, first = 0, near = bound[j] / (double)terms;
+        for (size_t i = 0; i < terms; i++)
+            if (i >= terms - rest)
+                last += x[j * terms + i];
+            else if (i % lanes < rest)
+                first += x[j * terms + i];
+        out = out && fabs(y[j] - want[j] + last) <= near;
+        over = over && fabs(y[j] - want[j] + first) <= near;
+    }
+    return out ? "last_missing" : over ? "lanes_lost" : NULL;
+}
+
+/* Of sums along memory. */
+static void tell_rest(claim *c, const tl_real *y, const double *want, const double *x,
+                      const double *bound, size_t outs, size_t terms) {
+    for (size_t lanes = 2; lanes <= 64; lanes *= 2) {
+        const char *told = rest_told(y, want, x, bound, outs, terms, lanes);
+        if (told) finding_pattern_of_case(c, told);
+        if (told) return;
     }
 }
 
@@ -45,10 +74,15 @@ static void expect_sum(claim *c, const call_target *t, size_t n) {
     double rough = oracle_sum(coarsen(c, wide, n), n, 1, NULL);
     claim_case(c, t, "sum of x[%zu]", n);
     claim_trait(c, "large", n > 64);
+    claim_trait(c, "off_step", n % 64 != 0);
+    claim_size(c, "n", (long long)n);
     double *bound = bound_of(c, &scale, 1, n);
     call_sum(t, &r, &y, x, n);
     expect_ok(c, &r);
     expect_close(c, "y", &y, &want, bound, SHAPE(1));
+    if (c->case_failed) tell_rest(c, &y, &want, wide, bound, 1, n);
+    if (n > 1 && fabs((double)y * (double)n - want) <= *bound)
+        finding_pattern_of_case(c, "averaged");
     expect_sharp(c, &rough, &want, bound, 1);
     /* threads may come in another order, numbers may not */
     call_target elsewhere = claim_elsewhere(t);
@@ -99,11 +133,14 @@ static void expect_sums(claim *c, const char *name, reduction call, definition o
     oracle(coarse, NULL, coarsen(c, widen(c, x, n), n), rows, cols);
     reduce_case(c, t, name, rows, cols);
     claim_trait(c, "many_terms", terms > 32);
+    claim_size(c, rows_go ? "rows" : "cols", (long long)terms);
+    claim_size(c, rows_go ? "cols" : "rows", (long long)outs);
     double *bound = bound_of(c, scale, outs, terms);
     call(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_close(c, "y", y, want, bound, SHAPE((int)outs));
     if (c->case_failed) tell_terms(c, y, want, widen(c, x, n), bound, outs, terms, rows_go);
+    if (c->case_failed && !rows_go) tell_rest(c, y, want, widen(c, x, n), bound, outs, terms);
     expect_sharp(c, coarse, want, bound, outs);
     call_target elsewhere = claim_elsewhere(t);
     call(&elsewhere, &r, again, x, rows, cols);
@@ -123,6 +160,17 @@ CLAIM(lab1_reduce, sum_cols_matches_definition) {
             expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
 }
 
+/* The maximum itself is wrong, perhaps after its place was: is it one of the row's numbers? */
+static void tell_maximum(claim *c, const tl_real *y, const double *x, int rows, int cols) {
+    bool all_in_row = true;
+    for (int i = 0; i < rows; i++) {
+        bool in_row = false;
+        for (int j = 0; j < cols; j++) in_row = in_row || (double)y[i] == x[i * cols + j];
+        all_in_row = all_in_row && in_row;
+    }
+    finding_pattern(c->finding, all_in_row ? "maximum_too" : "not_in_the_row");
+}
+
 /* Maxima of negative numbers, and argmax of the first of equal ones. */
 static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_report r;
@@ -139,6 +187,7 @@ static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_max_cols(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE(rows));
+    if (c->case_failed && c->finding) tell_maximum(c, y, wide, rows, cols);
     reduce_case(c, t, "argmax_cols", rows, cols);
     call_argmax_cols(t, &r, got, x, rows, cols);
     expect_ok(c, &r);

@@ -141,6 +141,14 @@ CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
     }
 }
 
+/* "[3,4]" */
+static const char *shape_said(char to[40], int ndim, const int dim[]) {
+    int used = snprintf(to, 40, "[%d", dim[0]);
+    for (int i = 1; i < ndim; i++) used += snprintf(to + used, 40 - (size_t)used, ",%d", dim[i]);
+    snprintf(to + used, 40 - (size_t)used, "]");
+    return to;
+}
+
 /* Equal sizes are not equal shapes, and a missing dimension is not a dimension of 1. */
 CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
     static const struct {
@@ -155,8 +163,14 @@ CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
     call_report r;
     FOR_TARGETS (t)
         for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {
+            const int shared = pair[s].ndim_a < pair[s].ndim_b ? pair[s].ndim_a : pair[s].ndim_b;
+            bool alike = memcmp(pair[s].a, pair[s].b, (size_t)shared * sizeof(int)) == 0;
+            char a[40], b[40];
             int32_t same, want = pair[s].same;
-            claim_case(c, t, "tl_tensor_same_shape, pair %zu", s);
+            claim_case(c, t, "tl_tensor_same_shape of %s and %s",
+                       shape_said(a, pair[s].ndim_a, pair[s].a),
+                       shape_said(b, pair[s].ndim_b, pair[s].b));
+            claim_trait(c, "ndim_alone", pair[s].ndim_a != pair[s].ndim_b && alike);
             call_tensor_same_shape(t, &r, &same, pair[s].ndim_a, pair[s].a, pair[s].ndim_b,
                                    pair[s].b);
             expect_ok(c, &r);

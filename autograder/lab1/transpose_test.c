@@ -14,6 +14,7 @@ static void expect_transposed(claim *c, const call_target *t, int rows, int cols
     claim_case(c, t, "transpose of x[%d,%d]", rows, cols);
     claim_trait(c, "nonsquare", rows != cols);
     claim_trait(c, "off_tile", rows % 16 || cols % 16);
+    claim_size(c, "the longer side", rows > cols ? rows : cols);
     call_transpose(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE(cols, rows));

@@ -3,6 +3,7 @@ bits differ in the last digits alone, whether cuBLAS was given another flag than
 """
 
 import pytest
+import words
 from failure import is_near
 from judge import features
 
@@ -60,3 +61,17 @@ def test_what_a_checker_says_of_another_call_is_told():
     said = "elementwise.cu:74: hostcuda [out-of-bounds]: reads 8 bytes past the end of a buffer\n"
     assert "told=out_of_bounds" in told(kind="never_written", output="hello\n" + said)
     assert not any(f.startswith("told=") for f in told(output="out-of-bounds"))
+
+
+def test_up_to_which_size_it_is_right():
+    record = {"limit": {"name": "k", "right": 5, "wrong": 9}, "patterns": ["large", "zero"]}
+    assert "beyond=k" in told(**record) and not {f for f in told() if f.startswith("beyond")}
+    assert words.limit_text(record) == "right up to k = 5, wrong from k = 9 on"
+    assert words.patterns_told(record) == ["zero"]  # a limit says more than "large"
+    assert words.patterns_told({"patterns": ["large"]}) == ["large"]
+
+
+@pytest.mark.parametrize("requests,apart", [(100, True), (1000, False), (0, False)])
+def test_sectors_of_a_request_tell_what_lies_apart(requests, apart):
+    counters = {"sectors": 2400, "requests": requests}
+    assert ("apart" in told(kind="sectors", counters=counters)) == apart
