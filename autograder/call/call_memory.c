@@ -73,14 +73,29 @@ static void *get(void *user, size_t bytes) {
     return NULL;
 }
 
+/* A quiet NaN that says "nobody has written this" (call.h). */
+static tl_real unwritten(void) {
+    tl_real value;
+#ifdef TL_REAL_DOUBLE
+    const uint64_t bits = CALL_POISON | UINT64_C(1) << 51;
+#else
+    const uint32_t bits = CALL_POISON | UINT32_C(1) << 22;
+#endif
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* What is queued comes first, so nobody writes to the block any more. A copy that fails says
- * nothing of the fence; the call's own results fail by it as well. */
+ * nothing of the fence; the call's own results fail by it as well. The block is filled, fence and
+ * all: who still reads it, or takes it next and reads before writing, gets NaN, and not a fence's.
+ */
 static void put(void *user, void *block, size_t bytes) {
     memory *m = user;
     unsigned char *to = m->collected + m->count * CALL_FENCE;
     if (m->ctx.ops->copy(&m->ctx, to, (char *)block + bytes, CALL_FENCE) == TL_OK)
         m->length[m->count++] = bytes;
     if (m->count == COLLECTED) (void)judge_collected(m);
+    (void)m->ctx.ops->fill(&m->ctx, block, (bytes + CALL_FENCE) / sizeof(tl_real), unwritten());
     tl_alloc_put(m->ctx.alloc, block);
 }
 

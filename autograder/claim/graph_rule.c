@@ -105,8 +105,8 @@ void expect_unrecorded(claim *c, graph *g, const call_target *t, int y, const ch
     graph_read(g, GRAPH_READ_FLAGS, y);
     graph_run(g, t, &r, what);
     expect_ok(c, &r);
-    expect_equal(c, "for nobody: has gradient, needs one, has node", graph_result(g, y),
-                 none, SHAPE(3));
+    expect_equal(c, "for nobody: has gradient, needs one, has node", graph_result(g, y), none,
+                 SHAPE(3));
 }
 
 void expect_no_nodes(claim *c, const rule_case *cases, size_t count) {

@@ -21,7 +21,7 @@ typedef struct rule_case {
 void expect_rules(claim *c, const rule_case *cases, size_t count);
 /* Each input of each case in turn needs no gradient: it gets none, and the others get theirs. */
 void expect_frozen_inputs(claim *c, const rule_case *cases, size_t count);
-/* Nothing is recorded of a case whose inputs want no gradient, and of none while recording is off. */
+/* Nothing is recorded of a case whose inputs want no gradient; of none while recording is off. */
 void expect_no_nodes(claim *c, const rule_case *cases, size_t count);
 /* Runs the program, in which nobody asks for a gradient of y: it has no node and needs none. */
 void expect_unrecorded(claim *c, graph *g, const call_target *t, int y, const char *what);

@@ -30,6 +30,7 @@ BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not d
                     r":\d+: not compiled: )")
 # What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
+BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -56,6 +57,8 @@ def features(record: dict, side: str) -> set:
         found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
     for told in TOLD.findall(record.get("output") or ""):
         found.add("told=" + told.replace("-", "_"))
+    if of_bits := BITS_OF.match(record.get("text") or ""):
+        found.add(f"array={of_bits[1]}")
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")
@@ -84,6 +87,8 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
             if other["verdict"] == "fail" and other["kind"].startswith("race"):
                 found.add("elsewhere=race")  # wrong values may well come from it
+                if {"global", "one_line"} <= features(other["failures"][0], other["side"]):
+                    found.add("elsewhere=race_at_one_line")
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
     for pattern, name in claim.diagnosis.items():
@@ -303,6 +308,8 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
         if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
+            if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:
+                result["hint"] = ""  # it is about what is counted, and the numbers are wrong
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)
