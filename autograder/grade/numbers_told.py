@@ -12,13 +12,17 @@ CALLED = {
     "rows": re.compile(r"\b(?:prob|logits)\[(\d+),"),
     "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
 }
-FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
-OF_MATMUL = re.compile(r"\Agraph program: matmul\b")
-ABOVE_ZERO = re.compile(r"\by above 0 everywhere\b")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
+FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
+OF_CALLS = {  # which call it is: of an optimiser's state that is still zeros, of cases that come first
+    "first_step": FIRST_STEP,
+    "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
+    "above_zero": re.compile(r"\by above 0 everywhere\b"),
+}
 FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "of_matmul",
-            "above_zero", "nearly", "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
+            "above_zero", "nearly", "pad_0", "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
@@ -31,8 +35,7 @@ def features(record: dict) -> set:
     if blas_said.takes_other_flag(record):
         found.add("other_flag")
     call = record.get("call", "")
-    found |= {name for name, place in (("first_step", FIRST_STEP), ("of_matmul", OF_MATMUL),
-                                       ("above_zero", ABOVE_ZERO)) if place.search(call)}
+    found |= {name for name, place in OF_CALLS.items() if place.search(call)}
     if 0 in (words.bits_told(record) or ()):
         found.add("one_is_zero")
     if is_nearly_right(record):
