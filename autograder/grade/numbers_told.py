@@ -21,8 +21,8 @@ OF_CALLS = {  # which call it is: of an optimiser's state that is still zeros, o
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
-FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "of_matmul",
-            "above_zero", "nearly", "pad_0", "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
+FEATURES = {*OF_CALLS, "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "nearly",
+            "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
