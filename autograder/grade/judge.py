@@ -106,7 +106,8 @@ def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) 
     """Wrong values that come from a race: the claim of the same task and side that names its lines,
     if this one's diagnosis is given for no other reason."""
     if result["kind"] not in NUMBERS or not any(
-            p.startswith(("elsewhere=race", "elsewhere=added")) and d == name for p, d in claim.diagnosis.items()):
+            p.startswith(("elsewhere=race", "elsewhere=added")) and d == name
+            for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
     return next((r["claim"] for r in mine

@@ -15,7 +15,7 @@ CALLED = {
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
-OF_CALLS = {  # which call it is: of an optimiser's state that is still zeros, of cases that come first
+OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
     "first_step": FIRST_STEP,
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
