@@ -325,11 +325,21 @@ static tl_status net_parameter(graph_machine *m, const int64_t *o) {
     return graph_push(m, (graph_variable){.var = w.param, .buffer = w.buffer, .of_net = true});
 }
 
+/* A visitor that wants no more. */
+static tl_status refuse(void *user, const char *name, tl_var *param, tl_tensor *buffer) {
+    (void)name, (void)param, (void)buffer;
+    ++*(int *)user;
+    return TL_ENOMEM;
+}
+
 static tl_status net_count(graph_machine *m, const int64_t *o) {
     (void)o;
     walk w = {.want = -1};
+    int shown = 0;
     TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");
     TL_TRY(tl_module_visit(m->net, visit, &w));
+    TL_NEED(w.seen == 0 || (tl_module_visit(m->net, refuse, &shown) == TL_ENOMEM && shown == 1),
+            TL_EINVAL, "a visit failed, and tl_module_visit went on or said that all was well");
     TL_TRY(graph_put(m, (double)w.seen));
     return graph_put(m, (double)w.parameters);
 }

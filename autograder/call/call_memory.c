@@ -12,8 +12,9 @@ enum { COLLECTED = 1000 };
 typedef struct memory {
     tl_ctx ctx; /* whose memory it is */
     call_wire *w;
-    unsigned char *pattern, *collected; /* of the device: a fence, and up to COLLECTED of them */
-    size_t length[COLLECTED];           /* of the block in front of each */
+    /* of the device: a fence, as much of what nobody has written, and up to COLLECTED fences */
+    unsigned char *pattern, *unwritten, *collected;
+    size_t length[COLLECTED]; /* of the block in front of each */
     size_t count;
 } memory;
 
@@ -36,13 +37,14 @@ static tl_status zero(tl_ctx *ctx, void *to, size_t bytes) {
     return running->ctx.ops->zero(ctx, to, bytes);
 }
 
-/* As around a call's buffers: who only reads there gets NaN. */
-static void fill_fence(unsigned char fence[CALL_FENCE]) {
 #ifdef TL_REAL_DOUBLE
-    const uint64_t pattern = CALL_FENCE_POISON;
+typedef uint64_t real_bits;
 #else
-    const uint32_t pattern = CALL_FENCE_POISON;
+typedef uint32_t real_bits;
 #endif
+
+/* As around a call's buffers: who only reads there gets NaN. */
+static void fill_with(unsigned char fence[CALL_FENCE], real_bits pattern) {
     for (size_t i = 0; i < CALL_FENCE; i += sizeof pattern)
         memcpy(fence + i, &pattern, sizeof pattern);
 }
@@ -53,7 +55,7 @@ static tl_status judge_collected(memory *m) {
     unsigned char fence[CALL_FENCE];
     size_t count = m->count;
     m->count = 0;
-    fill_fence(fence);
+    fill_with(fence, CALL_FENCE_POISON);
     TL_TRY(m->ctx.ops->copy_out(&m->ctx, there, m->collected, count * CALL_FENCE));
     for (size_t f = 0; f < count && !m->w->overrun; f++) {
         for (size_t i = 0; i < CALL_FENCE; i++) m->w->overrun += there[f][i] != fence[i];
@@ -73,6 +75,18 @@ static void *get(void *user, size_t bytes) {
     return NULL;
 }
 
+/* Fills a block, fence and all, with what says "nobody has written this": who still reads it, or
+ * takes it next and reads before writing, gets NaN, and not that of a fence. Copies double. */
+static void forget(memory *m, char *block, size_t bytes) {
+    size_t done = bytes < CALL_FENCE ? bytes : CALL_FENCE;
+    tl_status status = m->ctx.ops->copy(&m->ctx, block, m->unwritten, done);
+    while (status == TL_OK && done < bytes) {
+        size_t more = bytes - done < done ? bytes - done : done;
+        status = m->ctx.ops->copy(&m->ctx, block + done, block, more);
+        done += more;
+    }
+}
+
 /* What is queued comes first, so nobody writes to the block any more. A copy that fails says
  * nothing of the fence; the call's own results fail by it as well. */
 static void put(void *user, void *block, size_t bytes) {
@@ -81,17 +95,20 @@ static void put(void *user, void *block, size_t bytes) {
     if (m->ctx.ops->copy(&m->ctx, to, (char *)block + bytes, CALL_FENCE) == TL_OK)
         m->length[m->count++] = bytes;
     if (m->count == COLLECTED) (void)judge_collected(m);
+    forget(m, block, bytes + CALL_FENCE);
     tl_alloc_put(m->ctx.alloc, block);
 }
 
 static tl_status open_memory(memory *m) {
-    unsigned char fence[CALL_FENCE];
+    unsigned char fences[2][CALL_FENCE];
     void *block;
-    TL_TRY(tl_alloc_get(m->ctx.alloc, &block, (COLLECTED + 1) * CALL_FENCE));
+    TL_TRY(tl_alloc_get(m->ctx.alloc, &block, (COLLECTED + 2) * CALL_FENCE));
     m->pattern = block;
-    m->collected = m->pattern + CALL_FENCE;
-    fill_fence(fence);
-    return m->ctx.ops->copy_in(&m->ctx, m->pattern, fence, CALL_FENCE);
+    m->unwritten = m->pattern + CALL_FENCE;
+    m->collected = m->unwritten + CALL_FENCE;
+    fill_with(fences[0], CALL_FENCE_POISON);
+    fill_with(fences[1], CALL_POISON);
+    return m->ctx.ops->copy_in(&m->ctx, m->pattern, fences, sizeof fences);
 }
 
 /* The row with its own allocator and table. */

@@ -21,6 +21,9 @@ COSTS = ("sectors", "bank_conflicts")  # of a kernel: kinds of failure, and name
 # hostcuda's words for two accesses that met: of which memory, and the lines of both.
 MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) memory that .*"
                  r" writes at line (\d+)")
+# … and of one line that reads and writes global memory, `x[i] += v`, run by several threads.
+ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory that .* writes at "
+                   r"line \1\b")
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
@@ -30,6 +33,7 @@ BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not d
                     r":\d+: not compiled: )")
 # What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
+BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -54,8 +58,12 @@ def features(record: dict, side: str) -> set:
         found.add("race")
     if met := MET.search(record.get("output") or ""):
         found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
+    if ADDED.search(record.get("output") or ""):
+        found.add("added_by_several")
     for told in TOLD.findall(record.get("output") or ""):
         found.add("told=" + told.replace("-", "_"))
+    if of_bits := BITS_OF.match(record.get("text") or ""):
+        found.add(f"array={of_bits[1]}")
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")
@@ -84,6 +92,8 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
             if other["verdict"] == "fail" and other["kind"].startswith("race"):
                 found.add("elsewhere=race")  # wrong values may well come from it
+                if "added_by_several" in features(other["failures"][0], other["side"]):
+                    found.add("elsewhere=added_by_several")
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
     for pattern, name in claim.diagnosis.items():
@@ -96,7 +106,8 @@ def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) 
     """Wrong values that come from a race: the claim of the same task and side that names its lines,
     if this one's diagnosis is given for no other reason."""
     if result["kind"] not in NUMBERS or not any(
-            p.startswith("elsewhere=race") and d == name for p, d in claim.diagnosis.items()):
+            p.startswith(("elsewhere=race", "elsewhere=added")) and d == name
+            for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
     return next((r["claim"] for r in mine
@@ -303,6 +314,8 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
         if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
+            if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:
+                result["hint"] = ""  # it is about what is counted, and the numbers are wrong
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)

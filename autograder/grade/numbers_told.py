@@ -12,12 +12,22 @@ CALLED = {
     "rows": re.compile(r"\b(?:prob|logits)\[(\d+),"),
     "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
 }
-FIRST_STEP = re.compile(r"\A\w+_step 0 of ")  # of an optimiser: its state is still zeros
 LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
-FEATURES = {"first_step", "last_digits", "other_flag", "ratio=1/2", "apart",
+CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
+BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
+FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
+OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
+    "first_step": FIRST_STEP,
+    "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
+    "above_zero": re.compile(r"\by above 0 everywhere\b"),
+}
+FEATURES = {*OF_CALLS, "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "nearly", "apart",
             *(f"beyond={name}" for name in LIMITS),
-            *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
+            "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
+            "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
+            "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 
 
@@ -27,14 +37,54 @@ def features(record: dict) -> set:
         found.add("last_digits")
     if blas_said.takes_other_flag(record):
         found.add("other_flag")
-    if FIRST_STEP.search(record.get("call", "")):
-        found.add("first_step")
+    call = record.get("call", "")
+    found |= {name for name, place in OF_CALLS.items() if place.search(call)}
+    if 0 in (words.bits_told(record) or ()):
+        found.add("one_is_zero")
+    if is_nearly_right(record):
+        found.add("nearly")
     counters = record.get("counters") or {}
     if record["kind"] == "sectors" and counters.get("requests", 0) > 0:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
-    return found
+    return found | of_optimiser(record) | of_children(record)
+
+
+def of_children(record: dict) -> set:
+    """Which children of a sequential had their turn."""
+    ratio = record.get("ratio")
+    if not isinstance(ratio, (int, float)) or not CHILDREN.search(record.get("call", "")):
+        return set()
+    if abs(ratio * 210 - 1) < NEAR:
+        return {"last_child_alone"}
+    return {"child_left_out"} if any(abs(ratio * n - 1) < NEAR for n in (2, 3, 5, 7, 11)) else set()
+
+
+def is_nearly_right(record: dict) -> bool:
+    """By a thousandth, and more than rounding: a small number (an eps) has come in otherwise."""
+    got, want = record.get("got"), record.get("want")
+    if record["kind"] != "mismatch" or not all(isinstance(n, (int, float)) for n in (got, want)):
+        return False
+    return abs(got - want) <= NEAR * abs(want)
+
+
+def of_optimiser(record: dict) -> set:
+    """What of a step's formula the constant factor is: of SGD's velocity, of Adam's first step."""
+    ratio, call = record.get("ratio"), record.get("call", "")
+    if not isinstance(ratio, (int, float)) or not FIRST_STEP.search(call):
+        return set()
+    candidates = {}
+    if rate := re.search(r"\blr ([.\de+-]+)", call):
+        candidates["ratio=lr"] = float(rate[1])
+    if momentum := re.search(r"\bmomentum ([.\de+-]+)", call):
+        candidates["ratio=1-mu"] = 1 - float(momentum[1])
+    if betas := BETAS.search(call):
+        one, two = 1 - float(betas[1]), 1 - float(betas[2])
+        candidates = {"ratio=root_of_1-beta2": two ** 0.5, "ratio=uncorrected": one / two ** 0.5,
+                      "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one}
+    return {name for name, value in candidates.items()
+            if value > 0 and abs(abs(ratio) / value - 1) < NEAR}
 
 
 def of_ratio(record: dict) -> set:

@@ -22,6 +22,7 @@ class Report(Page):
                  hints: int | None = None):
         super().__init__(document, paint, width, everything, hints)
         self.changes = changes
+        self.told = set()  # claims whose failure has said what they measured
 
     def files(self) -> None:
         """What is wrong with whole files: what a build lacks, or uses and must not use."""
@@ -63,6 +64,8 @@ class Report(Page):
             in_brief = [r for r in group if r not in in_full]
             for result in in_full:
                 self.failure(result)
+                if result["failures"][0].get("text") == result.get("said"):
+                    self.told.add(result["claim"])
             for result in in_brief:
                 self.title(result)
             if in_brief and not self.everything:
@@ -89,13 +92,14 @@ class Report(Page):
                 self.put()
 
     def measured(self) -> None:
-        """What claims tell of what they have measured, whether they hold or not, as long as no
-        mistake in another task is to be looked at first; V=1: all, and by line, too, which a
-        failure has said already."""
-        wrong = {r["task"] for r in self.document["claims"]
-                 if r["verdict"] == "fail" and r["kind"] not in OF_NO_MISTAKE}
-        told = [r for r in self.document["claims"]
-                if r.get("said") and (self.everything or not wrong - {r["task"]})]
+        """What claims tell of what they have measured, whether they hold or not, as long as there
+        is no mistake to be looked at first; of a task that is dear only what is too dear, and not
+        what its failure has said already. V=1: all, and by line, too."""
+        failed = [r for r in self.document["claims"] if r["verdict"] == "fail"]
+        wrong = any(r["kind"] not in OF_NO_MISTAKE for r in failed)
+        dear = {r["task"] for r in failed}
+        told = [r for r in self.document["claims"] if r.get("said") and (self.everything or (
+            not wrong and (r in failed or r["task"] not in dear) and r["claim"] not in self.told))]
         for result in told:
             label = "failed: " * (result["verdict"] == "fail") + f"{result['claim']}: "
             self.paragraph(label, text.visible(result["said"], 200))

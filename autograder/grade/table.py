@@ -189,7 +189,8 @@ def _task(where: str, lab: int, entry: dict) -> Task:
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
     known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
-        "ratio=1/N", "elsewhere=race", "elsewhere=uninitialised", "k>64", "global", "shared",
+        "ratio=1/N", "elsewhere=race", "added_by_several", "elsewhere=added_by_several",
+        "elsewhere=uninitialised", "k>64", "global", "shared",
         "one_line"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}

@@ -14,8 +14,8 @@ KINDS = {
     "bits": ("other bits", "These have to be the same numbers, to the last bit, and are not. If "
              "they differ in the last digits alone, an order of additions depends on what it must "
              "not depend on: the number of threads, or who finishes first."),
-    "nan": ("NaN", "A NaN was computed or read. Outputs arrive filled with NaN: what is read or "
-            "added to before it is written stays NaN."),
+    "nan": ("NaN", "A NaN was computed, or taken from where it must not be: some inputs hold NaN "
+            "or infinity on purpose. On a GPU it may also be memory that nobody has written."),
     "never_written": ("never written", "Some elements of the output were not touched at all. Check "
                       "how many elements the loops (or the threads) cover."),
     "not_implemented": ("not implemented", ""),
@@ -247,6 +247,8 @@ PATTERNS = {
     "large": "only with large sizes",
     "bytes": "only where the number of elements fits a size_t and that of bytes does not",
     "second_call": "the second call alone",
+    "all_alike": "all weights are the same number",
+    "training_flag": "what a child is told of training",
     "mean_off": "the mean",
     "variance_off": "the variance, the mean is right",
     "neighbours_alike": "neighbours, the moments of each weight are right",
@@ -254,13 +256,24 @@ PATTERNS = {
     "several_nan": "only with several NaN in a row",
     "negative_row": "only where all logits of a row are below 0",
     "cosine": "only with the cosine",
+    "triangular": "only with the triangle",
+    "steps": "only where the rate falls in steps",
+    "weight_decay": "only with weight decay",
+    "plain_momentum": "only without Nesterov's form",
+    "later_batches": "only in batches that do not begin the epoch",
+    "weighed": "only where dy is not 1",
     "shuffled": "only with shuffled images",
     "nan": "NaN",
     "uninitialised": "NaN, as outputs are filled with before the call",
 }
 
 # What the elements of a list of facts are called.
+FLAGS = ("has a gradient", "needs one", "has a node")
 PARTS = {
+    "frozen input: has gradient, needs one, has node": tuple(
+        f"the input that needs no gradient {flag}" for flag in FLAGS),
+    "for nobody: has gradient, needs one, has node": tuple(
+        f"what nobody wants the gradient of {flag}" for flag in FLAGS),
     "ndim, dim[4], size, owner, as given": (
         "ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]", "size", "owner", "its context or memory"),
 }
@@ -281,12 +294,18 @@ def kind_advice(kind: str) -> str:
     return KINDS.get(kind, ("", ""))[1]
 
 
+def bits_told(record: dict) -> tuple | None:
+    """The first two numbers whose bits differ; None: they are not told."""
+    pair = BITS_DIFFER.search(record.get("text") or "") if record["kind"] == "bits" else None
+    return (float(pair[1]), float(pair[2])) if pair else None
+
+
 def last_digits(record: dict) -> bool | None:
     """Of bits that differ: only in the last digits? None: it is not said by how much."""
-    pair = BITS_DIFFER.search(record.get("text") or "")
-    if record["kind"] != "bits" or not pair:
+    pair = bits_told(record)
+    if not pair:
         return None
-    one, other = float(pair[1]), float(pair[2])
+    one, other = pair
     return abs(one - other) <= 1e-3 * max(abs(one), abs(other))
 
 

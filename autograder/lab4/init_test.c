@@ -44,14 +44,17 @@ CLAIM(lab4_init, moments_are_those_of_the_formula) {
             bool uniform = which == HE_UNIFORM || which == XAVIER_UNIFORM;
             double variance = 2.0 / (which <= HE_UNIFORM ? in : (double)in + out), n = N;
             double kurtosis = uniform ? 1.8 : 3, mean = 0, second = 0, fourth = 0, lag = 0;
+            double unlike = 0;
             tl_real *w = draw_weights(c, N, which, in, out, draw_bits(c), 3);
             for (int i = 0; i < N; i++) {
                 double x = w[i] / sqrt(variance);
+                unlike += w[i] != w[0];
                 mean += x / n;
                 second += x * x / n;
                 fourth += x * x * x * x / n;
                 lag += x * (i ? w[i - 1] / sqrt(variance) : 0) / n;
             }
+            expect_moment(c, "share of weights unlike the first", unlike / n, 1, 0.01, "all_alike");
             expect_moment(c, "mean in standard deviations", mean, 0, 6 / sqrt(n), "mean_off");
             expect_moment(c, "variance over its formula", second, 1, 6 * sqrt((kurtosis - 1) / n),
                           "variance_off");

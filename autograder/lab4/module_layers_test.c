@@ -27,6 +27,8 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
             v[i] = GRAPH(&g, shape[i], GRAPH_NET_PARAMETER, i, 0);
             if (i % 2) graph_read(&g, GRAPH_READ_VALUE, v[i]);
         }
+        size_t gamma = g.out_count;
+        graph_read(&g, GRAPH_READ_VALUE, v[4]);
         size_t grads = g.out_count, flags = 0;
         for (int i = 0; i < PARAMETERS; i++) {
             graph_read(&g, GRAPH_READ_GRAD, v[i]);
@@ -42,7 +44,8 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         double *zero = doubles(c, flags);
         expect_equal(c, "biases", g.out, zero, SHAPE(11));
         expect_equal(c, "gradients", g.out + grads, zero, SHAPE((int)(flags - grads)));
-        const double want[] = {1, 1, 0};
+        const double want[] = {1, 1, 0}, ones[] = {1, 1, 1};
+        expect_equal(c, "gamma", g.out + gamma, ones, SHAPE(3));
         expect_equal(c, "a weight: has gradient, needs one, has node", g.out + flags, want,
                      SHAPE(3));
     }
@@ -108,7 +111,7 @@ CLAIM(lab4_module_layers, initial_weights_are_he_normal_and_follow_the_seed) {
         tl_real *w = initial_weights(c, t, seed), *again = initial_weights(c, &elsewhere, seed);
         tl_real *other = initial_weights(c, t, seed + 1);
         expect_same_bits(c, "weights of equal seeds", again, w, SHAPE(1016));
-        int equal = 0, repeated = 0;
+        int equal = 0, repeated = 0, beyond = 0;
         for (int i = 0; i < 1016; i++) equal += w[i] == other[i];
         for (int i = 0; i < 216; i++) { /* the same draws, scaled and rounded */
             double one = w[i] * sqrt(27), other_layer = w[216 + i] * sqrt(40);
@@ -122,6 +125,10 @@ CLAIM(lab4_module_layers, initial_weights_are_he_normal_and_follow_the_seed) {
                 square += (double)w[from[k] + i] * (double)w[from[k] + i] / n;
             expect_chance(c, k ? "variance of linear" : "variance of conv", square, 2 / fan_in[k],
                           2 / fan_in[k] * 6 * sqrt(2 / n));
+            for (size_t i = 0; i < count[k]; i++)
+                beyond += fabs(w[from[k] + i]) > sqrt(6 / fan_in[k]);
         }
+        /* one normal number in 12 lies beyond the interval of uniform ones of that variance */
+        expect_true(c, beyond > 0, "no weight is larger than the largest uniform one could be");
     }
 }

@@ -1,12 +1,53 @@
 /* module_test.c: modules in a row, and the walk over what they own. */
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/graph_build.h"
+#include "autograder/claim/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* y is x times five primes: by its factors a wrong one tells which children had their turn. */
+static void expect_factors(claim *c, const call_target *t) {
+    static const tl_real prime[] = {2, 3, 5, 7, 11};
+    expect_shape s = SHAPE(6, 1);
+    graph g = graph_new(c, 100, 100);
+    double want[6];
+    for (int i = 0; i < 5; i++) DO(&g, GRAPH_NET_LINEAR, 1, 1);
+    int x = graph_input(&g, s, 3, false);
+    for (int i = 0; i < 5; i++) (void)graph_net_parameter(&g, 2 * i, SHAPE(1, 1), &prime[i]);
+    int y = GRAPH(&g, s, GRAPH_NET_FORWARD, x, 1);
+    for (int k = 0; k < 6; k++) want[k] = 2310 * (double)g.variable[x].leaf[k];
+    graph_read(&g, GRAPH_READ_VALUE, y);
+    call_report r;
+    graph_run(&g, t, &r, "linear layers that multiply by 2, 3, 5, 7 and 11");
+    expect_ok(c, &r);
+    expect_equal(c, "output", graph_result(&g, y), want, s);
+}
+
+/* A sequential hands on whether it is trained. */
+static void expect_training(claim *c, const call_target *t, int training) {
+    enum { N = 40 };
+    graph g = graph_new(c, 20, 100);
+    DO(&g, GRAPH_STEP, 5, 1);
+    DO(&g, GRAPH_NET_DROPOUT, 1, 2, 0);
+    int x = graph_input(&g, SHAPE(N), 9, false);
+    int y = GRAPH(&g, SHAPE(N), GRAPH_NET_FORWARD, x, training);
+    graph_read(&g, GRAPH_READ_VALUE, y);
+    call_report r;
+    graph_run(&g, t, &r, training ? "dropout in training" : "dropout in evaluation");
+    expect_ok(c, &r);
+    int same = 0;
+    for (int i = 0; i < N; i++) same += graph_result(&g, y)[i] == g.variable[x].leaf[i];
+    expect_true(c, training ? same < N : same == N, "%d of %d elements came through unchanged",
+                same, (int)N);
+    finding_pattern_of_case(c, "training_flag");
+}
+
 /* More modules than the list has places at first; each scales by what it is given. */
 CLAIM(lab4_module, children_run_one_after_the_other) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
+        expect_factors(c, t);
+        for (int training = 0; training < 2; training++) expect_training(c, t, training);
         for (int modules = 0; modules <= 20; modules += 5) {
             expect_shape s = SHAPE(2, 1), one = SHAPE(1, 1), bias = SHAPE(1);
             graph g = graph_new(c, 100, 100);
@@ -33,6 +74,7 @@ CLAIM(lab4_module, children_run_one_after_the_other) {
             expect_ok(c, &r);
             expect_equal(c, "output", graph_result(&g, y), want, s);
         }
+    }
 }
 
 CLAIM(lab4_module, parameters_and_buffers_come_in_order_of_construction) {
@@ -54,7 +96,8 @@ CLAIM(lab4_module, parameters_and_buffers_come_in_order_of_construction) {
             graph_read(&g, GRAPH_READ_VALUE, v[i]);
         }
         call_report r;
-        graph_run(&g, t, &r, "conv, batchnorm, ReLU, dropout, linear");
+        call_target failing = steps_failing(t); /* where a step fails, nothing stays, either */
+        graph_run(&g, &failing, &r, "conv, batchnorm, ReLU, dropout, linear");
         expect_ok(c, &r); /* a wrong shape gives too few or too many numbers, which is an error */
         const double counts[] = {8, 6}, zero[3] = {0}, one[3] = {1, 1, 1};
         expect_equal(c, "parameters and buffers, parameters", g.out, counts, SHAPE(2));

@@ -99,27 +99,32 @@ static bool by_rule(const asked *q, const char *what, tl_real *grad[2]) {
     return !q->c->case_failed;
 }
 
-CLAIM(lab4_own, its_gradients_match_differences) {
+static void expect_gradients(claim *c, const call_target *t, bool weights) {
     static const double step = 0x1p-8;
-    FOR_TARGETS (t) {
-        asked q = draw_asked(c, t);
-        double *want[2], *bound[2];
-        tl_real *got[2];
-        if (!by_rule(&q, "tl_own(a, b), weighed and summed", got)) continue;
-        double noise = rounding_of(&q);
-        for (int i = 0; i < 2; i++) {
-            want[i] = doubles(c, N);
-            bound[i] = doubles(c, N);
-            numeric_gradient(want[i], bound[i], q.x[i], N, step, noise, loss_of, &q);
-        }
-        if (!by_rule(&q, "tl_own(a, b), weighed and summed", got)) continue;
-        snprintf(
-            c->bound, sizeof c->bound,
-            "what central differences with a step of %g cost: rounding of forward in " TL_REAL_NAME
-            ", and what another step gives",
-            step);
-        for (int i = 0; i < 2; i++) expect_close(c, name[i], got[i], want[i], bound[i], shape);
+    asked q = draw_asked(c, t);
+    double *want[2], *bound[2];
+    tl_real *got[2];
+    const char *what = weights ? "tl_own(a, b), weighed and summed" : "tl_own(a, b), summed";
+    for (int i = 0; i < N && !weights; i++) q.weight[i] = 1; /* so every dy is 1 */
+    if (!by_rule(&q, what, got)) return;
+    double noise = rounding_of(&q);
+    for (int i = 0; i < 2; i++) {
+        want[i] = doubles(c, N);
+        bound[i] = doubles(c, N);
+        numeric_gradient(want[i], bound[i], q.x[i], N, step, noise, loss_of, &q);
     }
+    if (!by_rule(&q, what, got)) return;
+    claim_trait(c, "weighed", weights);
+    snprintf(c->bound, sizeof c->bound,
+             "what central differences with a step of %g cost: rounding of forward in " TL_REAL_NAME
+             ", and what another step gives",
+             step);
+    for (int i = 0; i < 2; i++) expect_close(c, name[i], got[i], want[i], bound[i], shape);
+}
+
+CLAIM(lab4_own, its_gradients_match_differences) {
+    FOR_TARGETS (t)
+        for (int weights = 0; weights < 2; weights++) expect_gradients(c, t, weights);
 }
 
 /* The second difference of a straight line is nothing but rounding, whatever the step. */

@@ -32,6 +32,8 @@ CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
         claim_case(c, &claim_targets[0], "schedule kind %d (%s), turn %d, total %d", (int)o->kind,
                    kinds[o->kind], (int)o->turn, (int)o->total);
         claim_trait(c, "cosine", o->kind == TL_SCHEDULE_COSINE);
+        claim_trait(c, "triangular", o->kind == TL_SCHEDULE_TRIANGULAR);
+        claim_trait(c, "steps", o->kind == TL_SCHEDULE_STEP);
         call_schedule_lr(&claim_targets[0], &r, lr, o->total, 0, o);
         expect_ok(c, &r);
         for (uint64_t i = 0; i < o->total; i++) {

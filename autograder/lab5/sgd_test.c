@@ -14,8 +14,9 @@ enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
 static const struct {
     double lr;
     tl_sgd_options o;
-} sgd_cases[] = {{0.1, {0, 0, 0}},   {0.05, {0, 0.01, 0}},   {0.1, {0.9, 0, 0}},
-                 {0.1, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
+} sgd_cases[] = {{0.1, {0, 0, 0}},    {0.05, {0, 0.01, 0}},   {0.04, {0.8, 0, 0}},
+                 {0.03, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
+/* (lr is none of 1 - mu, mu and 1 + mu, so that a constant factor tells which it is) */
 
 /* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded
  * first. */
@@ -37,6 +38,8 @@ static void expect_sgd(claim *c, const call_target *t, int which, bool velocity)
         }
         claim_case(c, t, "sgd_step %d of [%d], lr %g momentum %g weight decay %g%s", (int)i, N,
                    step.lr, o->momentum, o->weight_decay, o->nesterov ? " Nesterov" : "");
+        claim_trait(c, "weight_decay", o->weight_decay > 0);
+        claim_trait(c, "plain_momentum", o->momentum > 0 && !o->nesterov);
         call_sgd_step(t, &r, w, velocity ? v : NULL, dw, N, &step, o);
         expect_ok(c, &r);
         /* without momentum nobody reads the velocity, so nobody need write it */

@@ -195,11 +195,11 @@ CLAIM(lab5_train, two_epochs_are_their_steps) {
                            TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
         replay_steps(c, t, &k, 2);
         const double count = (double)k.count; /* first, for it says most */
+        const double position[] = {2, 0, 2 * STEPS};
         expect_equal(c, "images counted", out + FLAT + 2, &count, SHAPE(1));
+        expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
         expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
         expect_sums(c, out + FLAT, &k);
-        const double position[] = {2, 0, 2 * STEPS};
-        expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
     }
 }
 

@@ -75,3 +75,29 @@ def test_up_to_which_size_it_is_right():
 def test_sectors_of_a_request_tell_what_lies_apart(requests, apart):
     counters = {"sectors": 2400, "requests": requests}
     assert ("apart" in told(kind="sectors", counters=counters)) == apart
+
+
+ADAM = "adam_step 0 of [700], lr 0.001 betas 0.9, 0.999 eps 1e-08 weight decay 0 on cpu"
+PRIMES = "graph program: linear layers that multiply by 2, 3, 5, 7 and 11 (9 instructions) on cpu"
+
+
+@pytest.mark.parametrize("call,ratio,name", [
+    ("sgd_step 0 of [700], lr 0.04 momentum 0.8 on cpu", -0.04, "ratio=lr"),
+    ("sgd_step 0 of [700], lr 0.04 momentum 0.8 on cpu", 0.2, "ratio=1-mu"),
+    (ADAM, 0.0316228, "ratio=root_of_1-beta2"), (ADAM, 3.16228, "ratio=uncorrected"),
+    (PRIMES, 1 / 210, "last_child_alone"), (PRIMES, 1 / 2, "child_left_out")])
+def test_a_factor_tells_which_part_of_a_formula_is_missing(call, ratio, name):
+    assert name in told(call=call, ratio=ratio)
+    assert name not in told(call=call, ratio=1.5)
+    other = call.replace(" 0 of", " 1 of").replace("by 2", "by 4")
+    assert name not in told(call=other, ratio=ratio)
+
+
+def test_what_is_wrong_by_a_thousandth_is_nearly_right():
+    assert "nearly" in told(got=1.0005, want=1.0)
+    assert "nearly" not in told(got=1.5, want=1.0) | told(got="nan", want=1.0)
+
+
+def test_of_bits_that_differ_the_array_is_known_and_whether_one_is_zero():
+    assert {"one_is_zero", "array=dx"} <= told(kind="bits", text=BITS.format("0", "1.5"))
+    assert "one_is_zero" not in told(kind="bits", text=BITS.format("2.5", "1.5"))
