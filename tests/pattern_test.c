@@ -243,7 +243,7 @@ CLAIM(pattern, traits_of_failed_cases_are_told) {
     expect_patterns(c, "nothing else", &f, "channels");
 }
 
-/* All small cases passed, at least two of them, and all large ones failed; else there is no limit. */
+/* All small cases passed, two of them at least, and all large ones failed; else there is none. */
 CLAIM(pattern, limits_of_sizes_are_told) {
     claim cases = {.size = {{"rows", 3, 7, 4, -1}, {"k", 9, 5, 3, -1}}};
     const claim_size_limit *found = limits_found(&cases);

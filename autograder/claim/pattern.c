@@ -274,7 +274,7 @@ static bool explains(const claim_trait_count *t) {
            t->failed[1] >= t->passed[1];
 }
 
-/* How well chance explains it, too. 2, 3: it is of plain sizes, which are awkward wherever something
+/* How well chance explains it, too. 2, 3: it is of plain sizes, which are awkward where something
  * else is tried. 1: most cases have it, and some of them passed. */
 static int chance_of(const claim_trait_count *t) {
     if (strcmp(t->name, "nonsquare") == 0) return 2;

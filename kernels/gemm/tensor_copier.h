@@ -1,4 +1,4 @@
-/* tensor_copier.h: slices of two operands of floats, copied as they lie to shared memory for rungs 7
+/* tensor_copier.h: slices of two operands of floats, copied as they lie to shared memory for rung 7
  * and 11 of gemm (kernels/tensor_tile.h). */
 #ifndef GEMM_TENSOR_COPIER_H
 #define GEMM_TENSOR_COPIER_H
