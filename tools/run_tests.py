@@ -189,7 +189,7 @@ def steps(job: str) -> tuple:
     for kind, operation, number, precision in rows:
         if number == "0" or kind not in devices:
             continue  # (the vendor's library takes no operation's place)
-        rounds = precision not in (None, "FP32")
+        rounds = kind == "CUDA" and precision != "FP32"
         if rounds and not binary.startswith("build/float"):
             continue  # the double build has no other precision
         device = devices[kind]
