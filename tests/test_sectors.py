@@ -86,7 +86,8 @@ def test_from_rung_4_on_reduce_loads_each_sector_once():
 
 
 def test_speeds_of_a_reduction_are_bytes_a_second():
-    line = {"kind": "ladder", "op": "sum", "cache": "warm", "rung": "reduce:6", "flops": 1e6}
+    line = {"kind": "ladder", "op": "sum", "cache": "warm", "rung": "reduce:6", "flops": 1e6,
+            "device": "cuda"}  # fmt: skip
     lines = [line | {"bytes": 4e9, "median": 1e-3}]
     counts = {f"reduce:{n} {what}": dict.fromkeys(("load_sectors", "store_sectors",
                                                    "bank_conflicts"), 0)
@@ -234,9 +235,10 @@ def test_lab_5s_handout_says_what_was_measured(measured_convolutions):
 
 
 def test_the_ladders_speeds_are_those_of_the_largest_shape():
-    line = {"kind": "ladder", "op": "gemm", "cache": "warm", "rung": "gemm:6"}
+    line = {"kind": "ladder", "op": "gemm", "cache": "warm", "rung": "gemm:6", "device": "cuda"}
     lines = [line | {"flops": 2e9, "median": 1e-3}, line | {"flops": 1e9, "median": 1e-9},
-             line | {"flops": 2e9, "median": 1, "cache": "cold"}]  # fmt: skip
+             line | {"flops": 2e9, "median": 1, "cache": "cold"},
+             line | {"flops": 2e9, "median": 1, "device": "cpu"}]  # fmt: skip
     library = {"kind": "ladder_rounded", "rung": "0", "flops": 2e9}
     lines += [line | library | {"precision": "tf32", "median": 1e-4},
               line | library | {"precision": "bf16", "median": 5e-5}]  # fmt: skip

@@ -41,6 +41,7 @@ static tl_status open_cpu(device *d, tl_precision precision) {
     TL_TRY(rungs_apply(&d->ops, d->options.rungs, precision));
     TL_TRY(precision_apply(&d->ops, &d->exact, &d->rounding, precision));
     if (precision != TL_FP32) TL_TRY(rungs_apply(&d->ops, d->options.rungs, precision));
+    TL_TRY(precision_taken(&d->ops));
     d->ctx.step = &d->step;
     if (!d->memory.raw_get) d->memory = cpu_memory;
     TL_TRY(tl_alloc_new(&d->ctx.alloc, &d->memory));
@@ -54,6 +55,7 @@ static tl_status open_plugin(device *d, tl_precision precision) {
     if (status == TL_OK) status = precision_apply(&d->ops, &d->exact, &d->rounding, precision);
     if (status == TL_OK && precision != TL_FP32)
         status = d->plugin->apply_rungs(&d->ops, d->options.rungs, precision);
+    if (status == TL_OK) status = precision_taken(&d->ops);
     if (status == TL_OK) status = tl_alloc_new(&d->ctx.alloc, &d->memory);
     if (status != TL_OK) d->plugin->close(&d->ctx, &d->memory, &d->options);
     d->ctx.threads = 1; /* of the host; the device has its own */
@@ -157,13 +159,6 @@ tl_status tl_device_open_in(tl_ctx **ctx, const char *name, const tl_device_opti
     }
     tl_backend_fill(&d->ops);
     d->ctx.ops = &d->ops;
-    if (precision == TL_TF32X3 && d->ops.gemm == d->exact.gemm) {
-        tl_device_close(&d->ctx);
-        return TL_FAIL(TL_EINVAL,
-                       "PRECISION=tf32x3: no kernel of RUNGS=%s on %s computes in it; use "
-                       "RUNGS=gemm:11 on a GPU or hostcuda",
-                       options->rungs ? options->rungs : "all", name);
-    }
     *ctx = &d->ctx;
     return TL_OK;
 }

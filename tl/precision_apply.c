@@ -337,3 +337,10 @@ tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_backend *roundi
     ops->rounding = rounding;
     return TL_OK;
 }
+
+tl_status precision_taken(const tl_backend *ops) {
+    TL_NEED(ops->precision != TL_TF32X3 || ops->gemm != ops->exact->gemm, TL_EINVAL,
+            "PRECISION=tf32x3: none of the rungs that were asked for computes in it; use "
+            "RUNGS=gemm:11, on a GPU or hostcuda");
+    return TL_OK;
+}

@@ -12,4 +12,8 @@
 tl_status precision_apply(tl_backend *ops, tl_backend *exact, tl_backend *rounding,
                           tl_precision precision);
 
+/* After the rungs of the table's precision: TL_EINVAL if TL_TF32X3, which nothing rounds to, has
+ * found no kernel among them. */
+tl_status precision_taken(const tl_backend *ops);
+
 #endif
