@@ -16,41 +16,10 @@
 #ifndef TL_REAL_DOUBLE
 #include "kernels/gemm/tensor_copier.h"
 
-template <bool A_ALONG_K, bool B_ALONG_K, bool WHOLE>
-static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
-    multiply_tf32(product p, gemm_finish finish, bool whole_c) {
-    extern __shared__ __align__(128) unsigned char memory[];
-    typedef copier<A_ALONG_K, WHOLE> from_a;
-    typedef copier<B_ALONG_K, WHOLE> from_b;
-    int i0, j0;
-    banded_tile(p, TENSOR_ROWS, DOWN, &i0, &j0);
-    both<from_a, from_b> from = {from_a(p.A, i0, p.m, p.k), from_b(p.B, j0, p.n, p.k)};
-    tensor_sums<TENSOR_ROWS> sum = {};
-    sum_by_tensor_cores<float, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, true, 1>(
-        sum, memory, from, (int)tiles_of(p.k, from_a::S::DEPTH));
-    sum.each(
-        [&](int i, int j, const float *two) { put_two(p, finish, i0 + i, j0 + j, two, whole_c); });
-}
-
-template <bool WHOLE> static void (*choose(const product &p))(product, gemm_finish, bool) {
-    if (p.A.col_step == 1)
-        return p.B.col_step == 1 ? multiply_tf32<true, false, WHOLE>
-                                 : multiply_tf32<true, true, WHOLE>;
-    return p.B.col_step == 1 ? multiply_tf32<false, false, WHOLE>
-                             : multiply_tf32<false, true, WHOLE>;
-}
-
 extern "C" tl_status tl_gemm_tf32(tl_ctx *ctx, float *C, const float *A, const float *B,
                                   const tl_matmul_geom *g, const gemm_finish *finish) {
     TL_NEED(countable(g), TL_EINVAL, "a product by tensor cores: a size is above 2^30");
-    const int bytes = stage_of<float, TENSOR_ROWS>::MEMORY;
-    product p = product_of(C, A, B, g);
-    auto kernel = in_vectors(p.A, 4) && in_vectors(p.B, 4) ? choose<true>(p) : choose<false>(p);
-    TL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    kernel<<<blocks_of(p, TENSOR_ROWS, TENSOR_ROWS), TENSOR_THREADS, (size_t)bytes,
-             tl_stream(ctx)>>>(p, *finish, stored_in_vectors(p, 2));
-    TL_LAUNCHED();
-    return TL_OK;
+    return multiply_as<float>(ctx, product_of(C, A, B, g), *finish);
 }
 
 static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
