@@ -227,7 +227,8 @@ handout_step() { # SYSTEM SETUP OPTION...
 arm64_steps() { # SYSTEM
     [ "$(uname -m)" = aarch64 ] || grep -qs enabled /proc/sys/fs/binfmt_misc/qemu-aarch64 || {
         fail "$1" "programs of aarch64 do not run here: apt-get install qemu-user-static, and \
-mount -t binfmt_misc none /proc/sys/fs/binfmt_misc where that is empty (in a container, on its host)"
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc where that is empty (in a container, on its \
+host)"
         return
     }
     bare "$1" || { fail "$1" "see $TREES/log/$1-debootstrap.log"; return; }

@@ -2,7 +2,7 @@
 // as a case of sectors.cu, which includes this: what the limits of tl/conv3x3.h are made of.
 //
 // A design is named after the last rung that it reaches and what is its own: `pixels_32x8_by_4` has
-// the pixels of a block of 32 x 8 places in shared memory, `tile_...` the weights, too, and a thread
+// the pixels of a block of 32 x 8 places in shared memory, `tile_...` weights, too, and a thread
 // keeps the sums of 4 output channels. Those of one rung differ in more than a constant where the
 // claim has to accept both.
 
@@ -136,8 +136,9 @@ template <int CHANNELS> static void convolve_by_places() {
                                                some((size_t)g.k * g.c * 9), g);
 }
 
-// The first of each rung is its plain design. Those of one output channel a thread that reach rung 2
-// are slower on a GPU than the given kernel: sectors alone do not tell (results/h200/conv3x3.jsonl).
+// The first of each rung is its plain design. Those of one output channel a thread that reach rung
+// 2 are slower on a GPU than the given kernel: sectors alone do not tell
+// (results/h200/conv3x3.jsonl).
 static const sectors_case convolutions[] = {
     {"0:given", 1, [] { run_convolution(conv3x3_given::tl_conv3x3); }},
     {"0:places_by_1", 1, convolve_by_places<1>},
