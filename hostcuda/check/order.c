@@ -101,7 +101,7 @@ static size_t release_count, release_room;
 
 void hc_check_fence(void) { set_bit(fenced, hc_self->current); }
 
-/* (Where nobody has released yet, there is nothing to acquire: a histogram's bins take no place.) */
+/* (Where nobody has released yet there is nothing to acquire: a histogram's bins take no place.) */
 static place *place_at(uintptr_t address, bool releases_it) {
     for (int i = 0; i < place_count; i++)
         if (places[i].address == address) return &places[i];
