@@ -5,6 +5,7 @@
  * db in one launch, whose blocks do not wait for each other, and applies the ReLU's mask while it
  * reads dy. */
 #include "kernels/device.h"
+#include "kernels/linear/01_narrow.h"
 #include "kernels/rungs.h"
 #include "tl/cuda.h"
 #include "tl/fused.h"
@@ -339,24 +340,31 @@ static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
 /* ---- backward ---- */
 
 /* Blocks below dx_tiles make dx = dy · w, the others dw = dyᵀ · x and, those of its first column,
- * db. */
-template <bool MASK, int V>
+ * db; of a narrow layer (01_narrow.h) its strips. */
+template <bool MASK, int V, bool NARROW>
 static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                                 const tl_real *y, const tl_real *x, const tl_real *w,
                                 tl_linear_geom g, int dx_tiles, bool fresh, bool put_fours) {
-    __shared__ tiles s;
+    __shared__ union {
+        tiles tile;
+        narrow_sums<THREADS> sums;
+    } s;
     int across = (g.in + COLUMNS - 1) / COLUMNS, tile = (int)blockIdx.x;
     bool input = tile < dx_tiles;
     if (!input) tile -= dx_tiles;
+    if (NARROW && !input) {
+        add_strip<MASK, THREADS>(dw, db, dy, y, x, g, tile, s.sums);
+        return;
+    }
     int m0 = tile / across * ROWS, n0 = tile % across * COLUMNS;
     tl_real acc[4][4] = {}, sum = 0;
     if (input) {
         matrix A = {dy, y, g.n, g.out, g.out, 1}, B = {w, NULL, g.out, g.in, g.in, 1};
-        multiply<true, MASK, V>(acc, sum, false, s, A, B, m0, n0, g.out);
+        multiply<true, MASK, V>(acc, sum, false, s.tile, A, B, m0, n0, g.out);
         put_tile(dx, acc, g.n, g.in, m0, n0, fresh, put_fours);
     } else {
         matrix A = {dy, y, g.out, g.n, 1, g.out}, B = {x, NULL, g.n, g.in, g.in, 1};
-        multiply<false, MASK, V>(acc, sum, db && n0 == 0, s, A, B, m0, n0, g.n);
+        multiply<false, MASK, V>(acc, sum, db && n0 == 0, s.tile, A, B, m0, n0, g.n);
         put_tile(dw, acc, g.out, g.in, m0, n0, false, put_fours);
         int o = m0 + (int)threadIdx.x;
         if (db && n0 == 0 && threadIdx.x < ROWS && o < g.out) db[o] += sum;
@@ -366,14 +374,22 @@ static __global__ void backward(tl_real *dx, tl_real *dw, tl_real *db, const tl_
 static tl_status run_backward(tl_ctx *ctx, tl_real *dx, tl_real *dw, tl_real *db, const tl_real *dy,
                               const tl_real *y, const tl_real *x, const tl_real *w,
                               const tl_linear_geom *g, bool fresh) {
-    int dx_tiles = dx ? tiles_of(g->n, g->in) : 0, dw_tiles = dw ? tiles_of(g->out, g->in) : 0;
+    bool narrow = g->out <= NARROW_MOST;
+    int dx_tiles = dx ? tiles_of(g->n, g->in) : 0;
+    int dw_tiles = !dw ? 0 : narrow ? strips_of(g) : tiles_of(g->out, g->in);
     /* what a quick path loads or stores in one go: NULL counts as aligned */
     const void *read[] = {dy, y, x, w}, *written[] = {dx, dw};
     bool put_fours = g->in % 4 == 0, fours = put_fours && g->out % 4 == 0;
     for (const void *p : read) fours = fours && rung_aligned(p, sizeof(four));
     for (const void *p : written) put_fours = put_fours && rung_aligned(p, sizeof(four));
-    auto masked = fours ? backward<true, 4> : backward<true, 1>;
-    auto kernel = y ? masked : fours ? backward<false, 4> : backward<false, 1>;
+    static void (*const kernels[2][2][2])(tl_real *, tl_real *, tl_real *, const tl_real *,
+                                          const tl_real *, const tl_real *, const tl_real *,
+                                          tl_linear_geom, int, bool, bool) = {
+        {{backward<false, 1, false>, backward<false, 1, true>},
+         {backward<false, 4, false>, backward<false, 4, true>}},
+        {{backward<true, 1, false>, backward<true, 1, true>},
+         {backward<true, 4, false>, backward<true, 4, true>}}};
+    auto kernel = kernels[y != NULL][fours][narrow];
     kernel<<<(unsigned)(dx_tiles + dw_tiles), THREADS, 0, tl_stream(ctx)>>>(
         dx, dw, db, dy, y, x, w, *g, dx_tiles, fresh, put_fours);
     TL_LAUNCHED();

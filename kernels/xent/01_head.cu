@@ -7,7 +7,10 @@
 #include "tl/layers.h"
 #include "tl/metrics.h"
 
-enum { HELD = 16 }; /* logits that a thread keeps in registers */
+enum {
+    HELD = 16, /* logits that a thread keeps in registers */
+    ROWS = 512 /* that the block takes at a time */
+};
 
 /* Loss and probabilities of one row, and the smallest class with the largest logit. A label outside
  * the classes is never used as an index: it makes the loss NaN. */
@@ -45,32 +48,31 @@ static __device__ tl_real row(tl_real *__restrict__ prob, int *best, const tl_re
     return TL_R(log(sum) - (double)(own - m));
 }
 
-/* The threads of one block take TL_BLOCK rows at a time; one of them adds their losses in the order
+/* The threads of one block take ROWS rows at a time; one of them adds their losses in the order
  * of the images, so that the sums have the bits of every other device. sums may be NULL. */
 static __global__ void head(tl_real *loss, tl_real *row_loss, tl_real *prob, tl_metric_sums *sums,
                             const tl_real *logits, const int32_t *label, int rows, int classes) {
-    __shared__ double part[TL_BLOCK];
-    __shared__ int hit[TL_BLOCK];
+    __shared__ double part[ROWS];
     double batch = 0, total = 0;
     uint64_t hits = 0;
     if (threadIdx.x == 0 && sums) total = sums->loss, hits = sums->hits;
-    for (int first = 0; first < rows; first += TL_BLOCK) {
+    for (int first = 0; first < rows; first += ROWS) {
         int i = first + (int)threadIdx.x, best = 0;
+        bool hit = false;
         if (i < rows) {
             size_t at = (size_t)i * classes;
             tl_real mine = row(prob + at, &best, logits + at, label[i], classes);
             row_loss[i] = mine;
             part[threadIdx.x] = mine;
-            hit[threadIdx.x] = best == label[i];
+            hit = best == label[i];
         }
-        __syncthreads();
+        hits += (uint64_t)__syncthreads_count(hit);
         if (threadIdx.x == 0) {
-            int count = rows - first < TL_BLOCK ? rows - first : (int)TL_BLOCK;
-#pragma unroll 8
+            int count = rows - first < ROWS ? rows - first : (int)ROWS;
+#pragma unroll 32 /* loads of many at once: the sums wait for each other long enough */
             for (int k = 0; k < count; k++) {
                 batch += part[k];
                 total += part[k];
-                hits += (uint64_t)hit[k];
             }
         }
         __syncthreads(); /* the next rows are written only when these are added */
@@ -90,7 +92,7 @@ static tl_status head_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real
             "xent_head_fwd, rung 1: ctx, loss, row_loss, prob, logits or label is NULL");
     TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
             "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
-    head<<<1, TL_BLOCK, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows,
+    head<<<1, ROWS, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows,
                                              classes);
     TL_LAUNCHED();
     return TL_OK;
