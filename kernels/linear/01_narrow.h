@@ -1,9 +1,9 @@
 /* 01_narrow.h: dw and db of a layer with few outputs, as the last one of a net is: part of rung 1.
  *
  * Tiles of dw = dyᵀ · x are as few as the outputs are, and each would walk over all images alone.
- * Here a block has a strip of columns of x and its threads share the images; a thread keeps the sums
- * of every output for one column and every LANES-th image, and the lanes are added in order. db is
- * one column more, of ones. */
+ * Here a block has a strip of columns of x and its threads share the images; a thread keeps the
+ * sums of every output for one column and every LANES-th image, and the lanes are added in order.
+ * db is one column more, of ones. */
 #ifndef LINEAR_NARROW_H
 #define LINEAR_NARROW_H
 
@@ -15,9 +15,7 @@ enum {
     STRIP = 8         /* columns of a block: a sector of an image's row */
 };
 
-template <int THREADS> struct narrow_sums {
-    tl_real of[THREADS / STRIP][STRIP][NARROW_MOST];
-};
+template <int THREADS> struct narrow_sums { tl_real of[THREADS / STRIP][STRIP][NARROW_MOST]; };
 
 static inline int strips_of(const tl_linear_geom *g) { return g->in / STRIP + 1; }
 

@@ -92,8 +92,7 @@ static tl_status head_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real
             "xent_head_fwd, rung 1: ctx, loss, row_loss, prob, logits or label is NULL");
     TL_NEED(rows >= 1 && classes >= 1, TL_EINVAL,
             "softmax of %d rows, %d classes: at least 1 of each is needed", rows, classes);
-    head<<<1, ROWS, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows,
-                                             classes);
+    head<<<1, ROWS, 0, tl_stream(ctx)>>>(loss, row_loss, prob, sums, logits, label, rows, classes);
     TL_LAUNCHED();
     return TL_OK;
 }
