@@ -17,6 +17,7 @@ batch, activations, gradients and scratch at their peak, as the two allocators c
 cuBLAS's workspace, which PyTorch's allocator counts and ours does not.
 """
 
+import gc
 import os
 import sys
 import tempfile
@@ -101,6 +102,7 @@ class Rival:
     def __init__(self, net, batch, way, layout):
         torch.manual_seed(1)
         torch.compiler.reset()
+        gc.collect()  # or a net before this one is freed while this one's memory is counted
         torch._C._cuda_clearCublasWorkspaces()  # or the first rival would pay for all
         before = torch.cuda.memory_allocated()
         memory = _LAYOUTS[layout]
