@@ -21,7 +21,7 @@ TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")
 # Claims of lab 4, 5 and of given code drive the same kernels through hundreds of calls more.
 SUITES = "@(lab1_*|lab2_*|lab3_*|fused*|exact*|rounded*|stored*)/*"
 JOBS = 16  # that share the GPU: with many more, many claims run into their own time limit
-LIMIT_S = 450
+LIMIT_S = 540
 SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)")
 TIMED_OUT = re.compile(r"\[FAIL\] (\w+)::(\w+): Timed out")
 TOTALS = re.compile(r"Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)")

@@ -67,12 +67,8 @@ typedef struct claim {
     bool copies;                    /* copies may do all of it: it need not launch anything */
 } claim;
 
-/* Seconds that a claim may take; gcc's sanitizers take theirs. */
-#ifdef __SANITIZE_ADDRESS__
+/* Seconds that a claim may take: a few, but minutes under sanitizers. */
 enum { CLAIM_LIMIT_S = 600 };
-#else
-enum { CLAIM_LIMIT_S = 120 };
-#endif
 
 #define CLAIM(suite, test)                                                                         \
     static void suite##_##test(claim *c);                                                          \
