@@ -31,9 +31,10 @@ void hc_check_message_where(hc_text *t, const hc_access *a) {
         hc_add(t, "\n    variable a __device__ variable");
     } else {
         const hc_buffer *b = hc_arena_find((const void *)a->address);
-        if (b)
-            hc_add(t, "\n    buffer   byte %zu of %zu, allocated at %s:%d",
-                   (size_t)((const char *)a->address - b->start), b->bytes,
-                   hc_report_shorten(b->allocated.file), b->allocated.line);
+        if (!b) return;
+        size_t at = (size_t)((const char *)a->address - b->start);
+        hc_add(t, "\n    buffer   byte %zu of %zu, allocated at %s:%d", at, b->bytes,
+               hc_report_shorten(b->allocated.file), b->allocated.line);
+        hc_add_buffer_element(t, b, (long)at);
     }
 }

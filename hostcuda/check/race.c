@@ -160,6 +160,9 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
     hc_check_message_where(&t, a);
     if (known) hc_add(&t, "\n    other    %s:%d", hc_report_shorten(other->file), other->line);
     hc_report_likely(&t, likely(a, old, old_wrote, how));
+    bool buffer = !shared && hc_arena_find((const void *)a->address);
+    if (buffer && known && !on_one_line(a, old))
+        hc_add(&t, "; or one of the two lines means another array, and its index leads into this");
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
