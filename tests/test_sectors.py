@@ -112,14 +112,11 @@ def test_lab_1s_limit_is_that_of_plain_tiles_and_right_for_more_designs_than_one
     assert {case for case, sectors in total.items() if sectors <= limit} == inside, total
 
 
-# The plain design of each rung of lab 5's ladder, and its name in MEASURED_CONVOLUTIONS, where the
-# rungs had other numbers.
+# The plain design of each rung of lab 5's ladder.
 PLAIN = {0: "0:given", 1: "1:places_by_4", 2: "2:pixels_32x8_by_4", 3: "3:tile_16x16_by_8",
-         4: "4:tile_32x8_by_16"}  # fmt: skip
-MEASURED_AS = {0: "0:given", 1: "places_by_4", 2: "pixels_32x8_by_4", 3: "3:tile_16x16_by_8",
-               4: "5:tile_32x8_by_16"}  # fmt: skip
+         4: "4:tile_32x8_by_16", 5: "5:four_places_32x8"}  # fmt: skip
 MEASURED_CONVOLUTIONS = ROOT / "results/h200/conv3x3.jsonl"
-RUNGS = (1, 2, 3, 4)
+RUNGS = (1, 2, 3, 4, 5)
 
 
 def constants_of_the_convolution() -> dict:
@@ -131,7 +128,9 @@ def constants_of_the_convolution() -> dict:
     assert "TL_CONV3X3_RUNG_4 = TL_CONV3X3_LEAST * 8 / 5" in text
     n, c, k, h, w = (found[name] for name in ("N", "C", "K", "HIGH", "WIDE"))
     found["LEAST"] = (n * (c + k) * h * w + k * c * 9) * 4 // 32
-    found["RUNG_4"] = found["LEAST"] * 8 // 5
+    found["RUNG_4"] = found["RUNG_5"] = found["LEAST"] * 8 // 5
+    assert "TL_CONV3X3_RUNG_5_REQUESTS = TL_CONV3X3_FOUR_PLACES * 4 / 3" in text
+    found["RUNG_5_REQUESTS"] = found["FOUR_PLACES"] * 4 // 3
     return found
 
 
@@ -156,32 +155,41 @@ def test_lab_5s_limits_are_those_of_plain_designs(designs):
     limit, total = constants_of_the_convolution(), sectors_in_all(designs)
     plain = {"GIVEN": 0, "CHANNELS": 1, "PIXELS": 2, "WEIGHTS": 3}
     assert {name: limit[name] for name in plain} == {n: total[PLAIN[r]] for n, r in plain.items()}
+    for name, rung in {"ONE_PLACE": 4, "FOUR_PLACES": 5}.items():
+        assert limit[name] == designs[PLAIN[rung]]["shared_requests"]
 
 
 def test_each_of_lab_5s_limits_refuses_the_rung_below(designs):
     limit, total = constants_of_the_convolution(), sectors_in_all(designs)
-    for rung in RUNGS:
+    for rung in RUNGS[:-1]:
         assert total[PLAIN[rung]] <= limit[f"RUNG_{rung}"] < total[PLAIN[rung - 1]]
+    below, last = (designs[PLAIN[rung]]["shared_requests"] for rung in RUNGS[-2:])
+    assert last <= limit["RUNG_5_REQUESTS"] < below
 
 
 def test_each_of_lab_5s_rungs_takes_its_designs_and_none_of_the_rung_below(designs):
-    """The last one only without conflicts of banks."""
+    """The last two only without conflicts of banks, the last with few requests, too."""
     limit, total = constants_of_the_convolution(), sectors_in_all(designs)
     assert limit["RUNG_4_CONFLICTS"] == 0
     reached = {}
     for case, d in designs.items():
-        rungs = [rung for rung in RUNGS if total[case] <= limit[f"RUNG_{rung}"]]
-        reached[case] = tuple(r for r in rungs if r < 4 or d["bank_conflicts"] == 0)
+        holds = {5: d["shared_requests"] <= limit["RUNG_5_REQUESTS"] and d["bank_conflicts"] == 0,
+                 4: d["bank_conflicts"] == 0}  # fmt: skip
+        reached[case] = tuple(rung for rung in RUNGS if total[case] <= limit[f"RUNG_{rung}"]
+                              and holds.get(rung, True))  # fmt: skip
     for rung in (0, *RUNGS):
         mine = {case: rungs for case, rungs in reached.items() if case.startswith(f"{rung}:")}
-        assert len(mine) >= 2
+        assert len(mine) >= (3 if rung == 5 else 2)
         assert set(mine.values()) == {tuple(range(1, rung + 1))}, mine
 
 
 def test_lab_5s_handout_says_these_counts_and_limits(designs):
     limit, total, rows = constants_of_the_convolution(), sectors_in_all(designs), tables_of_lab_5()
     ladder = {row[0]: row[2:4] for row in rows if len(row) == 7}
-    for rung, case in PLAIN.items():
+    of_last = [f"{designs[PLAIN[5]]['shared_requests']} requests",
+               f"{limit['RUNG_5_REQUESTS']} requests"]  # fmt: skip
+    assert ladder["5"] == of_last
+    for rung, case in list(PLAIN.items())[:-1]:
         allowed = str(limit[f"RUNG_{rung}"]) if rung else ""
         assert ladder[str(rung)] == [str(total[case]), allowed]
     assert any(f"close to the least {limit['LEAST']}" in row[1] for row in rows if len(row) == 7)
@@ -196,6 +204,14 @@ def test_lab_5s_handout_says_these_counts_and_limits(designs):
         pixels, weights, stores, in_all = map(int, shown[name])
         assert pixels + weights == designs[case]["load_sectors"]
         assert [stores, in_all] == [designs[case]["store_sectors"], total[case]]
+    shown = {row[0]: row[1:] for row in rows if len(row) == 6}
+    requests = {"one every time (rung 4)": PLAIN[4], "one pixels once": "4:one_place_32x8",
+                "two": "4:two_places_32x8", "four (rung 5)": PLAIN[5]}  # fmt: skip
+    blocks, fetching = 12 * limit["C"], 11 + 5  # times input channels; tile and weights of a block
+    for name, case in requests.items():
+        pixels, weights, in_all, warps, counted = map(int, shown[name])
+        assert pixels + weights == in_all and counted == designs[case]["shared_requests"]
+        assert counted == blocks * (fetching + warps * in_all)
 
 
 @pytest.fixture(name="measured_convolutions", scope="module")
@@ -210,25 +226,37 @@ def fixture_measured_convolutions():
 
 def test_each_of_lab_5s_rungs_is_quicker_on_a_gpu_at_both_shapes(measured_convolutions):
     for rung in RUNGS:
-        below, above = (measured_convolutions[MEASURED_AS[r]] for r in (rung - 1, rung))
+        below, above = (measured_convolutions[PLAIN[r]] for r in (rung - 1, rung))
         for slow, quick in zip(below, above, strict=True):
             assert max(quick["us_of_runs"]) < min(slow["us_of_runs"])
-            assert quick["load_sectors"] < slow["load_sectors"]
+            assert rung == 5 or quick["load_sectors"] < slow["load_sectors"]
+
+
+def test_whatever_reaches_lab_5s_last_rung_is_quicker_than_the_one_below(measured_convolutions,
+                                                                         designs):  # fmt: skip
+    last = {case for case in designs if case.startswith("5:")} - {"5:solution"}
+    for case in last:
+        for slow, quick in zip(measured_convolutions[PLAIN[4]], measured_convolutions[case],
+                               strict=True):  # fmt: skip
+            assert max(quick["us_of_runs"]) < min(slow["us_of_runs"]), case
 
 
 def test_lab_5s_handout_says_what_was_measured(measured_convolutions):
     rows = tables_of_lab_5()
     shown = {row[0]: row[1:] for row in rows if len(row) == 5}
-    for rung, case in MEASURED_AS.items():
+    for rung, case in PLAIN.items():
         said = []
         for line in measured_convolutions[case]:
             million = (line["load_sectors"] + line["store_sectors"]) / 1e6
             said += [f"{million:.2f}", f"{line['us']:.1f}"]
         assert shown[str(rung)] == said
-    beside = {"one channel a thread pixels in shared memory": "1:tile_32x8",
+    beside = {"one channel a thread pixels in shared memory": "1:pixels_32x8",
               "one channel a thread weights there too": "2:tile_32x8",
-              "16 channels a thread blocks of 16 x 16 places with conflicts": "tile_16x16_by_16",
-              "one channel a thread as given but `int` for `size_t`": "places_by_1"}  # fmt: skip
+              "16 channels a thread blocks of 16 x 16 places with conflicts": "3:tile_16x16_by_16",
+              "one channel a thread as given but `int` for `size_t`": "0:places_by_1",
+              "one place a thread weights read four at a time": "5:vectors_32x8",
+              "two places a thread blocks of 32 x 8 places": "5:two_places_32x8",
+              "two places a thread blocks of 32 x 24 places": "5:two_places_32x24"}  # fmt: skip
     shown = {row[0]: row[1:] for row in rows if len(row) == 3}
     for name, case in beside.items():
         assert shown[name] == [f"{line['us']:.1f}" for line in measured_convolutions[case]]
@@ -306,7 +334,7 @@ def test_a_measurement_becomes_lines_that_agree(machine, counted, monkeypatch):
     assert "| conv3x3_given | 186,112 + 3,840 | 186,112 + 3,840 |" in sectors.table(counted,
                                                                                    measured)
     designs = sectors.read_lines((machine / "conv3x3.jsonl").read_text())
-    given, best = designs["0:given"], designs["4:solution"]
+    given, best = designs["0:given"], designs["5:solution"]
     assert given["kind"] == "conv3x3" and given["n"] == 1 and given["gpu"] == "NVIDIA H200"
     assert given["us"] == 1234.567 and len(given["us_of_runs"]) == gpu_sectors.RUNS
     assert given["load_sectors"] == 186112 // 2 and best["load_sectors"] < 186112 // 20

@@ -287,6 +287,6 @@ const char *call_op_name(call_op op) {
     return (unsigned)op < CALL_OPS ? names[op] : NULL;
 }
 
-const char *const call_counter_names[CALL_COUNTERS] = {"launches", "sectors", "bank_conflicts",
-                                                       "requests", "storers", "loaders",
-                                                       "carried",  "to_host"};
+const char *const call_counter_names[CALL_COUNTERS] = {
+    "launches", "sectors", "bank_conflicts", "requests", "shared_requests",
+    "storers",  "loaders", "carried",        "to_host"};

@@ -118,7 +118,8 @@ typedef enum call_counter {
     CALL_LAUNCHES,  /* kernels, and calls of cuBLAS */
     CALL_SECTORS,   /* of global memory, and waits for a bank of shared memory: the check build */
     CALL_CONFLICTS, /* counts them, for operations whose claims ask for it (tl/conv3x3.h) */
-    CALL_REQUESTS,  /* of warps for global memory: as above */
+    CALL_REQUESTS,  /* of warps for global memory: as above; */
+    CALL_SHARED,    /* and for shared memory */
     CALL_STORERS,   /* threads whose values stand in the outputs; the check build knows, and */
     CALL_LOADERS,   /* threads that were the last to load an element of an input, */
     CALL_CARRIED,   /* words of outputs that a copy brought, */
@@ -204,7 +205,7 @@ enum { CALL_COSTS = 8 };
 typedef struct call_cost {
     char file[64];
     int line;
-    int64_t sectors, conflicts;
+    int64_t sectors, shared_requests, conflicts;
 } call_cost;
 int call_costs_by_line(call_cost out[CALL_COSTS]);
 

@@ -59,11 +59,13 @@ static void read_traffic(const hostcuda_counts *counts, int64_t counter[CALL_COU
     hostcuda_kernel_counts *kernel = calloc((size_t)kernels + 1, sizeof *kernel);
     if (!kernel) return;
     counts->kernels(kernel, kernels);
-    counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = counter[CALL_REQUESTS] = 0;
+    counter[CALL_SECTORS] = counter[CALL_CONFLICTS] = 0;
+    counter[CALL_REQUESTS] = counter[CALL_SHARED] = 0;
     for (int i = 0; i < kernels; i++) {
         counter[CALL_SECTORS] += (int64_t)kernel[i].global_sectors;
         counter[CALL_CONFLICTS] += (int64_t)kernel[i].bank_conflicts;
         counter[CALL_REQUESTS] += (int64_t)kernel[i].global_requests;
+        counter[CALL_SHARED] += (int64_t)kernel[i].shared_requests;
     }
     free(kernel);
 }
@@ -95,6 +97,7 @@ static site_list read_sites(const call_wire *w) {
 static int dearest_first(const void *a, const void *b) {
     const call_site *left = a, *right = b;
     int64_t more = right->sectors + right->conflicts - left->sectors - left->conflicts;
+    if (more == 0) more = right->shared_requests - left->shared_requests;
     return (more > 0) - (more < 0);
 }
 
@@ -107,8 +110,9 @@ static void note_sites(call_wire *w, site_list before) {
     for (int i = 0; spent && i < now.count; i++) {
         hostcuda_site_counts was = i < before.count ? before.site[i] : (hostcuda_site_counts){0};
         call_site s = {now.site[i].offset, (int64_t)(now.site[i].sectors - was.sectors),
+                       (int64_t)(now.site[i].shared_requests - was.shared_requests),
                        (int64_t)(now.site[i].conflicts - was.conflicts)};
-        if (s.sectors || s.conflicts) spent[n++] = s;
+        if (s.sectors || s.shared_requests) spent[n++] = s;
     }
     if (n) qsort(spent, (size_t)n, sizeof *spent, dearest_first);
     w->sites.count = n < CALL_SITES ? n : CALL_SITES;

@@ -36,6 +36,7 @@ static void add(line_list *list, const char *file, int line, const call_site *si
         list->count++;
     }
     cost->sectors += site->sectors;
+    cost->shared_requests += site->shared_requests;
     cost->conflicts += site->conflicts;
 }
 
@@ -66,6 +67,7 @@ static int dearest_first(const void *a, const void *b) {
     const call_cost *left = a, *right = b;
     int64_t more = right->sectors - left->sectors;
     if (more == 0) more = right->conflicts - left->conflicts;
+    if (more == 0) more = right->shared_requests - left->shared_requests;
     return more ? (more > 0) - (more < 0) : left->line - right->line;
 }
 

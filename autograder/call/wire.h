@@ -14,7 +14,7 @@ enum { CALL_FENCE = 256 };
 enum { CALL_SITES = 64 };
 typedef struct call_site {
     uint64_t offset; /* as addr2line takes it */
-    int64_t sectors, conflicts;
+    int64_t sectors, shared_requests, conflicts;
 } call_site;
 typedef struct call_sites {
     int32_t count;

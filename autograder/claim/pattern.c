@@ -260,8 +260,8 @@ void pattern_find(finding *f, const comparison *x) {
 
 /* What a call costs, or how it is launched, is no matter of which other cases were right. */
 static bool is_of_cases(const finding *f) {
-    static const char *const others[] = {"sectors", "bank_conflicts", "launches", "no_launch",
-                                         "launch_configuration"};
+    static const char *const others[] = {"sectors",  "bank_conflicts", "shared_requests",
+                                         "launches", "no_launch",      "launch_configuration"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(f->kind, others[i]) == 0) return false;
     return true;

@@ -213,13 +213,18 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
     put_list(out, "checker", e->checker[0], sizeof e->checker[0], e->checkers);
 }
 
-/* "conv3x3.cu:31: 151552 sectors, 0 conflicts of banks", as text: nothing is judged by it. */
+/* "conv3x3.cu:31: 151552 sectors, 0 conflicts of banks", as text: nothing is judged by it. Of a
+ * line that uses shared memory also its requests. */
 static void put_costs(FILE *out, const claim *c) {
-    char text[CALL_COSTS][160];
-    for (int i = 0; i < c->costs; i++)
-        snprintf(text[i], sizeof text[i], "%s:%d: %lld sectors, %lld conflicts of banks",
-                 c->cost[i].file, c->cost[i].line, (long long)c->cost[i].sectors,
-                 (long long)c->cost[i].conflicts);
+    char text[CALL_COSTS][160], shared[60];
+    for (int i = 0; i < c->costs; i++) {
+        const call_cost *cost = &c->cost[i];
+        snprintf(shared, sizeof shared, " %lld requests to shared memory,",
+                 (long long)cost->shared_requests);
+        snprintf(text[i], sizeof text[i], "%s:%d: %lld sectors,%s %lld conflicts of banks",
+                 cost->file, cost->line, (long long)cost->sectors,
+                 cost->shared_requests ? shared : "", (long long)cost->conflicts);
+    }
     put_list(out, "by_line", text[0], sizeof text[0], c->costs);
 }
 

@@ -17,8 +17,8 @@ from feedback import page, tag
 COLUMNS = ("lab", "kernel", "place", *judge.COSTS)
 NAMES = "names"  # BOARD=names
 ABOUT = ("Sectors of global memory that each right kernel fetches and writes at the shape that its "
-         "lab counts, as hostcuda counts them; of as many, fewer conflicts of banks come first. No "
-         "points depend on it.")
+         "lab counts, as hostcuda counts them; of as many, fewer conflicts of banks come first, "
+         "then fewer requests to shared memory. No points depend on it.")
 
 
 @dataclass

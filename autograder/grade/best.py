@@ -4,6 +4,7 @@ file that had them. It is the student's own: no grade reads it, and it goes alon
 
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import skeletons
 
 SCHEMA = "gradlab-best/1"
 DAY = re.compile(r"\d{4}-\d\d-\d\dT")
-NAMES = {"sectors": "sectors", "bank_conflicts": "conflicts of banks"}
+NAMES = {"sectors": "sectors", "bank_conflicts": "conflicts of banks",
+         "shared_requests": "requests to shared memory"}  # fmt: skip
 
 
 def counted(document: dict) -> dict:
@@ -25,12 +27,14 @@ def counted(document: dict) -> dict:
 
 
 def order(counts: dict) -> tuple:
-    """Fewer sectors are better; of as many, fewer conflicts."""
-    return tuple(counts.get(name, 0) for name in judge.COSTS)
+    """Fewer sectors are better; of as many, fewer conflicts; then fewer requests. What an older
+    version did not count is behind whatever is counted."""
+    return tuple(counts.get(name, math.inf) for name in judge.COSTS)
 
 
 def shown(counts: dict) -> str:
-    return " and ".join(f"{counts[name]} {NAMES[name]}" for name in judge.COSTS if name in counts)
+    parts = [f"{counts[name]} {NAMES[name]}" for name in judge.COSTS if name in counts]
+    return " and ".join(", ".join(parts).rsplit(", ", 1))
 
 
 def read(path: Path) -> dict:
@@ -40,7 +44,8 @@ def read(path: Path) -> dict:
         if kept["schema"] != SCHEMA:
             raise ValueError(kept["schema"])
         for best in kept["best"].values():
-            if not DAY.match(best["time"]) or not all(type(n) is int for n in order(best)):
+            if not DAY.match(best["time"]) or not all(
+                    type(best[name]) is int for name in judge.COSTS if name in best):
                 raise ValueError(best)
         return kept["best"]
     except FileNotFoundError:

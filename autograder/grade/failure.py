@@ -5,6 +5,7 @@ probably, and how to run it again. Made from grade.json alone.
 import re
 from pathlib import Path
 
+import judge
 import text
 import words
 
@@ -214,11 +215,11 @@ class Page:
         self.block("checker", [part for t in told[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
-        if record.get("counters") and record["kind"] in ("launches", "sectors", "bank_conflicts"):
+        if record.get("counters") and record["kind"] in ("launches", *judge.COSTS):
             self.field("counted", ", ".join(
                 f"{number(v)} {words.COUNTED.get(k) or text.visible(str(k), 40)}"
                 for k, v in record["counters"].items() if self.everything or k in words.COUNTED))
-        if record["kind"] in ("sectors", "bank_conflicts"):
+        if record["kind"] in judge.COSTS:
             self.by_line(record)
         if printed:
             lines = text.visible_lines(printed, 200 if self.everything else OUTPUT_LINES)

@@ -17,7 +17,8 @@ SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all o
 NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
 OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
               "window")  # what a record says of them
-COSTS = ("sectors", "bank_conflicts")  # of a kernel: kinds of failure, and names of counters
+# of a kernel: kinds of failure, and names of counters
+COSTS = ("sectors", "bank_conflicts", "shared_requests")
 # hostcuda's words for two accesses that met: of which memory, and the lines of both.
 MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) memory that .*"
                  r" writes at line (\d+)")

@@ -5,6 +5,7 @@ in a line, what is not written yet in a line, passes only in the table. V=1 show
 full.
 """
 
+import judge
 import table
 import text
 import unlinked
@@ -12,7 +13,7 @@ import words
 from failure import SIDE_NAMES, Page, points
 
 
-OF_NO_MISTAKE = ("not_implemented", "sectors", "bank_conflicts")  # kinds: unwritten, or dear
+OF_NO_MISTAKE = ("not_implemented", *judge.COSTS)  # kinds: unwritten, or dear
 
 
 class Report(Page):

@@ -124,6 +124,9 @@ KINDS = {
                 "again and again."),
     "bank_conflicts": ("bank conflicts", "Threads of a warp meet in one bank of shared memory and "
                        "have to wait for each other."),
+    "shared_requests": ("shared memory read again and again", "Warps read the same words of shared "
+                        "memory many times: what a thread has read once it can keep in a register, "
+                        "and use for all that it makes."),
     "memory": ("out of memory", "Far more memory was asked for than the sizes call for."),
     "flood": ("endless output", "The code prints without end."),
     "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
@@ -174,7 +177,8 @@ BITS_DIFFER = re.compile(r"bits differ, first at [^:]*: got ([-+.\de]+), expecte
                          r"([-+.\de]+)$")
 # What is told of what a call cost; the other counters are for the grader (V=1 shows them).
 COUNTED = {"launches": "launches of kernels", "sectors": "sectors of global memory",
-           "bank_conflicts": "conflicts of banks"}
+           "bank_conflicts": "conflicts of banks",
+           "shared_requests": "requests to shared memory"}  # fmt: skip
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 
 # A launch that cannot be: the claim's hint is about the kernel's work, which was not begun.

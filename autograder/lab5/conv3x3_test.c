@@ -104,17 +104,36 @@ CLAIM(lab5_conv3x3, weights_come_from_shared_memory) {
 }
 
 /* A kernel that leaves shared memory alone has no conflicts either, and earns nothing by it. */
+static void expect_rung_4(claim *c, const call_target *t) {
+    expect_rung(c, t, TL_CONV3X3_RUNG_4);
+    char sectors[60];
+    snprintf(sectors, sizeof sectors, "sectors are %lld of %d", (long long)c->counter[CALL_SECTORS],
+             (int)TL_CONV3X3_RUNG_4);
+    expect_cost(c, t,
+                &(cost){.which = CALL_CONFLICTS,
+                        .what = "conflicts of banks",
+                        .allowed = TL_CONV3X3_RUNG_4_CONFLICTS,
+                        .known = sectors});
+}
+
 CLAIM(lab5_conv3x3, sectors_are_near_the_least_without_conflicts) {
+    FOR_TARGETS (t) expect_rung_4(c, t);
+}
+
+/* Nor has it requests to shared memory: so this rung stands on the one below. */
+CLAIM(lab5_conv3x3, a_weight_serves_several_places) {
     FOR_TARGETS (t) {
-        expect_rung(c, t, TL_CONV3X3_RUNG_4);
-        char sectors[60];
-        snprintf(sectors, sizeof sectors, "sectors are %lld of %d",
-                 (long long)c->counter[CALL_SECTORS], (int)TL_CONV3X3_RUNG_4);
+        expect_rung_4(c, t);
+        char known[120];
+        snprintf(known, sizeof known,
+                 "the given kernel has 0, and %d one with a place a thread; sectors are %lld of %d",
+                 (int)TL_CONV3X3_ONE_PLACE, (long long)c->counter[CALL_SECTORS],
+                 (int)TL_CONV3X3_RUNG_4);
         expect_cost(c, t,
-                    &(cost){.which = CALL_CONFLICTS,
-                            .what = "conflicts of banks",
-                            .allowed = TL_CONV3X3_RUNG_4_CONFLICTS,
-                            .known = sectors});
+                    &(cost){.which = CALL_SHARED,
+                            .what = "requests to shared memory",
+                            .allowed = TL_CONV3X3_RUNG_5_REQUESTS,
+                            .known = known});
     }
 }
 

@@ -89,7 +89,8 @@ int hc_check_site_counts(hostcuda_site_counts *out, int room) {
     int count = (int)site_count - 1; /* site 0 is nobody's */
     for (int i = 0; i < count && i < room; i++) {
         const hc_check_site *site = &sites[i + 1];
-        out[i] = (hostcuda_site_counts){offset_of(site), site->sectors, site->conflicts};
+        out[i] = (hostcuda_site_counts){offset_of(site), site->sectors, site->shared_requests,
+                                        site->conflicts};
     }
     return count;
 }

@@ -237,7 +237,7 @@ RIGHT(loads_of_a_tiled_product) {
     cudaFree(a), cudaFree(b), cudaFree(c);
 }
 // What its instructions have cost adds up to what the kernel has: the sectors of two loads and two
-// stores, which stand apart, and the conflicts of one.
+// stores, which stand apart, the requests to shared memory of both, and the conflicts of one.
 __global__ void turn_tile(float *y, const float *x, const float *z) {
     __shared__ float tile[32][32];
     tile[threadIdx.x][threadIdx.y] = x[threadIdx.y * 32 + threadIdx.x];
@@ -254,15 +254,17 @@ RIGHT(costs_by_instruction) {
     auto k = counts_of([=] { turn_tile<<<1, dim3(32, 32)>>>(y, x, x); });
     int n = outside(counts->sites, after, (int)SITES);
     EXPECT(known < n && n < SITES);
-    uint64_t sectors = 0, conflicts = 0, sites = 0;
+    uint64_t sectors = 0, shared = 0, conflicts = 0, sites = 0;
     for (int i = 0; i < n; i++) {
         hostcuda_site_counts was = i < known ? before[i] : hostcuda_site_counts{};
         EXPECT(after[i].sectors >= was.sectors && (i >= known || after[i].offset == was.offset));
         sites += after[i].sectors > was.sectors;
         sectors += after[i].sectors - was.sectors;
+        shared += after[i].shared_requests - was.shared_requests;
         conflicts += after[i].conflicts - was.conflicts;
     }
     EXPECT(sites == 3 && sectors == k.global_sectors && sectors == 32 * (4 + 4 + 1));
+    EXPECT(shared == k.shared_requests && shared == 2 * 32);
     EXPECT(conflicts == k.bank_conflicts && conflicts == 32 * 31);
     cudaFree(x), cudaFree(y);
 }

@@ -7,10 +7,12 @@
  * handout: (1) a thread makes four output channels of its place, with four sums in registers; (2) a
  * tile of the image in shared memory, with a rim of one pixel, fetched once for each input channel
  * by all threads together; (3) the weights in shared memory, too, and eight channels a thread; (4)
- * all 16 from one tile, without conflicts of banks. And g.transposed, which the given launch
- * refuses. Traps: K need not be a multiple of the channels that a thread keeps; every thread takes
- * part in fetching and in both barriers, also if its own place lies outside of the image; a barrier
- * after fetching, and another one before the tile is overwritten. */
+ * all 16 from one tile, without conflicts of banks; (5) four places a thread, one below the other:
+ * a weight that is read once serves all of them, and so does a pixel, from registers. And
+ * g.transposed, which the given launch refuses. Traps: K need not be a multiple of the channels
+ * that a thread keeps, nor h of its places; every thread takes part in fetching and in both
+ * barriers, also if its own places lie outside of the image; a barrier after fetching, and another
+ * one before the tile is overwritten. */
 /* One thread per output, and everything from global memory. */
 static __global__ void convolve(tl_real *y, const tl_real *x, const tl_real *w, size_t size,
                                 tl_conv3x3_geom g) {

@@ -136,9 +136,70 @@ template <int CHANNELS> static void convolve_by_places() {
                                                some((size_t)g.k * g.c * 9), g);
 }
 
+// ---- a thread has PLACES places, one below the other: what it read once serves all of them ----
+
+// VECTORS: the weights of a filter are read in three groups of four (the last three are unused).
+template <int HIGH, int PLACES, int CHANNELS, bool VECTORS>
+static __global__ void convolve_places(tl_real *y, const tl_real *x, const tl_real *w,
+                                       tl_conv3x3_geom g) {
+    enum { WIDE = 32, FILTER = VECTORS ? 12 : 9 };
+    __shared__ tl_real pixel[HIGH * PLACES + 2][WIDE + 2];
+    __shared__ alignas(4 * sizeof(tl_real)) tl_real weight[CHANNELS][FILTER];
+    int across = (g.w - 1) / WIDE + 1, groups = (g.k - 1) / CHANNELS + 1;
+    int left = (int)blockIdx.x % across * WIDE, top = (int)blockIdx.x / across * HIGH * PLACES;
+    int k0 = (int)blockIdx.y % groups * CHANNELS, image = (int)blockIdx.y / groups;
+    int thread = (int)(threadIdx.y * WIDE + threadIdx.x);
+    int channels = g.k - k0 < CHANNELS ? g.k - k0 : (int)CHANNELS;
+    size_t plane = (size_t)g.h * g.w;
+    tl_real sum[PLACES][CHANNELS] = {};
+    for (int c = 0; c < g.c; c++) {
+        const tl_real *from = x + ((size_t)image * g.c + c) * plane;
+        for (int t = thread; t < (HIGH * PLACES + 2) * (WIDE + 2); t += WIDE * HIGH) {
+            int p = top + t / (WIDE + 2) - 1, q = left + t % (WIDE + 2) - 1;
+            bool inside = p >= 0 && p < g.h && q >= 0 && q < g.w;
+            pixel[t / (WIDE + 2)][t % (WIDE + 2)] = inside ? from[(size_t)p * g.w + q] : TL_R(0);
+        }
+        for (int t = thread; t < FILTER * channels; t += WIDE * HIGH) {
+            const tl_real *filter = w + ((size_t)(k0 + t / FILTER) * g.c + c) * 9;
+            weight[t / FILTER][t % FILTER] = t % FILTER < 9 ? filter[t % FILTER] : TL_R(0);
+        }
+        __syncthreads();
+        tl_real near[PLACES + 2][3];
+        for (int r = 0; r < PLACES + 2; r++)
+            for (int s = 0; s < 3; s++)
+                near[r][s] = pixel[threadIdx.y * PLACES + r][threadIdx.x + s];
+        for (int k = 0; k < CHANNELS && k < channels; k++) {
+            struct alignas(4 * sizeof(tl_real)) four {
+                tl_real v[4];
+            };
+            four filter[3];
+            for (int f = 0; VECTORS && f < 3; f++) filter[f] = *(const four *)&weight[k][4 * f];
+            for (int t = 0; t < 9; t++) {
+                tl_real tap = VECTORS ? filter[t / 4].v[t % 4] : weight[k][t];
+                for (int m = 0; m < PLACES; m++) sum[m][k] += tap * near[m + t / 3][t % 3];
+            }
+        }
+        __syncthreads();
+    }
+    for (int m = 0; m < PLACES; m++) {
+        int i = top + (int)threadIdx.y * PLACES + m, j = left + (int)threadIdx.x;
+        for (int k = 0; k < CHANNELS && k < channels && i < g.h && j < g.w; k++)
+            y[((size_t)image * g.k + k0 + k) * plane + (size_t)i * g.w + j] = sum[m][k];
+    }
+}
+
+template <int HIGH, int PLACES, int CHANNELS, bool VECTORS> static void convolve_several_places() {
+    tl_conv3x3_geom g = geom_of_convolution;
+    int tiles = ((g.w - 1) / 32 + 1) * ((g.h - 1) / (HIGH * PLACES) + 1);
+    dim3 grid((unsigned)tiles, (unsigned)(((g.k - 1) / CHANNELS + 1) * g.n));
+    convolve_places<HIGH, PLACES, CHANNELS, VECTORS><<<grid, dim3(32, HIGH)>>>(
+        zeros((size_t)g.n * g.k * g.h * g.w), some((size_t)g.n * g.c * g.h * g.w),
+        some((size_t)g.k * g.c * 9), g);
+}
+
 // The first of each rung is its plain design. Those of one output channel a thread that reach rung
-// 2 are slower on a GPU than the given kernel: sectors alone do not tell
-// (results/h200/conv3x3.jsonl).
+// 2 are slower on a GPU than the given kernel, two places in large blocks slower than one: counts
+// alone do not tell (results/h200/conv3x3.jsonl, where two places and vectors still begin with 5).
 static const sectors_case convolutions[] = {
     {"0:given", 1, [] { run_convolution(conv3x3_given::tl_conv3x3); }},
     {"0:places_by_1", 1, convolve_by_places<1>},
@@ -165,5 +226,16 @@ static const sectors_case convolutions[] = {
     {"4:tile_32x8_by_16", 1, convolve_by_tiles<32, 8, 16, 34, true>},
     {"4:tile_32x12_by_16", 1, convolve_by_tiles<32, 12, 16, 34, true>},
     {"4:rows_6_by_16", 1, convolve_by_rows<6, 16, true>},
-    {"4:solution", 1, [] { run_convolution(conv3x3::tl_conv3x3); }},
+    {"4:one_place_32x8", 1, convolve_several_places<8, 1, 16, false>},
+    {"4:two_places_32x8", 1, convolve_several_places<4, 2, 16, false>},
+    {"4:two_places_32x16", 1, convolve_several_places<8, 2, 16, false>},
+    {"4:two_places_32x24", 1, convolve_several_places<12, 2, 16, false>},
+    {"4:vectors_32x8", 1, convolve_several_places<8, 1, 16, true>},
+    {"5:four_places_32x8", 1, convolve_several_places<2, 4, 16, false>},
+    {"5:four_places_32x16", 1, convolve_several_places<4, 4, 16, false>},
+    {"5:four_places_32x24", 1, convolve_several_places<6, 4, 16, false>},
+    {"5:three_places_32x24", 1, convolve_several_places<8, 3, 16, false>},
+    {"5:vectors_two_places_32x8", 1, convolve_several_places<4, 2, 16, true>},
+    {"5:vectors_four_places_32x8", 1, convolve_several_places<2, 4, 16, true>},
+    {"5:solution", 1, [] { run_convolution(conv3x3::tl_conv3x3); }},
 };

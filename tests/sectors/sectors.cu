@@ -385,15 +385,17 @@ static void print_counts(const sectors_case *c) {
         sum.global_store_sectors += kernel[i].global_store_sectors;
         sum.global_load_requests += kernel[i].global_load_requests;
         sum.global_store_requests += kernel[i].global_store_requests;
+        sum.shared_requests += kernel[i].shared_requests;
         sum.bank_conflicts += kernel[i].bank_conflicts;
     }
     if (sum.launches != (uint64_t)c->kernels) fail(__FILE__, __LINE__, c->name);
     printf(", \"load_sectors\": %llu, \"store_sectors\": %llu, \"load_requests\": %llu, "
-           "\"store_requests\": %llu, \"bank_conflicts\": %llu",
+           "\"store_requests\": %llu, \"shared_requests\": %llu, \"bank_conflicts\": %llu",
            (unsigned long long)sum.global_load_sectors,
            (unsigned long long)sum.global_store_sectors,
            (unsigned long long)sum.global_load_requests,
-           (unsigned long long)sum.global_store_requests, (unsigned long long)sum.bank_conflicts);
+           (unsigned long long)sum.global_store_requests, (unsigned long long)sum.shared_requests,
+           (unsigned long long)sum.bank_conflicts);
 }
 static void begin_counting() {
     hostcuda_counts_get()->reset();

@@ -11,8 +11,8 @@ import pytest
 from test_points import DUE, POLICY, Course, day
 
 
-def cost(sectors: int, conflicts: int = 0) -> dict:
-    return {"sectors": sectors, "bank_conflicts": conflicts}
+def cost(sectors: int, conflicts: int = 0, requests: int = 111360) -> dict:
+    return {"sectors": sectors, "bank_conflicts": conflicts, "shared_requests": requests}
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def rows(course, name="board.csv") -> list:
 def test_fewest_sectors_first_and_a_group_has_one_line(course):
     course.rows()
     assert [list(row.values()) for row in rows(course)] == [
-        ["5", "conv3x3", "1", "7336", "0"], ["5", "conv3x3", "2", "9128", "0"],
-        ["5", "conv3x3", "3", "9128", "3"]]
+        ["5", "conv3x3", "1", "7336", "0", "111360"], ["5", "conv3x3", "2", "9128", "0", "111360"],
+        ["5", "conv3x3", "3", "9128", "3", "111360"]]
     html = (course.out / "board.html").read_text()
     assert html.index("7336") < html.index("9128") and "Lab 5, conv3x3" in html
     assert 'href="board.html"' in (course.out / "class.html").read_text()
@@ -92,6 +92,13 @@ def test_equals_share_a_place(course):
     course.attempt("fay", 5, "2", 0, day(-1), counted=cost(9128))
     course.rows()
     assert [row["place"] for row in rows(course)] == ["1", "2", "2", "4"]
+
+
+def test_of_as_many_sectors_and_conflicts_fewest_requests_first(course):
+    course.attempt("fay", 5, "2", 0, day(-1), counted=cost(7336, 0, 16320))
+    course.rows()
+    assert [row["shared_requests"] for row in rows(course)][:2] == ["16320", "111360"]
+    assert [row["place"] for row in rows(course)] == ["1", "2", "3", "4"]
 
 
 def test_the_attempt_that_counts_is_the_one(course):

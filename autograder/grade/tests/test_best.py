@@ -20,8 +20,9 @@ def counted(stage):
     stage.write("labs/lab9/one.cu", "a kernel")
     path = stage.folder / "labs/lab9/best.json"
 
-    def grade(sectors, conflicts=0, *arguments, capsys, record=None) -> tuple:
+    def grade(sectors, conflicts=0, *arguments, capsys, record=None, requests=None) -> tuple:
         counters = {"launches": 1, "sectors": sectors, "bank_conflicts": conflicts}
+        counters |= {"shared_requests": requests} if requests is not None else {}
         stage.says["lab9_one/first@hostcuda"] = (record or {}) | {
             "said": f"{sectors} sectors", "counters": counters}
         assert stage.grade(*arguments) == 0
@@ -45,6 +46,16 @@ def test_the_best_is_kept_and_told_beside_what_was_counted(counted, stage, capsy
                     f"and 4 conflicts of banks, {day}"] and kept == (900, 2)
     told, kept = counted(900, 2, capsys=capsys)
     assert told == [f"one: 900 sectors and 2 conflicts of banks, as your best of {day}"]
+
+
+def test_of_as_many_sectors_and_conflicts_fewer_requests_are_better(counted, stage, capsys):
+    counted(900, capsys=capsys)  # as an older version kept it, without requests
+    day = stage.result()["time"][:10]
+    told, _ = counted(900, capsys=capsys, requests=80)
+    assert told == ["one: 900 sectors, 0 conflicts of banks and 80 requests to shared memory: your "
+                    f"best; before that 900 sectors and 0 conflicts of banks, {day}"]
+    told, _ = counted(900, capsys=capsys, requests=90)
+    assert "your best had 900 sectors, 0 conflicts of banks and 80 requests" in told[0]
 
 
 def test_the_page_tells_it_as_the_terminal_does(counted, stage, capsys):

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { HOSTCUDA_COUNTS_ABI = 7 };
+enum { HOSTCUDA_COUNTS_ABI = 8 };
 
 typedef struct hostcuda_kernel_counts {
     const char *kernel; /* as written at the launch; lives as long as the plug-in */
@@ -31,7 +31,7 @@ typedef struct hostcuda_kernel_counts {
 /* What one instruction of a kernel has cost since the program began; CHECK=1 alone knows. */
 typedef struct hostcuda_site_counts {
     uint64_t offset; /* in the plug-in's file, as addr2line takes it */
-    uint64_t sectors, conflicts;
+    uint64_t sectors, shared_requests, conflicts;
 } hostcuda_site_counts;
 
 /* An array in device memory, and who worked on those that are watched. CHECK=1 alone knows. */

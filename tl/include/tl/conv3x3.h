@@ -6,6 +6,7 @@
  *             as many as its lanes touch
  *   conflict  a turn that a warp's request to shared memory waits, because several of its lanes
  *             want different words of one of the 32 banks (bank = address / 4 mod 32)
+ *   request   what a warp asks of memory at one time: an instruction that reads or writes
  * The kernel that is given fetches nine pixels and nine weights for every channel of every output.
  */
 #ifndef TL_CONV3X3_H
@@ -44,6 +45,8 @@ enum {
     TL_CONV3X3_CHANNELS = 76480, /* four output channels a thread, all from global memory */
     TL_CONV3X3_PIXELS = 66304,   /* and pixels in shared memory, in blocks of 32 x 8 places */
     TL_CONV3X3_WEIGHTS = 9832,   /* weights there, too, eight channels, blocks of 16 x 16 places */
+    TL_CONV3X3_ONE_PLACE = 111360,  /* requests to shared memory, not sectors: of 16 channels, */
+    TL_CONV3X3_FOUR_PLACES = 16320, /* blocks of 32 x 8 places, one and four places a thread */
     TL_CONV3X3_PLACES = TL_CONV3X3_N * TL_CONV3X3_HIGH * TL_CONV3X3_WIDE,
     TL_CONV3X3_LEAST =
         (TL_CONV3X3_PLACES * (TL_CONV3X3_C + TL_CONV3X3_K) + TL_CONV3X3_K * TL_CONV3X3_C * 9) *
@@ -51,13 +54,16 @@ enum {
 };
 
 /* What is allowed on each rung: up to 1.3 times the plain design, less where the one below would
- * pass, or four channels on rung 3, which are not quicker; at last 1.6 times the least. */
+ * pass, or four channels on rung 3, which are not quicker; 1.6 times the least on rung 4. Rung 5
+ * has its sectors and conflicts, and 4/3 of its plain design's requests to shared memory: less than
+ * one place a thread needs that reads its weights four at a time, and is not quicker. */
 enum {
     TL_CONV3X3_RUNG_1 = TL_CONV3X3_CHANNELS * 13 / 10,
     TL_CONV3X3_RUNG_2 = TL_CONV3X3_PIXELS * 11 / 10,
     TL_CONV3X3_RUNG_3 = TL_CONV3X3_WEIGHTS * 12 / 10,
     TL_CONV3X3_RUNG_4 = TL_CONV3X3_LEAST * 8 / 5,
-    TL_CONV3X3_RUNG_4_CONFLICTS = 0
+    TL_CONV3X3_RUNG_4_CONFLICTS = 0,
+    TL_CONV3X3_RUNG_5_REQUESTS = TL_CONV3X3_FOUR_PLACES * 4 / 3
 };
 
 /* y[n,k,i,j] = sum over c, r, s of w[k,c,r,s] * x[n,c, i+r-1, j+s-1], pixels outside being zero:
