@@ -204,6 +204,26 @@ RIGHT(one_block_after_another) {
     cudaFree(n);
 }
 
+// An index that leaves its array for another one meets those who work there: nothing else tells.
+__global__ void fill_both(int *all, int *few, int off) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    all[i] = 1;
+    if (i < 16) few[i + off] = 2; // wrong index_into_another_buffer: race-between-blocks
+}
+WRONG(index_into_another_buffer) {
+    int *all = device_count<int>(128), *few = device_count<int>(16);
+    fill_both<<<2, 64>>>(all, few, (int)(all - few) + 96);
+    cudaDeviceSynchronize();
+    cudaDeviceReset();
+}
+RIGHT(index_into_its_own_buffer) {
+    int *all = device_count<int>(128), *few = device_count<int>(16);
+    fill_both<<<2, 64>>>(all, few, 0);
+    EXPECT(to_host(few, 16)[15] == 2);
+    cudaFree(all);
+    cudaFree(few);
+}
+
 // A barrier holds for one block: neighbours' elements may not be there yet.
 __global__ void smooth_in_place(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
