@@ -92,10 +92,15 @@ expect_shape graph_shape(const graph *g, int v) {
 
 int graph_sum(graph *g, int x) { return GRAPH(g, SHAPE(1), GRAPH_SUM, x); }
 
-/* Different weights on all elements: a gradient that is transposed, shifted or summed shows. */
+/* Different weights on all elements: a gradient that is transposed, shifted or summed shows. None
+ * is 0, which would hide what becomes of the gradient of a single number. */
 int graph_weigh(graph *g, int x, int range) {
     expect_shape shape = graph_shape(g, x);
-    int weights = graph_input(g, shape, range, false);
+    size_t n = g->variable[x].size;
+    tl_real *weight = reals(g->c, n);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = (tl_real)(draw_int(g->c, 1, range) * (draw_int(g->c, 0, 1) ? 1 : -1));
+    int weights = graph_input_of(g, shape, weight, false);
     return graph_sum(g, graph_emit(g, &shape, GRAPH_MUL, 2, (const int64_t[]){x, weights}));
 }
 

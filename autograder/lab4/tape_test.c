@@ -100,11 +100,24 @@ CLAIM(lab4_tape, a_diamond_adds_the_gradients_of_both_sides) {
     }
 }
 
+/* The third input of a node is a result, too. */
+static void expect_a_made_bias(claim *c, const call_target *t) {
+    graph g = graph_new(c, 40, 60);
+    int x = graph_parameter(&g, SHAPE(2, 3), 3), w = graph_parameter(&g, SHAPE(4, 3), 3);
+    int b = graph_parameter(&g, SHAPE(4), 3), leaf[] = {x, w, b};
+    int bias = GRAPH(&g, SHAPE(4), GRAPH_SCALE, b, -2, 1);
+    int loss = graph_weigh(&g, GRAPH(&g, SHAPE(2, 4), GRAPH_LINEAR, x, w, bias), 3);
+    DO(&g, GRAPH_BACKWARD, loss);
+    for (int i = 0; i < 3; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+    must(c, expect_gradients(&g, t, "a linear layer whose bias is -2 b", loss, leaf, 3, 1));
+}
+
 /* A node must wait for all users of its output, the late ones too: x -> a -> b -> d, all summed. A
  * walk that calls itself takes the inputs of a node from left to right, or from right to left: the
  * shorter way to b and a is once the second input of a sum, and once the first. */
 CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
+        expect_a_made_bias(c, t);
         for (int mirrored = 0; mirrored < 2; mirrored++) {
             expect_shape s = SHAPE(5);
             graph g = graph_new(c, 60, 100);
@@ -120,6 +133,7 @@ CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
                         &g, t, mirrored ? "x*w*w + (x*w + x*x*w*w)" : "(x*x*w*w + x*w) + x*w*w",
                         loss, leaf, 2, 1));
         }
+    }
 }
 
 CLAIM(lab4_tape, results_that_the_loss_does_not_use_send_nothing) {
