@@ -1,6 +1,7 @@
 /* transpose_test.c: rows become columns. */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
+#include "autograder/claim/cost.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 
@@ -38,3 +39,17 @@ static void transpose_small(claim *c, const call_target *t, int which) {
 }
 
 CLAIM_NO_TWO_THREADS_MEET(lab1_transpose, transpose_small, 1)
+
+/* A copy element by element is right, and either its loads or its stores jump. */
+CLAIM(lab1_transpose, a_warp_moves_neighbours) {
+    FOR_TARGETS (t) {
+        call_target counted = counting(t);
+        expect_transposed(c, &counted, TL_TRANSPOSE_ROWS, TL_TRANSPOSE_COLS);
+        expect_cost(c, t,
+                    &(cost){.which = CALL_SECTORS,
+                            .what = "sectors of global memory",
+                            .allowed = TL_TRANSPOSE_SECTORS,
+                            .least = TL_TRANSPOSE_LEAST,
+                            .arrays = "x and y"});
+    }
+}

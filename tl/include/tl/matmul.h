@@ -30,7 +30,19 @@ tl_status tl_matmul(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
 tl_status tl_gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *B,
                   const tl_matmul_geom *g);
 
-/* y[cols,rows] = xᵀ for x[rows,cols]; y does not overlap x. */
+/* The size of x whose traffic is counted likewise: x is read once and y is written once, which
+ * takes TL_TRANSPOSE_LEAST sectors, and no more where the threads of a warp move neighbours. Of a
+ * warp that reads along rows of x and writes down a column of y each number has a sector of its
+ * own. */
+enum {
+    TL_TRANSPOSE_ROWS = 96,
+    TL_TRANSPOSE_COLS = 80,
+    TL_TRANSPOSE_LEAST = 2 * TL_TRANSPOSE_ROWS * TL_TRANSPOSE_COLS * (int)sizeof(tl_real) / 32,
+    TL_TRANSPOSE_SECTORS = TL_TRANSPOSE_LEAST * 13 / 10
+};
+
+/* y[cols,rows] = xᵀ for x[rows,cols]; y does not overlap x. On a device TL_TRANSPOSE_SECTORS are
+ * allowed at that size. */
 tl_status tl_transpose(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols);
 
 #ifdef __cplusplus
