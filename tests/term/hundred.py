@@ -49,6 +49,8 @@ LEFT_MB = 5
 REFUSED_LINE = '    asm volatile("syscall");\n'
 BROKEN = ["    *(volatile int *)8 = 1;\n", REFUSED_LINE]
 FUNCTION = re.compile(r"^\w[^;{}#]*\) *\{\n", re.MULTILINE)
+# bugs that write beside an array: what they cost depends on what lies there
+UNDEFINED = {"ops_layers_winners_of_a_byte"}
 LOOPS = "    for (volatile int x = 0;; x++) {}\n"  # each of its claims waits: once is enough
 
 
@@ -178,7 +180,7 @@ def cost_of(mutant: mutants.Mutant, lab: int, write: bool) -> int:
 def submissions(lab: Lab, count: int, write: bool) -> list:
     """(how it is handed in, its files, the points that it must get, or None where it is refused)"""
     draw = random.Random(lab.number)
-    bugs = mutants.load(lab.table)
+    bugs = [bug for bug in mutants.load(lab.table) if bug.name not in UNDEFINED]
     chosen = [bugs[i * len(bugs) // (count * 4 // 10)] for i in range(count * 4 // 10)]
     made = [(lab.solution | {Path(m.file).name: mutants.mutated(m).encode()},
              100 - cost_of(m, lab.number, write)) for m in chosen]
