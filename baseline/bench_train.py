@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole trainings, ours and PyTorch's in its quickest loop: seconds and accuracies over seeds.
 
-  baseline/bench_train.py [NET=c] [PRECISION=fp32|tf32|bf16] [SEEDS=8] [EPOCHS=10] [BATCH=64]
+  baseline/bench_train.py [NET=c] [PRECISION=fp32|tf32|bf16|fp16] [SEEDS=8] [EPOCHS=10] [BATCH=64]
                           [DATASET=cifar10] [LIMIT=0] [DEVICE=cuda|cpu] [RUNGS=all] [OUT=file.jsonl]
 
 Both start from the same weights, seed by seed, train with the same augmentation, optimiser and
@@ -113,7 +113,8 @@ class Rival:
                     value.zero_()
 
     def loss_and_hits(self, x, label):
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16",
+        products = precision.AUTOCAST.get(self.precision)
+        with torch.autocast(self.device.type, products, enabled=products is not None,
                             cache_enabled=False):  # fmt: skip
             logits = self.net(x).float()
         loss = functional.cross_entropy(logits, label)

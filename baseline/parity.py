@@ -7,8 +7,8 @@ Each net is judged twice. In double both sides run freely; all losses must agree
 two right programs drift apart by rounding alone, so before every step the twin sends its weights to
 our replay program and compares that one step: loss to 2e-6, each gradient to 1e-4 in relative L2 (a
 ReLU or max pool that rounding alone decided otherwise is taken out and counted, see kinks.py).
-PRECISION=tf32, bf16 or tf32x3 is judged in float alone, with wider bounds (tl/precision.h). With
-DEVICE=cuda the twin runs on the GPU too, where this PyTorch sees one. Exit 0: all agree; 1: a
+PRECISION=tf32, bf16, fp16 or tf32x3 is judged in float alone, with wider bounds (tl/precision.h).
+With DEVICE=cuda the twin runs on the GPU too, where this PyTorch sees one. Exit 0: all agree; 1: a
 disagreement; 2: something could not be judged.
 """
 
@@ -35,15 +35,15 @@ LOSS_DOUBLE = 1e-11
 # Of one step in float: the loss, and each gradient in relative L2. Another order of a sum moves a
 # value that is then rounded to few bits by one of these, and decides ReLUs otherwise. (Of nets a, b
 # and m in 20 steps: losses up to 3e-5, gradients up to 1.4e-2. Where only one side rounds, the loss
-# is off by 2e-4.) Each layer has the turned roundings of the one before among its terms, and more
-# of its own: behind five of them the last bits of two right programs have nothing in common
-# (PyTorch's two layouts differ from each other by 8e-4 in net c's loss, bf16), and a step of net c
-# is judged by that. It still tells a wrong layer, not a wrong rounding: the suites judge those,
-# layer by layer.
-LOSS_FLOAT = {"fp32": 2e-6, "tf32x3": 1e-5, "tf32": 1e-4, "bf16": 1e-4}
-GRADIENT_FLOAT = {"fp32": 1e-4, "tf32x3": 1e-3, "tf32": 4e-2, "bf16": 4e-2}
-LOSS_DEEP = LOSS_FLOAT | {"tf32": 1e-3, "bf16": 5e-3}
-GRADIENT_DEEP = GRADIENT_FLOAT | {"tf32": 0.25, "bf16": 0.5}
+# is off by 2e-4, by 1e-4 in fp16.) Each layer has the turned roundings of the one before among its
+# terms, and more of its own: behind five of them the last bits of two right programs have nothing
+# in common (PyTorch's two layouts differ from each other by 8e-4 in net c's loss, bf16), and a step
+# of net c is judged by that. It still tells a wrong layer, not a wrong rounding: the suites judge
+# those, layer by layer.
+LOSS_FLOAT = {"fp32": 2e-6, "tf32x3": 1e-5, "tf32": 1e-4, "bf16": 1e-4, "fp16": 6e-5}
+GRADIENT_FLOAT = {"fp32": 1e-4, "tf32x3": 1e-3, "tf32": 4e-2, "bf16": 4e-2, "fp16": 4e-2}
+LOSS_DEEP = LOSS_FLOAT | {"tf32": 1e-3, "bf16": 5e-3, "fp16": 1e-3}
+GRADIENT_DEEP = GRADIENT_FLOAT | {"tf32": 0.25, "bf16": 0.5, "fp16": 0.25}
 DEEP = 5  # convolutions and linear layers
 
 

@@ -1,8 +1,9 @@
 """PRECISION as the twin follows it: where PyTorch rounds the operands of products.
 
-bf16 is torch.autocast. tf32 is a switch of PyTorch's on a GPU; a CPU has none, so there the twin's
-convolutions and linear layers round copies of their operands as PTX's cvt.rna.tf32.f32 does.
-tl/include/tl/precision.h has the table of both.
+bf16 and fp16 are torch.autocast. tf32 is a switch of PyTorch's on a GPU; a CPU has none, so there
+the twin's convolutions and linear layers round copies of their operands as PTX's cvt.rna.tf32.f32
+does.
+tl/include/tl/precision.h has the table of all.
 """
 
 import contextlib
@@ -11,7 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-NAMES = ("fp32", "tf32", "bf16")
+NAMES = ("fp32", "tf32", "bf16", "fp16")
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def to_tf32(x):
@@ -84,7 +86,7 @@ def computing(precision, device):
     if on_gpu:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     try:
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        with torch.autocast(device.type, AUTOCAST.get(precision), enabled=precision in AUTOCAST):
             yield
     finally:
         if on_gpu:

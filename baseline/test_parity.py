@@ -91,7 +91,7 @@ def test_built_programs_agree_with_the_twin(net, data_root, tmp_path, monkeypatc
 
 
 def test_a_deep_net_has_room_for_roundings_of_its_own():
-    for products in ("fp32", "tf32", "bf16"):
+    for products in ("fp32", "tf32", "bf16", "fp16"):
         flat, deep = parity.bounds_of(products, 4), parity.bounds_of(products, 8)
         wider = [one.bound > other.bound for one, other in zip(deep, flat)]
         assert wider == [products != "fp32"] * 2
@@ -103,7 +103,7 @@ def judge_rounded(products, data_root, tmp_path, monkeypatch):
     return parity.judge_float("a", options, 1, str(tmp_path))
 
 
-@pytest.mark.parametrize("products", ["tf32", "bf16"])
+@pytest.mark.parametrize("products", ["tf32", "bf16", "fp16"])
 def test_other_precisions_agree_and_are_not_those_of_fp32(
     products, data_root, tmp_path, monkeypatch
 ):

@@ -52,10 +52,11 @@ def test_tf32_rounds_the_operands_of_all_three_products(layer, shape):
     assert (y - plain).norm() >= 1e-5 * plain.norm()
 
 
-def test_bf16_is_autocast_and_ends_with_its_block():
+@pytest.mark.parametrize("name, dtype", [("bf16", torch.bfloat16), ("fp16", torch.float16)])
+def test_16_bits_are_autocast_and_end_with_its_block(name, dtype):
     layer, x = nn.Linear(4, 4), torch.randn(2, 4)
-    with precision.computing("bf16", CPU):
-        assert layer(x).dtype == torch.bfloat16
+    with precision.computing(name, CPU):
+        assert layer(x).dtype == dtype
     with precision.computing("fp32", CPU):
         assert layer(x).dtype == torch.float32
     assert layer(x).dtype == torch.float32

@@ -60,7 +60,8 @@ HOST_OBJECTS = $(PLUGIN_CU:%=build/$(mode)/%.host.o) $(PLUGIN_C:%.c=build/$(mode
 
 # What tensor cores do not take goes back to the program, which rounds between kernels
 # (tl/precision.h): these files alone call out of the plug-in, and such calls are not watched there.
-CALL_BACK := conv2d/04_tensor gemm/07_tensor_tf32 gemm/08_tensor_bf16 linear/02_tensor
+CALL_BACK := conv2d/04_tensor gemm/07_tensor_tf32 gemm/08_tensor_bf16 gemm/12_tensor_fp16 \
+	linear/02_tensor
 $(call in_modes,$(CALL_BACK:%=kernels/%.cu.host.o)): HOSTCUDA_WATCHED_JUMPS :=
 
 build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags

@@ -13,7 +13,7 @@ static int side_of(const char *device) {
     return strcmp(device, "cpu") == 0 ? SIDE_CPU : SIDE_HOSTCUDA;
 }
 
-/* (float's numbers that are read as two of bfloat16 are as good as others) */
+/* (floats that are read as two numbers of 16 bits are as good as others) */
 static tl_status multiply(tl_ctx *ctx, void *const a[3], const tl_matmul_geom *g) {
     const tl_backend *ops = ctx->ops;
     if (ops->precision == TL_FP32) return ops->gemm(ctx, a[0], a[1], a[2], g);

@@ -6,7 +6,7 @@ from parts import Missing, Table
 from steps import latest
 from whose import owner
 
-_PRECISIONS = {"fp32": "float32", "tf32": "TF32", "bf16": "bfloat16"}
+_PRECISIONS = {"fp32": "float32", "tf32": "TF32", "bf16": "bfloat16", "fp16": "float16"}
 _PASSES = ("forward", "dx", "dw")
 
 

@@ -2,6 +2,9 @@
  * nowhere else: each operation has the bits of the one for float, given operands that were rounded
  * before, its results rounded behind. */
 #include "operation_fixture.h"
+#include "tl/precision_apply.h"
+
+#include <math.h>
 
 #ifndef TL_REAL_DOUBLE
 static float of_bits(uint32_t bits) {
@@ -11,18 +14,21 @@ static float of_bits(uint32_t bits) {
 }
 
 static const struct rounding {
-    uint32_t x, bf16, tf32;
+    uint32_t x, bf16, tf32, fp16;
 } roundings[] = {
-    {0x3f800000, 0x3f800000, 0x3f800000}, /* 1 */
-    {0x3f808000, 0x3f800000, 0x3f808000}, /* 1 + 2^-8: a tie, to even */
-    {0x3f818000, 0x3f820000, 0x3f818000}, /* 1 + 3 2^-8: a tie, to even */
-    {0x3f808001, 0x3f810000, 0x3f808000}, /* above a tie */
-    {0x3f801000, 0x3f800000, 0x3f802000}, /* 1 + 2^-11: a tie of TF32, away from 0 */
-    {0xbf801000, 0xbf800000, 0xbf802000}, {0x3f800fff, 0x3f800000, 0x3f800000},
-    {0x00000001, 0x00000000, 0x00000000}, /* the smallest number */
-    {0x80000001, 0x80000000, 0x80000000}, {0x7f7fffff, 0x7f800000, 0x7f800000}, /* the largest */
-    {0x7f800000, 0x7f800000, 0x7f800000}, {0xff800000, 0xff800000, 0xff800000},
-    {0x7f800001, 0x7fc00001, 0x7fc00001}, /* a NaN whose only bit would be cut off */
+    {0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000}, /* 1 */
+    {0x3f808000, 0x3f800000, 0x3f808000, 0x3f808000}, /* 1 + 2^-8: a tie, to even */
+    {0x3f818000, 0x3f820000, 0x3f818000, 0x3f818000}, /* 1 + 3 2^-8: a tie, to even */
+    {0x3f808001, 0x3f810000, 0x3f808000, 0x3f808000}, /* above a tie */
+    {0x3f801000, 0x3f800000, 0x3f802000, 0x3f800000}, /* 1 + 2^-11: a tie of 11 bits */
+    {0xbf801000, 0xbf800000, 0xbf802000, 0xbf800000},
+    {0x3f800fff, 0x3f800000, 0x3f800000, 0x3f800000},
+    {0x00000001, 0x00000000, 0x00000000, 0x00000000}, /* the smallest number */
+    {0x80000001, 0x80000000, 0x80000000, 0x80000000},
+    {0x7f7fffff, 0x7f800000, 0x7f800000, 0x7f800000}, /* the largest */
+    {0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000},
+    {0xff800000, 0xff800000, 0xff800000, 0xff800000},
+    {0x7f800001, 0x7fc00001, 0x7fc00001, 0x7fc00001}, /* a NaN whose only bit would be cut off */
 };
 
 CLAIM(precision, numbers_round_to_the_nearest) {
@@ -35,13 +41,42 @@ CLAIM(precision, numbers_round_to_the_nearest) {
         }
         expect_true(c, got[TL_BF16] == r->bf16, "bf16 of %08x is %08x", r->x, got[TL_BF16]);
         expect_true(c, got[TL_TF32] == r->tf32, "tf32 of %08x is %08x", r->x, got[TL_TF32]);
+        expect_true(c, got[TL_FP16] == r->fp16, "fp16 of %08x is %08x", r->x, got[TL_FP16]);
     }
+}
+
+/* What IEEE 754 says of 15 bits of a half, the sign apart; of one above the largest what it would
+ * be, had the exponent room. */
+static double half_value(int bits) {
+    int exponent = bits >> 10, fraction = bits & 0x3ff;
+    return exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+}
+
+static void expect_half(claim *c, double x, int bits) {
+    for (int sign = -1; sign <= 1; sign += 2) {
+        double want = sign * (bits > 0x7bff ? INFINITY : half_value(bits));
+        float got = tl_rounded((float)(sign * x), TL_FP16);
+        expect_true(c, (double)got == want && !signbit(got) == (sign > 0), "fp16 of %a is %a",
+                    sign * x, (double)got);
+    }
+}
+
+/* All halves, the middle between each and the next, and the floats beside that. */
+CLAIM(precision, every_half_is_the_nearest) {
+    for (int bits = 0; bits <= 0x7bff; bits++) {
+        double x = half_value(bits), middle = (x + half_value(bits + 1)) / 2;
+        expect_half(c, x, bits);
+        expect_half(c, middle, bits + (bits & 1));
+        expect_half(c, (double)nextafterf((float)middle, 0), bits);
+        expect_half(c, (double)nextafterf((float)middle, INFINITY), bits + 1);
+    }
+    expect_true(c, isnan(tl_rounded(NAN, TL_FP16)), "a NaN became a number");
 }
 
 /* What tl/precision.h says of an operation: which arguments are rounded, and of its results those
  * that are; of INOUT ones the part that is added, with a `!` the sum as well. */
 typedef struct point {
-    const char *op, *tf32, *bf16, *results;
+    const char *op, *tf32, *in_16_bits, *results;
 } point;
 static const point points[] = {
     {"gemm", "A B", "A B", ""},
@@ -89,12 +124,12 @@ static void as_rounded(claim *c, const point *p, tl_precision precision, const a
                        int count, unsigned char *drawn[MOST], unsigned char *content[MOST],
                        tl_real *sum[MOST]) {
     for (int i = 0; i < count; i++) {
-        bool taken = names(precision == TL_BF16 ? p->bf16 : p->tf32, a[i].name);
+        bool taken = names(tl_in_16_bits(precision) ? p->in_16_bits : p->tf32, a[i].name);
         content[i] = claim_memory(c, a[i].bytes + 1, 1);
         if (!a[i].options) memcpy(content[i], drawn[i], a[i].bytes);
         if (taken) round_all((tl_real *)content[i], a[i].bytes, precision);
         sum[i] = NULL;
-        if (precision == TL_BF16 && a[i].name[0] == 'd' && names(p->results, a[i].name)) {
+        if (tl_in_16_bits(precision) && a[i].name[0] == 'd' && names(p->results, a[i].name)) {
             sum[i] = (tl_real *)drawn[i];
             memset(content[i], 0, a[i].bytes);
         }
@@ -114,12 +149,12 @@ static void expect_point(claim *c, const call_target *t, tl_ctx *plain, tl_ctx *
     run_on(c, plain, op, e, content, want);
     run_on(c, ctx, op, e, drawn, got);
     for (int i = 0; i < count; i++) {
-        bool result = precision == TL_BF16 && names(p->results, a[i].name);
+        bool result = tl_in_16_bits(precision) && names(p->results, a[i].name);
         tl_real *y = (tl_real *)want[i];
         if (result) round_all(y, a[i].bytes, precision);
         for (size_t k = 0; sum[i] && k < a[i].bytes / sizeof *y; k++) y[k] = sum[i][k] + y[k];
         if (sum[i] && strchr(p->results, '!')) round_all(y, a[i].bytes, precision);
-        bool input = a[i].aligned && names(p->bf16, a[i].name); /* as it was */
+        bool input = a[i].aligned && names(p->in_16_bits, a[i].name); /* as it was */
         expect_true(c, !a[i].aligned || !memcmp(input ? drawn[i] : want[i], got[i], a[i].bytes),
                     "%s has other bits", a[i].name);
     }
@@ -137,7 +172,7 @@ CLAIM(precision, products_round_where_they_should) {
     FOR_TARGETS (t) {
         tl_ctx *plain, *ctx[TL_PRECISIONS];
         ok(c, open_in(&plain, t, TL_FP32));
-        for (int p = TL_TF32; p <= TL_BF16; p++) { /* TL_TF32X3 rounds nothing */
+        for (int p = TL_TF32; p <= TL_FP16; p++) { /* TL_TF32X3 rounds nothing */
             ok(c, open_in(&ctx[p], t, (tl_precision)p));
             ctx[p]->ops = ctx[p]->ops->rounding;
         }
@@ -145,10 +180,10 @@ CLAIM(precision, products_round_where_they_should) {
             example e = checked(c, i);
             for (const operation *op = operations; op < operations + OPERATIONS; op++)
                 for (size_t k = 0; k < sizeof points / sizeof *points; k++)
-                    for (int p = TL_TF32; !strcmp(op->name, points[k].op) && p <= TL_BF16; p++)
+                    for (int p = TL_TF32; !strcmp(op->name, points[k].op) && p <= TL_FP16; p++)
                         expect_point(c, t, plain, ctx[p], op, &points[k], &e);
         }
-        for (int p = TL_TF32; p <= TL_BF16; p++) tl_device_close(ctx[p]);
+        for (int p = TL_TF32; p <= TL_FP16; p++) tl_device_close(ctx[p]);
         tl_device_close(plain);
     }
 }
@@ -198,6 +233,26 @@ CLAIM(precision, three_products_need_their_kernel) {
                         rungs[i], tl_error());
         }
     }
+}
+
+static void expect_on_gpu(claim *c, int capability, tl_precision precision, const char *refusal) {
+    tl_backend ops = {.name = "cuda", .capability = capability}, exact, rounding;
+    tl_status status = precision_apply(&ops, &exact, &rounding, precision);
+    expect_true(c, status == (refusal ? TL_EINVAL : TL_OK), "%s on %d: status %d",
+                tl_precision_name(precision), capability, (int)status);
+    if (refusal) expect_true(c, strstr(tl_error(), refusal) != NULL, "%s", tl_error());
+}
+
+/* (a T4 has 7.5) */
+CLAIM(precision, a_gpu_refuses_by_name_what_its_tensor_cores_lack) {
+    const char *newer = "8.0 or newer, and this one has 7.5; use PRECISION=fp32 or fp16";
+    expect_on_gpu(c, 75, TL_TF32, newer);
+    expect_on_gpu(c, 75, TL_BF16, newer);
+    expect_on_gpu(c, 75, TL_TF32X3, newer);
+    expect_on_gpu(c, 75, TL_FP16, NULL);
+    expect_on_gpu(c, 80, TL_BF16, NULL);
+    expect_on_gpu(c, 61, TL_BF16, "this one has 6.1; use PRECISION=fp32");
+    expect_on_gpu(c, 61, TL_FP16, "PRECISION=fp16: it needs a GPU of compute capability 7.0");
 }
 
 CLAIM(precision, a_rung_is_taken_in_its_own_alone) {

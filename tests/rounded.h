@@ -3,7 +3,7 @@
  * What is to come out follows from inputs that are rounded first, so all that is left to judge is
  * the sum: of small whole numbers exact, in any order; else within terms * 2^-23 of the sum of the
  * absolute values, which is what tensor cores may do to it. And against inputs as they were, each
- * product is off by 2u + u^2 of itself at most. */
+ * product is off by 2u + u^2 of itself at most, and where halves end by as much as they do. */
 #ifndef TESTS_ROUNDED_H
 #define TESTS_ROUNDED_H
 
@@ -48,8 +48,12 @@ static inline call_target *rounded_in(call_target *t, tl_precision precision) {
 
 /* (of TF32X3: two operands are off by 2^-22, and low low is left out, which is 2^-22 at most) */
 static inline double rounded_unit(tl_precision p) {
-    return p == TL_BF16 ? 0x1p-8 : p == TL_TF32 ? 0x1p-11 : 0x1.8p-22;
+    return p == TL_BF16 ? 0x1p-8 : p == TL_TF32X3 ? 0x1.8p-22 : 0x1p-11;
 }
+
+/* What rounding may do to however small a number: half of the smallest one. (float's range is that
+ * of the others, and nothing here comes near its end) */
+static inline double rounded_least(tl_precision p) { return p == TL_FP16 ? 0x1p-25 : 0; }
 
 /* Terms of a sum of k products, and of what is there before: each product of TF32X3 is three, and
  * a fourth is left out. */
@@ -88,9 +92,9 @@ static inline double *rounded_bound(claim *c, const double *scale, size_t n, siz
 /* A result in the precision: the number itself of an exact sum, which NULL says it is; else off by
  * its rounding, too. */
 static inline double rounded_result(double sum, tl_precision p, double *allowed) {
-    if (p != TL_BF16) return sum;
+    if (!tl_in_16_bits(p)) return sum;
     if (!allowed) return (double)tl_rounded((float)sum, p);
-    *allowed += (fabs(sum) + *allowed) * rounded_unit(p);
+    *allowed += (fabs(sum) + *allowed) * rounded_unit(p) + rounded_least(p);
     return sum;
 }
 

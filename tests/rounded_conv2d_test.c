@@ -1,6 +1,6 @@
-/* rounded_conv2d_test.c: convolutions in TF32 and in bfloat16 (rounded.h).
+/* rounded_conv2d_test.c: convolutions in TF32, bfloat16 and half precision (rounded.h).
  *
- * In bfloat16 results are rounded, too: y, what is added to dx and dw, and dx (tl/precision.h). Of
+ * In 16 bits results are rounded, too: y, what is added to dx and dw, and dx (tl/precision.h). Of
  * whole numbers the sum is exact until then, so the number that must come out is known. */
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/conv2d_data.h"
@@ -51,7 +51,7 @@ static conv2d_data operands(claim *c, const conv2d_data *d, tl_precision p) {
     r.x_d = rounded_numbers(c, d->x_d, d->xs, p);
     r.w_d = rounded_numbers(c, d->w_d, d->ws, p);
     r.dy_d = rounded_numbers(c, d->dy_d, d->ys, p);
-    if (p == TL_BF16) r.b_d = rounded_numbers(c, d->b_d, d->ks, p);
+    if (tl_in_16_bits(p)) r.b_d = rounded_numbers(c, d->b_d, d->ks, p);
     return r;
 }
 
@@ -65,6 +65,7 @@ static void expect_forward(claim *c, bool whole) {
         conv2d_data d = draw(c, s, whole);
         FOR_ROUNDED_TARGETS(t) {
             call_report r;
+            char name[32];
             conv2d_data in = operands(c, &d, t->precision);
             double *want = doubles(c, d.ys), *scale = doubles(c, d.ys);
             oracle_conv2d_fwd(want, scale, in.x_d, in.w_d, in.b_d, &d.g);
@@ -73,8 +74,8 @@ static void expect_forward(claim *c, bool whole) {
                 want[i] = rounded_result(want[i], t->precision, whole ? NULL : &bound[i]);
             tl_real *y = reals(c, d.ys);
             in_chunks(t, &d.g, s % 2);
-            conv2d_case(c, t, t->precision == TL_BF16 ? "conv2d_fwd in bf16" : "conv2d_fwd in tf32",
-                        &d.g);
+            snprintf(name, sizeof name, "conv2d_fwd in %s", tl_precision_name(t->precision));
+            conv2d_case(c, t, name, &d.g);
             call_conv2d_fwd(t, &r, y, d.x, d.w, d.b, &d.g);
             expect_ok(c, &r);
             expect_shape shape = AXES("nkpq", d.g.n, d.g.k, d.g.p, d.g.q);

@@ -1,11 +1,12 @@
-/* rounded_gemm_test.c: matrix products in TF32, in bfloat16 and by three of TF32 (rounded.h). */
+/* rounded_gemm_test.c: matrix products in TF32, bfloat16, half precision and by three of TF32
+ * (rounded.h). */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
 #include "rounded.h"
 
 #ifndef TL_REAL_DOUBLE
 
-/* Whole numbers up to MOST are exact in either type, and sums of a million products in float. */
+/* Whole numbers up to MOST are exact in every type, and sums of a million products in float. */
 enum { MOST = 4 };
 
 /* m, n, k: one element; vectors; whole tiles, slices and vectors, and a bit more; long sums; lines
@@ -132,7 +133,9 @@ static void expect_within(claim *c, int s, int trans_a, int trans_b) {
         oracle_matmul(as_given, scale, d.A_wide, d.B_wide, &d.g);
         add_before(&d, as_given, NULL);
         double *wide = doubles(c, d.cs);
-        for (size_t i = 0; i < d.cs; i++) wide[i] = (2 * u + u * u) * scale[i];
+        double least = rounded_least(t->precision); /* (of factors up to 1) */
+        for (size_t i = 0; i < d.cs; i++)
+            wide[i] = (2 * u + u * u) * scale[i] + (double)d.g.k * (2 + least) * least;
         oracle_matmul(want, scale, A, B, &d.g);
         add_before(&d, want, scale);
         double *bound = rounded_bound(c, scale, d.cs, rounded_terms((size_t)d.g.k, t->precision));

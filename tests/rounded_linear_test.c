@@ -1,6 +1,6 @@
-/* rounded_linear_test.c: linear layers in TF32 and in bfloat16 (rounded.h).
+/* rounded_linear_test.c: linear layers in TF32, bfloat16 and half precision (rounded.h).
  *
- * In bfloat16 results are rounded, too: y, what is added to dx and dw, and dx (tl/precision.h). Of
+ * In 16 bits results are rounded, too: y, what is added to dx and dw, and dx (tl/precision.h). Of
  * whole numbers the sum is exact until then, so the number that must come out is known. */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
@@ -63,7 +63,7 @@ static void expect_forward(claim *c, bool whole, bool bias) {
             call_report r;
             tl_precision p = t->precision;
             double *want = doubles(c, d.ys), *scale = doubles(c, d.ys);
-            const double *b = operand(c, d.b, d.bs, p == TL_BF16 ? p : TL_FP32);
+            const double *b = operand(c, d.b, d.bs, tl_in_16_bits(p) ? p : TL_FP32);
             oracle_linear_fwd(want, scale, operand(c, d.x, d.xs, p), operand(c, d.w, d.ws, p),
                               bias ? b : NULL, &d.g);
             double *bound = rounded_bound(c, scale, d.ys, (size_t)d.g.in + 1);

@@ -42,7 +42,7 @@ static void multiply(flow *f, const trial *t, const tl_layer *l, size_t *at, boo
     g.stride_h = g.stride_w = g.dil_h = g.dil_w = 1;
     ok(f->c, tl_conv2d_check(&g));
     size_t ws = tl_conv2d_w_size(&g), k = (size_t)g.k, ys = tl_conv2d_y_size(&g);
-    tl_precision p = f->precision, of_bias = p == TL_BF16 ? p : TL_FP32;
+    tl_precision p = f->precision, of_bias = tl_in_16_bits(p) ? p : TL_FP32;
     double *w = rounded_numbers(f->c, widen(f->c, t->parameter + *at, ws), ws, p);
     double *b = rounded_numbers(f->c, widen(f->c, t->parameter + *at + ws, k), k, of_bias);
     double *y = doubles(f->c, ys), *scale = doubles(f->c, ys), *spread = doubles(f->c, ys);
@@ -51,7 +51,7 @@ static void multiply(flow *f, const trial *t, const tl_layer *l, size_t *at, boo
     double *off = rounded_bound(f->c, scale, ys, ws / k + 1);
     for (size_t i = 0; i < ys; i++) {
         off[i] += spread[i] * (1 + (double)(ws / k + 1) * 0x1p-23);
-        if (!last || p == TL_BF16) off[i] += (fabs(y[i]) + off[i]) * rounded_unit(p);
+        if (!last || tl_in_16_bits(p)) off[i] += (fabs(y[i]) + off[i]) * rounded_unit(p);
     }
     *at += ws + k;
     *f = (flow){f->c, p, g.k, g.p, g.q, ys, y, off};

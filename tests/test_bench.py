@@ -104,7 +104,8 @@ def test_every_operation_is_right_at_its_small_shape(tmp_path):
 # Counts need the build that watches accesses, which is made for `make test-all` alone.
 @pytest.mark.parametrize("op, shape, rungs", [
     ("gemm", "odd", [("0", "fp32"), ("0", "tf32"), ("gemm:7", "tf32"), ("0", "bf16"),
-                     ("gemm:8", "bf16"), ("gemm:11", "tf32x3")]),
+                     ("gemm:8", "bf16"), ("gemm:11", "tf32x3"), ("0", "fp16"),
+                     ("gemm:12", "fp16")]),
     ("conv2d_fwd", "deep", [("0", "fp32"), ("conv2d:4", "tf32"), ("conv2d:5", "bf16")]),
     ("linear_bwd_input", "odd", [("0", "fp32"), ("linear:2", "tf32"), ("linear:3", "bf16")])])
 def tensor_cores_stand_beside_the_library_of_their_precision(tmp_path, op, shape, rungs):

@@ -18,13 +18,25 @@ tl_status tl_precision_find(tl_precision *precision, const char *name) {
         *precision = (tl_precision)p;
         return TL_OK;
     }
-    return TL_FAIL(TL_EINVAL, "PRECISION=%s: use fp32, tf32, bf16 or tf32x3", name);
+    return TL_FAIL(TL_EINVAL, "PRECISION=%s: use fp32, tf32, bf16, fp16 or tf32x3", name);
 }
 
+static inline void round_each(tl_real *y, const tl_real *x, size_t n, tl_precision precision) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = (tl_real)tl_rounded((float)x[i], precision);
+}
+
+/* (a loop for each precision: compilers make no vectors of one that asks in each step which) */
 static tl_status round_on_cpu(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n,
                               tl_precision precision) {
-#pragma omp parallel for simd num_threads(ctx->threads) if (n >= (1 << 15))
-    for (size_t i = 0; i < n; i++) y[i] = (tl_real)tl_rounded((float)x[i], precision);
+    enum { PART = 1 << 13 };
+#pragma omp parallel for num_threads(ctx->threads) if (n >= (1 << 15))
+    for (size_t i = 0; i < n; i += PART) {
+        size_t count = n - i < PART ? n - i : PART;
+        if (precision == TL_TF32) round_each(y + i, x + i, count, TL_TF32);
+        if (precision == TL_BF16) round_each(y + i, x + i, count, TL_BF16);
+        if (precision == TL_FP16) round_each(y + i, x + i, count, TL_FP16);
+    }
     return TL_OK;
 }
 
@@ -67,13 +79,13 @@ static const tl_real *rounded(call *c, const tl_real *x, size_t n) {
 }
 
 static void round_result(call *c, tl_real *y, size_t n) {
-    if (good(c) && c->precision == TL_BF16)
+    if (good(c) && tl_in_16_bits(c->precision))
         then(c, c->ctx->ops->round_to(c->ctx, y, y, n, c->precision));
 }
 
-/* Where a kernel adds what is to be added to y: y itself, or zeros, as bfloat16 rounds the part. */
+/* Where a kernel adds what is to be added to y: y itself, or zeros, where the part is rounded. */
 static tl_real *part_of(call *c, tl_real *y, size_t n) {
-    if (!y || c->precision != TL_BF16) return y;
+    if (!y || !tl_in_16_bits(c->precision)) return y;
     tl_real *part = scratch(c, n);
     if (good(c)) then(c, c->ctx->ops->zero(c->ctx, part, n * sizeof *part));
     return part;
@@ -98,7 +110,7 @@ static tl_status conv2d_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
     call c = begin(ctx);
     const tl_real *rx = rounded(&c, x, tl_conv2d_x_size(g));
     const tl_real *rw = rounded(&c, w, tl_conv2d_w_size(g));
-    const tl_real *rb = c.precision == TL_BF16 ? rounded(&c, b, (size_t)g->k) : b;
+    const tl_real *rb = tl_in_16_bits(c.precision) ? rounded(&c, b, (size_t)g->k) : b;
     if (good(&c)) then(&c, c.exact->conv2d_fwd(ctx, y, rx, rw, rb, g, work));
     round_result(&c, y, tl_conv2d_y_size(g));
     return end(&c);
@@ -154,7 +166,7 @@ static tl_status linear_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, const tl_
     call c = begin(ctx);
     const tl_real *rx = rounded(&c, x, x_size(g));
     const tl_real *rw = rounded(&c, w, w_size(g));
-    const tl_real *rb = c.precision == TL_BF16 ? rounded(&c, b, (size_t)g->out) : b;
+    const tl_real *rb = tl_in_16_bits(c.precision) ? rounded(&c, b, (size_t)g->out) : b;
     if (good(&c)) then(&c, c.exact->linear_fwd(ctx, y, rx, rw, rb, g));
     round_result(&c, y, y_size(g));
     return end(&c);
@@ -208,7 +220,7 @@ static tl_status gemm(tl_ctx *ctx, tl_real *C, const tl_real *A, const tl_real *
     return end(&c);
 }
 
-/* ---- what follows a product, in TL_BF16 -------------------------------------------------------*/
+/* ---- what follows a product, in 16 bits -------------------------------------------------------*/
 
 static tl_status batchnorm_fwd(tl_ctx *ctx, tl_real *y, tl_real *mean, tl_real *inv_std,
                                tl_real *running_mean, tl_real *running_var, const tl_real *x,
@@ -277,18 +289,22 @@ static tl_status dropout_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const 
 
 /* ---- the table --------------------------------------------------------------------------------*/
 
-enum { SINCE = 80 }; /* compute capability 8.0: the first tensor cores that take either type */
+/* The first tensor cores that take the type: halves came before the others. */
+static int since(tl_precision precision) { return precision == TL_FP16 ? 70 : 80; }
 
 static tl_status check(const tl_backend *ops, tl_precision precision) {
     TL_NEED((unsigned)precision < TL_PRECISIONS, TL_EINVAL, "precision %d: there is none",
             (int)precision);
-    TL_NEED(precision == TL_FP32 || sizeof(tl_real) == sizeof(float), TL_EINVAL,
+    if (precision == TL_FP32) return TL_OK;
+    TL_NEED(sizeof(tl_real) == sizeof(float), TL_EINVAL,
             "PRECISION=%s: this program computes in double; use the float build (REAL=float)",
             names[precision]);
-    TL_NEED(precision == TL_FP32 || ops->capability == 0 || ops->capability >= SINCE, TL_EINVAL,
+    int oldest = since(precision), has = ops->capability; /* 0: no GPU, which has them all */
+    TL_NEED(has == 0 || has >= oldest, TL_EINVAL,
             "PRECISION=%s: it needs a GPU of compute capability %d.%d or newer, and this one has "
-            "%d.%d; use PRECISION=fp32",
-            names[precision], SINCE / 10, SINCE % 10, ops->capability / 10, ops->capability % 10);
+            "%d.%d; use PRECISION=fp32%s",
+            names[precision], oldest / 10, oldest % 10, has / 10, has % 10,
+            has >= since(TL_FP16) ? " or fp16" : "");
     return TL_OK;
 }
 
@@ -313,7 +329,7 @@ static void round_products(tl_backend *ops, tl_precision precision) {
     ops->linear_fwd = linear_fwd;
     ops->linear_bwd_input = linear_bwd_input;
     ops->linear_bwd_weight = linear_bwd_weight;
-    if (precision != TL_BF16) return;
+    if (!tl_in_16_bits(precision)) return;
     ops->conv2d_bwd_bias = conv2d_bwd_bias;
     ops->linear_bwd_bias = linear_bwd_bias;
     ops->batchnorm_fwd = batchnorm_fwd;

@@ -1,6 +1,7 @@
 /* mma.h: nvcuda::wmma: products of small matrices by a warp. Each lane holds a part of a matrix;
  * the runtime multiplies when all 32 have come (runtime/warp.c), exactly, and rounds once. Which
- * lane holds which element CUDA leaves open. */
+ * lane holds which element CUDA leaves open. Here operands come by 16 bytes of neighbouring lines,
+ * as GPUs load them (ldmatrix), so that bank conflicts are counted where those have some. */
 #ifndef HOSTCUDA_MMA_H
 #define HOSTCUDA_MMA_H
 
@@ -69,15 +70,23 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
     static constexpr int rows = std::is_same_v<Use, matrix_b> ? K : M;
     static constexpr int columns = std::is_same_v<Use, matrix_a> ? K : N;
     static constexpr bool by_columns = std::is_same_v<Layout, col_major>;
+    static constexpr int lines = by_columns ? columns : rows, length = rows * columns / lines;
+    static constexpr int most = (int)(16 / sizeof(element_type));
+    static constexpr int piece = std::is_void_v<Layout> || length < most ? length : most;
     static constexpr int num_elements = rows * columns / 32, num_storage_elements = num_elements;
     element_type x[num_elements];
 
+    /* An element's: slot * 32 + lane. */
+    static constexpr int number(int line, int along) {
+        return (along / piece * lines + line) * piece + along % piece;
+    }
     /* where the elements lie, row by row (hc_mma) */
     struct places {
         uint16_t at[rows * columns];
         constexpr places() : at() {
             for (int i = 0; i < rows * columns; i++)
-                at[i] = (uint16_t)(by_columns ? i % columns * rows + i / columns : i);
+                at[i] = (uint16_t)(by_columns ? number(i % columns, i / columns)
+                                              : number(i / columns, i % columns));
         }
     };
     static constexpr places place = places();
@@ -86,10 +95,12 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
         unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
         return slot * 32 + (int)(thread % 32);
     }
-    static int row(int slot) { return by_columns ? number(slot) % rows : number(slot) / columns; }
-    static int column(int slot) {
-        return by_columns ? number(slot) / rows : number(slot) % columns;
+    static int line(int slot) { return number(slot) / piece % lines; }
+    static int along(int slot) {
+        return number(slot) / piece / lines * piece + number(slot) % piece;
     }
+    static int row(int slot) { return by_columns ? along(slot) : line(slot); }
+    static int column(int slot) { return by_columns ? line(slot) : along(slot); }
 };
 
 inline void hc_meet(const char *file, int line) { hc_warp(HC_MMA, ~0u, 0, 0, 32, file, line); }

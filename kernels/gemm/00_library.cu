@@ -1,6 +1,7 @@
-/* 00_library.cu: rung 0 of gemm in TF32 and in bfloat16: cuBLAS, as the plain path has it in float.
+/* 00_library.cu: rung 0 of gemm in TF32, bfloat16 and half precision: cuBLAS, as the plain path
+ * has it in float.
  *
- * It fills stored_gemm of tl/backend.h alone, what rungs 7 and 8 are timed beside (`make bench`):
+ * It fills stored_gemm of tl/backend.h alone, what rungs 7 to 12 are timed beside (`make bench`):
  * operands are stored as cuBLAS takes them, and no time goes into rounding. It stands here and not
  * in tl/cuda, for what is linked with a student's code must have no product to call.
  *
@@ -13,10 +14,11 @@
 static tl_status stored_gemm(tl_ctx *ctx, tl_real *C, const void *A, const void *B,
                              const tl_matmul_geom *g, tl_precision precision) {
     TL_NEED(ctx && C && A && B && g, TL_EINVAL, "stored_gemm: ctx, C, A, B or g is NULL");
-    TL_NEED(precision == TL_TF32 || precision == TL_BF16, TL_EINVAL,
-            "stored_gemm: precision %d is neither TF32 nor bfloat16", (int)precision);
-    bool narrow = precision == TL_BF16;
-    cudaDataType_t type = narrow ? CUDA_R_16BF : CUDA_R_32F;
+    TL_NEED(precision == TL_TF32 || tl_in_16_bits(precision), TL_EINVAL,
+            "stored_gemm: precision %d is neither TF32 nor of 16 bits", (int)precision);
+    bool narrow = precision != TL_TF32;
+    cudaDataType_t of_16_bits = precision == TL_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    cudaDataType_t type = narrow ? of_16_bits : CUDA_R_32F;
     cublasComputeType_t compute = narrow ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
     cublasOperation_t op_a = g->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t op_b = g->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -18,42 +18,23 @@
 
 enum { STAGES = 2 };
 
-/* A thread's share of a slice of one operand: four times four numbers. Slices are asked for in
- * order. */
+/* A thread's share of a slice of one operand: four times four numbers. */
 template <bool ALONG_K, bool WHOLE> struct loader {
     typedef slice<bf16, TENSOR_ROWS, ALONG_K> S;
     static constexpr int FOURS = 2 * S::PIECES; /* of a line */
     static constexpr int EACH = 2 * S::EACH;
-    operand_reader<ALONG_K, TENSOR_THREADS / FOURS, S::DEPTH> reader;
-    float held[EACH][4];
+    operand_loader<ALONG_K, WHOLE, TENSOR_THREADS / FOURS, S::DEPTH, EACH> load;
 
     static __device__ int line_of(int e) { return ((int)threadIdx.x + e * TENSOR_THREADS) / FOURS; }
     __device__ loader(const operand &x, int i0, int length, int depth)
-        : reader(x, i0, line_of(0), (int)threadIdx.x % FOURS, length, depth) {}
+        : load(x, i0, line_of(0), (int)threadIdx.x % FOURS, length, depth) {}
 
-    __device__ void fetch() {
-#pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            int there = reader.there(e);
-            const float *from = reader.four(e);
-            if constexpr (WHOLE) {
-                pack<4> p = {};
-                if (there > 0) p = *(const pack<4> *)from;
-#pragma unroll
-                for (int i = 0; i < 4; i++) held[e][i] = p.v[i];
-            } else {
-#pragma unroll
-                for (int i = 0; i < 4; i++) held[e][i] = i < there ? from[i] : 0;
-            }
-        }
-        reader.next_slice();
-    }
     __device__ void store(unsigned char *to) {
         int four = (int)threadIdx.x % FOURS;
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
-            uint2 pair =
-                make_uint2(to_bf16(held[e][0], held[e][1]), to_bf16(held[e][2], held[e][3]));
+            const float(&held)[4] = load.held[e];
+            uint2 pair = make_uint2(to_bf16(held[0], held[1]), to_bf16(held[2], held[3]));
             *(uint2 *)(to + S::at(line_of(e), four / 2) + four % 2 * 8) = pair;
         }
     }
@@ -71,17 +52,17 @@ static __global__ void __launch_bounds__(TENSOR_THREADS, 1 + COPIES_ARE_ASYNC)
     from_a next_a(p.A, i0, p.m, p.k);
     from_b next_b(p.B, j0, p.n, p.k);
     tensor_sums<TENSOR_ROWS> sum = {};
-    next_a.fetch();
+    next_a.load.fetch();
     next_a.store(memory);
-    next_b.fetch();
+    next_b.load.fetch();
     next_b.store(memory + B);
     for (int s = 0; s < slices; s++) {
         __syncthreads(); /* slice s is there, and all have multiplied the one before it */
         int now = s % STAGES * BYTES, then = (s + 1) % STAGES * BYTES;
-        next_a.fetch(); /* (zeros past the end) */
+        next_a.load.fetch(); /* (zeros past the end) */
         multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, memory, now, B + now, 0);
         next_a.store(memory + then);
-        next_b.fetch();
+        next_b.load.fetch();
         multiply_step<bf16, TENSOR_ROWS, A_ALONG_K, B_ALONG_K, false>(sum, memory, now, B + now, 1);
         next_b.store(memory + B + then);
     }

@@ -1,5 +1,5 @@
-/* tensor.h: what rungs 7 and 8 of gemm share: a thread's place in an operand, and the end of a
- * product (kernels/gemm_tensor.h). */
+/* tensor.h: what rungs 7, 8, 11 and 12 of gemm share: a thread's place in an operand, and the
+ * end of a product (kernels/gemm_tensor.h). */
 #ifndef GEMM_TENSOR_H
 #define GEMM_TENSOR_H
 
@@ -35,6 +35,34 @@ template <bool ALONG_K, int LINES, int DEPTH> struct operand_reader {
     __device__ void next_slice() {
         from += ALONG_K ? (size_t)DEPTH : (size_t)DEPTH * (size_t)pitch;
         along -= DEPTH;
+    }
+};
+
+/* A thread's share of a slice, EACH times four numbers, on its way through registers: WHOLE says in
+ * vectors of four. Slices are asked for in order; zeros for what lies outside. */
+template <bool ALONG_K, bool WHOLE, int LINES, int DEPTH, int EACH> struct operand_loader {
+    operand_reader<ALONG_K, LINES, DEPTH> reader;
+    float held[EACH][4];
+
+    __device__ operand_loader(const operand &x, int i0, int line, int four, int length, int depth)
+        : reader(x, i0, line, four, length, depth) {}
+
+    __device__ void fetch() {
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            int there = reader.there(e);
+            const float *from = reader.four(e);
+            if constexpr (WHOLE) {
+                pack<4> p = {};
+                if (there > 0) p = *(const pack<4> *)from;
+#pragma unroll
+                for (int i = 0; i < 4; i++) held[e][i] = p.v[i];
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4; i++) held[e][i] = i < there ? from[i] : 0;
+            }
+        }
+        reader.next_slice();
     }
 };
 

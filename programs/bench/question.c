@@ -124,14 +124,23 @@ tl_status question_make(question *q, const bench_case *which, const bench *b, bo
     return TL_OK;
 }
 
-/* Rounded, and of bfloat16 the upper halves side by side, in the first half of `to`. */
+/* The 16 bits of a finite number that is rounded to them: of bfloat16 float's upper ones; of half
+ * precision another exponent, or below 2^-14 how many times 2^-24. */
+static uint16_t in_16_bits(float number, tl_precision precision) {
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    if (precision == TL_BF16) return (uint16_t)(bits >> 16);
+    uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (fabsf(number) < 0x1p-14f) return (uint16_t)(sign | (uint32_t)(fabsf(number) * 0x1p24f));
+    return (uint16_t)(sign | (size - (112u << 23)) >> 13);
+}
+
+/* Rounded, and of 16 bits side by side, in the first half of `to`. */
 static void store_in(void *to, const tl_real *x, size_t n, tl_precision precision) {
     for (size_t i = 0; i < n; i++) {
         float number = tl_rounded((float)x[i], precision);
-        uint32_t bits;
-        memcpy(&bits, &number, sizeof bits);
-        if (precision == TL_BF16)
-            ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+        if (tl_in_16_bits(precision))
+            ((uint16_t *)to)[i] = in_16_bits(number, precision);
         else
             ((float *)to)[i] = number;
     }
@@ -178,11 +187,13 @@ void question_expect_within(question *q, const char *name, size_t at, const doub
     q->expects[q->expected++] = (expectation){name, at, count, want, bound};
 }
 
-/* A sum in bfloat16: of whole numbers, which are exact until then, the number itself; else as far
+/* A sum in 16 bits: of whole numbers, which are exact until then, the number itself; else as far
  * off as rounding may be. */
-static double rounded(double sum, bool exact, double *allowed) {
-    if (exact) return (double)tl_rounded((float)sum, TL_BF16);
-    *allowed += (fabs(sum) + *allowed) * 0x1p-8;
+static double rounded(double sum, bool exact, tl_precision precision, double *allowed) {
+    if (exact) return (double)tl_rounded((float)sum, precision);
+    double relative = precision == TL_BF16 ? 0x1p-8 : 0x1p-11;
+    double absolute = precision == TL_BF16 ? 0 : 0x1p-25; /* half of the smallest number */
+    *allowed += (fabs(sum) + *allowed) * relative + absolute;
     return sum;
 }
 
@@ -192,14 +203,14 @@ void question_expect(question *q, const char *name, size_t at, double *want, dou
     const double *before = a->added ? question_given(q, name, at, count) : NULL;
     double factor = q->whole ? 0 : bound_of(terms, q->precision);
     if (!q->whole && factor == 0) return;
-    bool rounds = q->precision == TL_BF16 && strcmp(name, "C") != 0;
+    bool rounds = tl_in_16_bits(q->precision) && strcmp(name, "C") != 0;
     bool rounds_sum = rounds && strcmp(name, "dx") == 0;
     for (size_t i = 0; i < count; i++) {
         double part = want[i], sum = before ? before[i] : 0;
         scale[i] = factor * (scale[i] + fabs(sum));
-        if (rounds) want[i] = rounded(part, q->whole, &scale[i]);
+        if (rounds) want[i] = rounded(part, q->whole, q->precision, &scale[i]);
         want[i] += sum;
-        if (rounds_sum) want[i] = rounded(want[i], q->whole, &scale[i]);
+        if (rounds_sum) want[i] = rounded(want[i], q->whole, q->precision, &scale[i]);
     }
     question_expect_within(q, name, at, want, scale, count);
 }

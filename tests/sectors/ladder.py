@@ -21,7 +21,8 @@ BEGIN, END = "<!-- ladder: begin -->", "<!-- ladder: end -->"
 HEAD = re.compile(r"/\* [^:]*: rung (\d+) of \w+: (.*?)\.\n", re.S)
 NOT_MEASURED = "not measured"
 LIBRARY = {"0": "cuBLAS", "0 tf32": "cuBLAS in TF32",
-           "0 bf16": "cuBLAS in bfloat16, operands of 16 bits in memory"}  # fmt: skip
+           "0 bf16": "cuBLAS in bfloat16, operands of 16 bits in memory",
+           "0 fp16": "cuBLAS in half precision, operands of 16 bits in memory"}  # fmt: skip
 
 OF_HOPPER = {"9": "stored in TF32, copied by boxes, multiplied by warpgroups (9.0 alone)",
              "10": "the same in bfloat16"}  # fmt: skip

@@ -34,6 +34,7 @@ static const sectors_case products[] = {
     RUNG("gemm:7", tl_rung_gemm_tensor_tf32),
     RUNG("gemm:8", tl_rung_gemm_tensor_bf16),
     RUNG("gemm:11", tl_rung_gemm_tensor_tf32x3),
+    RUNG("gemm:12", tl_rung_gemm_tensor_fp16),
     {"matmul", 1, [] { multiply_by(matmul::tl_matmul); }},
     {"multiply_plainly", 1, [] { multiply_by(multiply_plainly); }},
     {"multiply_tiles", 1, [] { multiply_by(multiply_tiles); }},

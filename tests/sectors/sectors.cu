@@ -15,6 +15,8 @@
 #include <cstring>
 #include <vector>
 
+#include <mma.h>
+
 #include "hostcuda/corpus/lockstep.cuh"
 #include "kernels/device.h"
 #include "kernels/gemm/tensor_copier.h"
@@ -100,6 +102,9 @@ namespace gemm8 {
 }
 namespace gemm11 {
 #include "kernels/gemm/11_tensor_tf32x3.cu"
+}
+namespace gemm12 {
+#include "kernels/gemm/12_tensor_fp16.cu"
 }
 namespace reduce1 {
 #include "kernels/reduce/01_naive.cu"

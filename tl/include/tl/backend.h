@@ -51,8 +51,8 @@ typedef struct tl_backend {
     /* y[n] = x[n] rounded (tl_rounded); y may be x. NULL on the cpu in TL_FP32. */
     tl_status (*round_to)(tl_ctx *, tl_real *y, const tl_real *x, size_t n, tl_precision);
 
-    /* gemm in TL_TF32 or TL_BF16, of operands that are stored in it: TL_TF32 as floats that are
-     * rounded, TL_BF16 as numbers of 16 bits. NULL but in tables that are opened for it: the
+    /* gemm in TL_TF32, TL_BF16 or TL_FP16, of operands that are stored in it: TL_TF32 as floats
+     * that are rounded, the others in 16 bits. NULL but in tables that are opened for it: the
      * vendor's library, which our products are timed beside (RUNGS=gemm:0), and the rungs that take
      * its place. TL_ENOTIMPL for a shape that a rung does not take. */
     tl_status (*stored_gemm)(tl_ctx *, tl_real *C, const void *A, const void *B,

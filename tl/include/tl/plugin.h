@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { TL_PLUGIN_ABI = 14 }; /* grows with every change of tl_backend, tl_ctx or this file */
+enum { TL_PLUGIN_ABI = 15 }; /* grows with every change of tl_backend, tl_ctx or this file */
 
 /* What the program does for the plug-in. */
 typedef struct tl_host_services {
