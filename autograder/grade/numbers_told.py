@@ -14,6 +14,9 @@ CALLED = {
 }
 LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
+# a single number, which is told in words alone
+NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
+GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
 ARGMAX = re.compile(r"\Aargmax_cols of x\[\d+,(\d+)\]")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
@@ -73,7 +76,8 @@ def of_children(record: dict) -> set:
 def is_nearly_right(record: dict, share: float) -> bool:
     """By more than rounding. By a thousandth: a small number (an eps) has come in otherwise; by
     much less, in double: a number that is short of digits, as a float is."""
-    got, want = record.get("got"), record.get("want")
+    said = GOT.match(record.get("text") or "")
+    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
     if record["kind"] != "mismatch" or not all(isinstance(n, (int, float)) for n in (got, want)):
         return False
     return abs(got - want) <= share * abs(want)
