@@ -95,6 +95,35 @@ void gradient_call(claim *c, const call_target *t, tl_real *grad, const conv2d_d
     expect_ok(c, &r);
 }
 
+/* A plane is summed in `lanes` parts side by side. What became of the outputs that do not fill the
+ * last of them: are they left out, or do they stand where the first lanes' sums were? (NULL: no.)
+ */
+static const char *tail_told(const conv2d_data *d, const tl_real *db, const double *want,
+                             const double *bound, size_t lanes) {
+    size_t outputs = (size_t)d->g.p * (size_t)d->g.q, whole = outputs / lanes * lanes;
+    bool out = whole < outputs, over = whole < outputs && whole > 0;
+    for (size_t k = 0; k < d->ks && (out || over); k++) {
+        double last = 0, first = 0;
+        for (size_t i = 0; i < (size_t)d->g.n; i++) {
+            const double *plane = d->dy_d + (i * d->ks + k) * outputs;
+            for (size_t j = whole; j < outputs; j++) last += plane[j];
+            for (size_t j = 0; j < whole; j++)
+                if (j % lanes < outputs - whole) first += plane[j];
+        }
+        out = out && fabs(db[k] - want[k] + last) <= bound[k];
+        over = over && fabs(db[k] - want[k] + first) <= bound[k];
+    }
+    return out ? "last_missing" : over ? "lanes_lost" : NULL;
+}
+
+static void tell_tail(claim *c, const conv2d_data *d, const tl_real *db, const double *want,
+                      const double *bound) {
+    const char *told = NULL;
+    for (size_t lanes = 2; lanes <= 64 && !told; lanes *= 2)
+        told = tail_told(d, db, want, bound, lanes);
+    if (told) finding_pattern_of_case(c, told);
+}
+
 /* The gradient starts as random numbers, so a call that overwrites fails. */
 void expect_conv2d_gradient(claim *c, const call_target *t, const conv2d_data *d, gradient of) {
     size_t n = gradient_size(d, of), terms = gradient_terms(d, of) + 1;
@@ -112,5 +141,6 @@ void expect_conv2d_gradient(claim *c, const call_target *t, const conv2d_data *d
     gradient_call(c, t, grad, d, of);
     double *bound = bound_of(c, scale, n, terms);
     expect_added(c, gradient_name[of], grad, before, want, bound, gradient_shape(d, of));
+    if (c->case_failed && of == OF_BIAS) tell_tail(c, d, grad, want, bound);
     expect_sharp(c, rough, want, bound, n);
 }

@@ -1,8 +1,11 @@
 /* graph_rule.c: see graph_rule.h. */
 #include "graph_rule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "verdict.h"
 
 /* Whole numbers. Before a ReLU all are odd but those of the third leaf: then a sum of an odd number
  * of products of the first two, plus the third, is never 0, where ReLU has its kink. */
@@ -43,6 +46,40 @@ static int emit_again(graph *g, const rule_case *o, const int leaf[RULE_LEAVES])
 static const char *const gradient_name[RULE_LEAVES] = {
     "gradient of the first input", "gradient of the second input", "gradient of the third input"};
 
+static bool same_numbers(const tl_real *got, const double *want, size_t n) {
+    bool same = true;
+    for (size_t i = 0; i < n; i++) same = same && got[i] == want[i];
+    return same;
+}
+
+/* Is the gradient what the second use has sent, and that of the first one gone? All 2, a sum of two
+ * gradients taken for 1 is, too. */
+static void tell_lost_use(graph *g, int leaf, int second) {
+    const tl_real *got = graph_result(g, leaf);
+    size_t n = g->variable[leaf].size;
+    double *alone = doubles(g->c, n), *twos = doubles(g->c, n);
+    for (size_t i = 0; i < n; i++) twos[i] = 2;
+    if (graph_gradient(g, alone, second, leaf) && same_numbers(got, alone, n) &&
+        !same_numbers(got, twos, n))
+        finding_pattern_of_case(g->c, "last_use_alone");
+}
+
+/* The weights of a loss that graph_weigh made: its dy. */
+static const double *dy_of(const graph *g, int loss) { return g->variable[loss - 2].leaf; }
+
+/* Of linear and ReLU in one node: is dx made of dy where dy is above 0, whatever y is? */
+static void tell_mask(graph *g, const rule_case *o, const int leaf[], int first, int second) {
+    int rows = o->leaf[0].dim[0], in = o->leaf[0].dim[1], out = o->leaf[1].dim[0];
+    const double *w = g->variable[leaf[1]].leaf, *one = dy_of(g, first), *two = dy_of(g, second);
+    double *dx = doubles(g->c, g->variable[leaf[0]].size);
+    for (int at = 0; at < rows * out * in; at++) {
+        int y = at / in, j = y % out, k = at % in;
+        dx[y / out * in + k] += (fmax(one[y], 0) + fmax(two[y], 0)) * w[j * in + k];
+    }
+    if (same_numbers(graph_result(g, leaf[0]), dx, g->variable[leaf[0]].size))
+        finding_pattern_of_case(g->c, "masked_by_dy");
+}
+
 static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
     int leaf[RULE_LEAVES];
     graph g = graph_new(c, 40, 900);
@@ -62,6 +99,9 @@ static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
         double *want = doubles(c, g.variable[leaf[i]].size);
         if (!graph_gradient(&g, want, both, leaf[i])) claim_fail(c, "no one right answer");
         expect_equal(c, gradient_name[i], graph_result(&g, leaf[i]), want, o->leaf[i]);
+        if (!c->case_failed || strcmp(c->finding->array, gradient_name[i]) != 0) continue;
+        tell_lost_use(&g, leaf[i], second);
+        if (i == 0 && o->code == GRAPH_LINEAR_RELU) tell_mask(&g, o, leaf, first, second);
     }
 }
 

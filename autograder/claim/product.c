@@ -32,6 +32,30 @@ static void tell_again(claim *c, const call_target *t, product_call call, const 
     if (memcmp(again, C, n * sizeof *C) != 0) finding_pattern_of_case(c, "other_again");
 }
 
+/* Has C the products of the last slice of k alone, for slices of some length? */
+static bool has_last_slice(const tl_real *C, const tl_real *C0, const double *A, const double *B,
+                           const double *bound, const tl_matmul_geom *g, int slice) {
+    int first = (g->k - 1) / slice * slice;
+    size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
+    for (size_t at = 0; at < m * n; at++) {
+        size_t i = at / n, j = at % n;
+        double sum = g->accumulate ? C0[at] : 0;
+        for (size_t p = (size_t)first; p < k; p++)
+            sum += A[g->trans_a ? p * m + i : i * k + p] * B[g->trans_b ? j * k + p : p * n + j];
+        if (!(fabs(C[at] - sum) <= 4 * bound[at])) return false;
+    }
+    return first > 0;
+}
+
+static void tell_slices(claim *c, const tl_real *C, const tl_real *C0, const double *A,
+                        const double *B, const double *bound, const tl_matmul_geom *g) {
+    for (int slice = 2; slice < g->k; slice *= 2)
+        if (has_last_slice(C, C0, A, B, bound, g, slice)) {
+            finding_pattern_of_case(c, "last_slice_alone");
+            return;
+        }
+}
+
 /* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
 void expect_product(claim *c, const call_target *t, const char *name, product_call call,
                     const tl_matmul_geom *g) {
@@ -64,6 +88,7 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
     expect_ok(c, &r);
     expect_added(c, "C", C, g->accumulate ? C0 : NULL, want, bound, SHAPE(g->m, g->n));
     if (c->case_failed && !c->finding->last) tell_again(c, t, call, C, C0, A, B, g);
+    if (c->case_failed) tell_slices(c, C, C0, A_wide, B_wide, bound, g);
     expect_sharp(c, coarse, want, bound, n);
 }
 

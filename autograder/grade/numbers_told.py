@@ -14,21 +14,28 @@ CALLED = {
 }
 LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
+# a single number, which is told in words alone
+NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
+GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
+ARGMAX = re.compile(r"\Aargmax_cols of x\[\d+,(\d+)\]")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
 OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
     "first_step": FIRST_STEP,
+    "of_products_alone": re.compile(r"\Agraph program: products of single elements\b"),
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
 FEATURES = {*OF_CALLS, "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "nearly", "apart",
+            "no_column", "nearly_in_double",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
+AS_FLOAT = 1e-5
 
 
 def features(record: dict) -> set:
@@ -41,8 +48,13 @@ def features(record: dict) -> set:
     found |= {name for name, place in OF_CALLS.items() if place.search(call)}
     if 0 in (words.bits_told(record) or ()):
         found.add("one_is_zero")
-    if is_nearly_right(record):
+    if is_nearly_right(record, NEAR):
         found.add("nearly")
+    if record.get("real") == "double" and is_nearly_right(record, AS_FLOAT):
+        found.add("nearly_in_double")
+    row, got = ARGMAX.search(call), record.get("got")
+    if row and isinstance(got, (int, float)) and got >= int(row[1]):
+        found.add("no_column")
     counters = record.get("counters") or {}
     if record["kind"] == "sectors" and counters.get("requests", 0) > 0:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
@@ -61,12 +73,14 @@ def of_children(record: dict) -> set:
     return {"child_left_out"} if any(abs(ratio * n - 1) < NEAR for n in (2, 3, 5, 7, 11)) else set()
 
 
-def is_nearly_right(record: dict) -> bool:
-    """By a thousandth, and more than rounding: a small number (an eps) has come in otherwise."""
-    got, want = record.get("got"), record.get("want")
+def is_nearly_right(record: dict, share: float) -> bool:
+    """By more than rounding. By a thousandth: a small number (an eps) has come in otherwise; by
+    much less, in double: a number that is short of digits, as a float is."""
+    said = GOT.match(record.get("text") or "")
+    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
     if record["kind"] != "mismatch" or not all(isinstance(n, (int, float)) for n in (got, want)):
         return False
-    return abs(got - want) <= NEAR * abs(want)
+    return abs(got - want) <= share * abs(want)
 
 
 def of_optimiser(record: dict) -> set:

@@ -46,8 +46,9 @@ KINDS = {
     "race_between_blocks": ("race between blocks", "Threads of two blocks touch the same element "
                             "and at least one writes; no barrier holds across blocks."),
     "uninitialised": ("read before written", "Memory was read that nobody had written."),
-    "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation. Check the "
-                      "condition that keeps the last threads away."),
+    "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation. Check "
+                      "what keeps the last threads away and, where a thread has several elements, "
+                      "the last of these."),
     "null_pointer": ("null pointer", "A pointer was followed that points nowhere."),
     "wild_pointer": ("wild pointer", "A pointer was followed that points into no allocation."),
     "misaligned_address": ("misaligned address", "A number was read or written at an address that "
@@ -205,6 +206,14 @@ PATTERNS = {
     "first_again": "there the first elements come once more",
     "first_added": "there the first ones are added once more",
     "first_twice": "the first terms of each sum are counted twice",
+    "rounds_skipped": "of each round of terms the second half is missing",
+    "last_slice_alone": "the products of the last slice of k alone",
+    "labels_alone": "only at the label of each row, everywhere by one number",
+    "draws_of_the_epoch": "dropped as by draws from the number of the epoch",
+    "last_use_alone": "what the last use has sent, without what was there before",
+    "masked_by_dy": "made of dy where dy is above 0",
+    "gradient_alone": "the gradient alone, without the velocity before",
+    "rate_of_step_0": "what the rate of step 0 in every step gives",
     "last_missing": "the last terms of each sum are missing",
     "other_again": "the same call gives other numbers when it is made again",
     "constant_factor": "off by a constant factor",

@@ -4,6 +4,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "autograder/claim/verdict.h"
 
 /* The first that fails is told about, and many numbers show what they share. */
 static const struct {
@@ -37,6 +38,16 @@ static drop_data draw_case(claim *c, const call_target *t, const char *op, int i
     return d;
 }
 
+/* Are just those elements as they would be when dropped that draws from the epoch's number drop? */
+static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const tl_real *dropped) {
+    uint8_t *keep = claim_memory(c, d->g.n, 1);
+    bool of_epoch = d->g.n >= 50;
+    oracle_dropout_keep(keep, d->g.n, d->g.p, d->g.layer, d->step.seed, d->step.epoch);
+    for (size_t k = 0; k < d->g.n; k++)
+        of_epoch = of_epoch && (got[k] == (dropped ? dropped[k] : 0)) == !keep[k];
+    if (of_epoch) finding_pattern_of_case(c, "draws_of_the_epoch");
+}
+
 /* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor
  * and a product. */
 CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
@@ -57,6 +68,7 @@ CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
             call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
             expect_ok(c, &r);
             expect_close(c, "y", y, want, bound, SHAPE((int)n));
+            if (c->case_failed) tell_draws(c, &d, y, NULL);
             expect_sharp(c, rough, want, bound, n);
         }
 }
@@ -83,6 +95,7 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
             call_dropout_bwd(&failing, &r, dx, dy, &d.step, &d.g);
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
+            if (c->case_failed) tell_draws(c, &d, dx, before);
             expect_sharp(c, rough, want, bound, n);
         }
 }

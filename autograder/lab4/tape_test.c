@@ -78,8 +78,22 @@ static bool expect_random_graph(claim *c, const call_target *t) {
     return expect_gradients(&g, t, "a random graph", loss, leaf, 4, 1);
 }
 
+/* Two products of one element: no node of them has anything saved. */
+static void expect_products_alone(claim *c, const call_target *t) {
+    const tl_real numbers[] = {2, -3, 5};
+    graph g = graph_new(c, 20, 10);
+    int x = graph_parameter_of(&g, SHAPE(1), &numbers[0]);
+    int w = graph_parameter_of(&g, SHAPE(1), &numbers[1]);
+    int five = graph_input_of(&g, SHAPE(1), &numbers[2], false);
+    int xw = GRAPH(&g, SHAPE(1), GRAPH_MUL, x, w), loss = GRAPH(&g, SHAPE(1), GRAPH_MUL, xw, five);
+    DO(&g, GRAPH_BACKWARD, loss);
+    graph_read(&g, GRAPH_READ_GRAD, x);
+    must(c, expect_gradients(&g, t, "products of single elements, x * w * 5", loss, &x, 1, 1));
+}
+
 CLAIM(lab4_tape, random_graphs_match_numeric) {
     FOR_TARGETS (t) {
+        expect_products_alone(c, t);
         int told = 0;
         for (int i = 0; i < 60; i++) told += expect_random_graph(c, t);
         expect_true(c, told >= 20, "only %d of 60 drawn graphs could be judged", told);

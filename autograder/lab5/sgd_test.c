@@ -8,6 +8,7 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/optim_run.h"
+#include "autograder/claim/verdict.h"
 
 enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
 
@@ -17,6 +18,13 @@ static const struct {
 } sgd_cases[] = {{0.1, {0, 0, 0}},    {0.05, {0, 0.01, 0}},   {0.04, {0.8, 0, 0}},
                  {0.03, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
 /* (lr is none of 1 - mu, mu and 1 + mu, so that a constant factor tells which it is) */
+
+/* Is the velocity the gradient of this step, with nothing of the velocity before? */
+static void tell_velocity(claim *c, const tl_real *v, const double *g) {
+    bool alone = true;
+    for (int k = 0; k < N; k++) alone = alone && fabs(v[k] - g[k]) <= 1e-6 * (1 + fabs(g[k]));
+    if (alone) finding_pattern_of_case(c, "gradient_alone");
+}
 
 /* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded
  * first. */
@@ -31,8 +39,9 @@ static void expect_sgd(claim *c, const call_target *t, int which, bool velocity)
         double *w_d = widen(c, w, N), *v_d = widen(c, v, N), *dw_d = widen(c, dw, N);
         double *w_scale = doubles(c, N), *v_scale = doubles(c, N), unused[2];
         double *w_rough = coarsen(c, w_d, N), *dw_rough = coarsen(c, dw_d, N);
-        double *v_rough = coarsen(c, v_d, N);
+        double *v_rough = coarsen(c, v_d, N), *g = doubles(c, N);
         for (int k = 0; k < N; k++) {
+            g[k] = dw_d[k] + o->weight_decay * w_d[k];
             oracle_sgd_step(&w_d[k], &v_d[k], dw_d[k], &definition, &w_scale[k], &v_scale[k]);
             oracle_sgd_step(&w_rough[k], &v_rough[k], dw_rough[k], &definition, unused, unused + 1);
         }
@@ -45,6 +54,7 @@ static void expect_sgd(claim *c, const call_target *t, int which, bool velocity)
         /* without momentum nobody reads the velocity, so nobody need write it */
         if (o->momentum > 0)
             expect_close(c, "velocity", v, v_d, bound_of(c, v_scale, N, 6), SHAPE(N));
+        if (c->case_failed) tell_velocity(c, v, g);
         double *w_bound = bound_of(c, w_scale, N, 8);
         expect_close(c, "w", w, w_d, w_bound, SHAPE(N));
         expect_sharp(c, w_rough, w_d, w_bound, N);

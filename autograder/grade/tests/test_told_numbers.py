@@ -98,6 +98,21 @@ def test_what_is_wrong_by_a_thousandth_is_nearly_right():
     assert "nearly" not in told(got=1.5, want=1.0) | told(got="nan", want=1.0)
 
 
+def test_of_a_double_that_is_short_of_digits_a_single_number_says_so():
+    said = "w: got {}, expected 0.87549800796812749, allowed +-4.04e-12"
+    near = {"text": said.format("0.87549883318214572")}
+    assert "nearly_in_double" in told(real="double", **near)
+    assert "nearly_in_double" not in told(real="float", **near)
+    assert "nearly_in_double" not in told(real="double", text=said.format("0.876"))
+    assert "nearly_in_double" not in told(real="double", text=said.format("-8.7e-05"))
+
+
+def test_a_row_has_no_column_of_as_many_or_more():
+    call = "argmax_cols of x[3,5] on cpu, 1 thread"
+    assert "no_column" in told(call=call, got=5) & told(call=call, got=6)
+    assert "no_column" not in told(call=call, got=4) | told(call="max_cols of x[3,5]", got=6)
+
+
 def test_of_bits_that_differ_the_array_is_known_and_whether_one_is_zero():
     assert {"one_is_zero", "array=dx"} <= told(kind="bits", text=BITS.format("0", "1.5"))
     assert "one_is_zero" not in told(kind="bits", text=BITS.format("2.5", "1.5"))
