@@ -3,6 +3,7 @@
 
 #include "autograder/oracle/oracle.h"
 #include "bound.h"
+#include "verdict.h"
 
 conv2d_data conv2d_draw(claim *c, const tl_conv2d_geom *g) {
     conv2d_data d = {.g = *g,
