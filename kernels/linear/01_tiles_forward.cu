@@ -1,4 +1,4 @@
-/* 01_tiles_forward.cu: y of rung 1 of linear: long inner dimensions by pieces, short ones by dots. */
+/* 01_tiles_forward.cu: y of rung 1 of linear: long sums by pieces, short ones by dots. */
 #include "kernels/linear/01_tiles.h"
 
 enum {
