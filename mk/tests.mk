@@ -11,15 +11,14 @@ ALL_SUITES := $(addprefix build/,$(addsuffix /suites,float double float-san doub
 CHECK_SUITES := build/float-check/suites build/double-check/suites
 
 TEST_NEEDS := $(SUITES) $(CORPUS) \
-	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader labs-check \
-	$(SECTORS) $(MMA) lib)
+	$(if $(SAN)$(CHECK),,$(BOTH_PROGRAMS) build/float/bench build/float/grader $(SECTORS) $(MMA) lib)
 TEST_JOBS := $(if $(CHECK),,$(SUITES)) $(SUITES:%=%@hostcuda) \
 	$(if $(SAN)$(CHECK),,$(firstword $(SUITES)):steps driver) refusals $(CORPUS)
 
 # On hostcuda the claims of all labs run again, in both precisions: about 40 CPU seconds each.
 # With SAN=1 the C suites run alone: Python and torch are not ours to sanitise.
 test: ## C suites on cpu and hostcuda, twin and bridge, a short parity; SAN=1: C under ASan + UBSan
-test: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,bridge)
+test: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,labs-check bridge)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest parity)
 
 test-steps: ## the steps of the ladder alone (kernels/README.md): SAN=1, CHECK=1 watched
@@ -28,13 +27,20 @@ test-steps: $(SUITES)
 
 # (of test-distros: a Debian may bring a Python for which there is no PyTorch)
 test-without-twin: ## what make test runs without PyTorch, for a Python that has none
-test-without-twin: $(TEST_NEEDS)
+test-without-twin: $(TEST_NEEDS) $(if $(SAN)$(CHECK),,labs-check)
 	@$(PYTHON) tools/run_tests.py $(TEST_JOBS) $(if $(SAN)$(CHECK),,fuzz pytest-without-twin)
+
+TEST_ALL_NEEDS := $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/bench \
+	build/float/grader $(SECTORS) $(MMA)
+
+# labs-check calls make for its grades, and that make builds objects that these goals are made of:
+# one after the other, for a file that two makes write at once is linked half written.
+labs-check: | $(if $(filter test test-without-twin,$(MAKECMDGOALS)),$(TEST_NEEDS)) \
+	$(if $(filter test-all,$(MAKECMDGOALS)),$(TEST_ALL_NEEDS))
 
 # Bare Debians take root and hours: `DISTROS= make test-all` leaves them out, nothing else does.
 test-all: ## everything: sanitised, by gcc and clang, the whole parity, README on bare Debians
-test-all: $(ALL_SUITES) $(CHECK_SUITES) $(ALL_CORPORA) $(BOTH_PROGRAMS) build/float/bench \
-		build/float/grader labs-check $(SECTORS) $(MMA) bridge
+test-all: $(TEST_ALL_NEEDS) labs-check bridge
 	@GRADLAB_TEST_ALL=1 $(PYTHON) tools/run_tests.py $(ALL_SUITES) $(ALL_SUITES:%=%@hostcuda) \
 	    $(ALL_SUITES:%=%:steps) $(CHECK_SUITES:%=%@hostcuda) $(CHECK_SUITES:%=%:steps) refusals \
 	    driver legality $(ALL_CORPORA) fuzz-all pytest parity-all grow \
