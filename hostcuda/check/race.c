@@ -65,7 +65,7 @@ static void fail_early(const hc_access *a, uint64_t old) {
     hc_add(&t, "reads %s memory before thread (%u,%u,%u) writes it at line %d",
            a->region == &hc_check.region[REGION_SHARED] ? "shared" : "global", writer.x, writer.y,
            writer.z, sites[writes].line);
-    threadIdx = (uint3){reader->x, reader->y, reader->z};
+    threadIdx = reader->index;
     hc_report_thread(&t);
     hc_check_message_where(&t, a);
     hc_add(&t, "\n    other    %s:%d", hc_report_shorten(sites[writes].file), sites[writes].line);
@@ -148,7 +148,8 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
            shared ? "shared" : "global");
     if (how == IN_BLOCK) {
         const hc_thread *thread = &w->threads[word_thread(old)];
-        hc_add(&t, "thread (%d,%d,%d)", thread->x, thread->y, thread->z);
+        hc_add(&t, "thread (%u,%u,%u)", thread->index.x, thread->index.y,
+               thread->index.z);
     } else {
         hc_add(&t, "another block");
     }

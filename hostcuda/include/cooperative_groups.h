@@ -8,7 +8,7 @@
 namespace cooperative_groups {
 
 struct thread_block {
-    static void sync(HC_HERE) { hc_barrier(HC_PLAIN, 0, hc_file, hc_line); }
+    static void sync(HC_HERE) { hc_sync(hc_file, hc_line); }
     static unsigned thread_rank() {
         return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     }

@@ -25,7 +25,7 @@ void hc_switch_position(hc_worker *w, int thread) {
     const hc_thread *t = &w->threads[thread];
     w->current = thread;
     w->current_stack = t->stack;
-    threadIdx = (uint3){t->x, t->y, t->z};
+    threadIdx = t->index;
     hc_check_thread_runs(w);
 }
 
@@ -43,8 +43,8 @@ static int take_ready(hc_worker *w) {
 
 /* ---- switching, with the sanitizer told of it ---- */
 
-static __attribute__((noinline)) void go(void **from, void *to, int stack, bool ends) {
 #ifdef HC_ASAN
+static __attribute__((noinline)) void go(void **from, void *to, int stack, bool ends) {
     void *fake = NULL;
     const hc_worker *w = hc_self;
     static __thread const void *main_low;
@@ -57,11 +57,11 @@ static __attribute__((noinline)) void go(void **from, void *to, int stack, bool 
     __sanitizer_finish_switch_fiber(fake, &old_low, &old_size);
     if (from == &hc_self->main_context) return;
     if (!main_low && old_low) main_low = old_low, main_size = old_size;
-#else
-    (void)stack, (void)ends;
-    hc_switch(from, to);
-#endif
 }
+#else
+/* (inline: what a call would save a second time is a cache line of each thread's stack) */
+#define go(from, to, stack, ends) ((void)(stack), (void)(ends), hc_switch(from, to))
+#endif
 
 static void runner(void);
 
@@ -87,22 +87,26 @@ static __attribute__((noinline)) void *other_context(hc_worker *w, int *stack) {
 }
 
 /* The next thing to run on this worker. */
-static inline void *next_context(hc_worker *w, int *stack) {
-    if (w->ready_count == 0) return other_context(w, stack);
+static inline __attribute__((always_inline)) void *next_context(hc_worker *w, int *stack) {
+    if (__builtin_expect(w->ready_count == 0, 0)) return other_context(w, stack);
     hc_switch_position(w, take_ready(w));
     *stack = w->current_stack;
     return w->threads[w->current].context;
 }
 
-/* (inline: it is half of a barrier's cost) */
-static inline __attribute__((always_inline)) void suspend(hc_worker *w) {
-    int me = w->current, stack;
-    hc_thread *t = &w->threads[me];
+/* The current thread waits: whither it goes from here. (inline: it is half of a barrier's cost) */
+static inline __attribute__((always_inline)) hc_turn turn(hc_worker *w, int *stack) {
+    hc_thread *t = &w->threads[w->current];
     w->progress++;
     t->stack = w->current_stack;
     t->context = NULL; /* it has not left yet, and may be the one to go on */
-    void *to = next_context(w, &stack);
-    if (to) go(&t->context, to, stack, false);
+    return (hc_turn){&t->context, next_context(w, stack)};
+}
+
+static inline __attribute__((always_inline)) void suspend(hc_worker *w) {
+    int stack;
+    hc_turn next = turn(w, &stack);
+    if (next.to) go(next.from, next.to, stack, false);
 }
 
 void hc_thread_wait(hc_worker *w) { suspend(w); }
@@ -119,9 +123,8 @@ static void start_thread(hc_worker *w, int thread) {
     unsigned rest = (unsigned)thread * w->x_inverse >> 20, z = rest * w->y_inverse >> 20;
     unsigned x = (unsigned)thread - rest * block.x, y = rest - z * block.y;
     hc_thread *t = &w->threads[thread];
-    t->x = (uint16_t)x, t->y = (uint16_t)y, t->z = (uint16_t)z;
+    t->index = threadIdx = (uint3){x, y, z};
     w->current = thread;
-    threadIdx = (uint3){x, y, z};
     hc_check_thread_runs(w);
 }
 
@@ -194,9 +197,9 @@ static __attribute__((noinline, cold)) void check_place(hc_worker *w, const char
     hc_text t;
     hc_report_begin(&t, "divergent-barrier", file, later ? w->barrier.line : line);
     hc_add(&t,
-           "a thread waits at the __syncthreads() of line %d, but thread (%d,%d,%d) of the same "
+           "a thread waits at the __syncthreads() of line %d, but thread (%u,%u,%u) of the same "
            "block waits at that of line %d",
-           line, other->x, other->y, other->z, w->barrier.line);
+           line, other->index.x, other->index.y, other->index.z, w->barrier.line);
     hc_report_thread(&t);
     hc_report_likely(&t, "a __syncthreads() stands inside an if or a loop that the threads of a "
                          "block take differently; all must reach the same one");
@@ -218,10 +221,9 @@ void hc_block_release(hc_worker *w) {
     hc_check_barrier(w);
 }
 
-int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
-    hc_worker *w = hc_self;
-    if (!w || !w->in_kernel)
-        return 0; /* host code: nvcc refuses it, and so does the legality check */
+/* Whether the thread must wait. (inline, so that a plain barrier has the plain one's part alone) */
+static inline __attribute__((always_inline)) bool
+arrive(hc_worker *w, hc_barrier_kind kind, int predicate, const char *file, int line) {
     if (w->waiting_count == 0)
         w->barrier = (hc_site){file, line}, w->barrier_kind = kind;
     else if (w->barrier.line != line || w->barrier.file != file)
@@ -231,15 +233,32 @@ int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) 
     if (w->waiting_count + 1 == w->count && kind != HC_GRID) {
         hc_block_release(w);
         w->progress++;
-    } else if (w->waiting_count + 1 + w->exited == w->count) {
-        w->waiting[w->waiting_count++] = (uint16_t)w->current;
+        return false;
+    }
+    w->waiting[w->waiting_count++] = (uint16_t)w->current;
+    if (w->waiting_count + w->exited == w->count) {
         w->at_grid = w->exited == 0;
         if (!w->at_grid) others_exited(w);
-        suspend(w);
-    } else {
-        w->waiting[w->waiting_count++] = (uint16_t)w->current;
-        suspend(w);
     }
+    return true;
+}
+
+/* (of host code: nvcc refuses a barrier there, and so does the legality check) */
+static inline bool in_kernel(const hc_worker *w) { return w && w->in_kernel; }
+
+hc_turn hc_arrive(const char *file, int line) {
+    hc_worker *w = hc_self;
+    int stack;
+    if (!in_kernel(w) || !arrive(w, HC_PLAIN, 0, file, line)) return (hc_turn){NULL, NULL};
+    if (SWITCH_IN_KERNEL) return turn(w, &stack);
+    suspend(w);
+    return (hc_turn){NULL, NULL};
+}
+
+int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line) {
+    hc_worker *w = hc_self;
+    if (!in_kernel(w)) return 0;
+    if (arrive(w, kind, predicate, file, line)) suspend(w);
     int sum = w->barrier_result;
     return kind == HC_COUNT ? sum : kind == HC_AND ? sum == 0 : sum != 0;
 }

@@ -1,8 +1,6 @@
 /* fiber.h: the switch between the stacks of two CUDA threads.
  *
- * Inline on x86-64: `call` and `ret` stay paired, so a switch costs no mispredicted return. The
- * compiler saves what it needs, because every register is named as lost. Other machines use
- * ucontext, about 20 times slower. */
+ * On x86-64 it is inline (hostcuda/switch.h). Other machines use ucontext, about 20 times slower. */
 #ifndef HOSTCUDA_FIBER_H
 #define HOSTCUDA_FIBER_H
 
@@ -16,30 +14,15 @@
 
 #if defined(__x86_64__) && !defined(HOSTCUDA_UCONTEXT)
 
-/* What a suspended thread resumes with; it lies in the frame of hc_switch's caller, next to what
- * the compiler saves there: every cache line that a switch touches is touched by 1,024 threads. */
-typedef struct hc_frame {
-    void *resume, *base, *stack;
-} hc_frame;
+#include "hostcuda/switch.h"
 
-/* Saves this context in *from and continues `to`, which finds its own frame in rsi. */
-static inline void hc_switch(void **from, void *to) {
-    hc_frame here, *frame = &here;
-    __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
-                     "movq %%rax, (%%rcx)\n\t"
-                     "movq %%rbp, 8(%%rcx)\n\t"
-                     "movq %%rsp, 16(%%rcx)\n\t"
-                     "movq %%rcx, (%%rdi)\n\t"
-                     "movq 16(%%rsi), %%rsp\n\t"
-                     "jmpq *(%%rsi)\n"
-                     "1:\tmovq 8(%%rsi), %%rbp\n\t"
-                     : "+D"(from), "+S"(to), "+c"(frame)
-                     :
-                     : "rax", "rbx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory",
-                       "cc");
-}
+/* A barrier leads back to its kernel, which switches there; told of it are a sanitizer and CHECK=1,
+ * and those are told here. */
+#if defined(HC_ASAN) || defined(HOSTCUDA_CHECK)
+enum { SWITCH_IN_KERNEL = 0 };
+#else
+enum { SWITCH_IN_KERNEL = 1 };
+#endif
 
 /* A context that enters `run` on the stack [low, low + bytes). It must never return. `colour` moves
  * the top by whole cache lines: stacks at equal page offsets would all compete for the same sets.
@@ -56,6 +39,8 @@ static inline void *hc_context(char *low, unsigned long bytes, int colour, void 
 #else
 #include <stdlib.h>
 #include <ucontext.h>
+
+enum { SWITCH_IN_KERNEL = 0 };
 
 static inline void hc_switch(void **from, void *to) {
     ucontext_t here;

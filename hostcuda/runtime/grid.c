@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { ALONE_NS = 30000 };
@@ -128,8 +129,10 @@ static void wake_pool(void) {
 
 static void make_workers(void) {
     worker_count = hc_options_get()->workers;
-    workers = calloc((size_t)worker_count, sizeof *workers);
+    size_t bytes = (size_t)worker_count * sizeof *workers;
+    workers = aligned_alloc(_Alignof(hc_worker), bytes);
     if (!workers) abort();
+    memset(workers, 0, bytes);
     for (int i = 0; i < worker_count; i++) workers[i].index = i;
     pthread_atfork(NULL, NULL, after_fork);
 }

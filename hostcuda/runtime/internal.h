@@ -141,7 +141,7 @@ enum { STACK_BYTES = 128 * 1024 };
 typedef struct hc_thread {
     void *context; /* stack pointer (or ucontext) while suspended */
     int stack;
-    uint16_t x, y, z;
+    uint3 index;
     hc_warp_kind kind; /* what it waits for in a warp operation, and with what */
     unsigned mask;
     int lane, width;
@@ -158,7 +158,7 @@ typedef struct hc_worker {
     pthread_t handle;
     hc_launch *launch;
     hc_stacks stacks;
-    hc_thread threads[THREADS_MAX];
+    _Alignas(64) hc_thread threads[THREADS_MAX];
     hc_warp_state warps[WARPS_MAX];
     int count, started, exited; /* threads of the block */
     int flip, turn;             /* order in which they start */

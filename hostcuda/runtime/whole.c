@@ -85,8 +85,7 @@ static void others_ended(hc_worker *w, const hc_launch *launch, uint64_t number)
     const parked *p = &waiting.blocks[0];
     hc_block_place(launch, p->block);
     w->current = p->waiting[0];
-    threadIdx = (uint3){p->threads[w->current].x, p->threads[w->current].y,
-                        p->threads[w->current].z};
+    threadIdx = p->threads[w->current].index;
     hc_text t;
     hc_report_begin(&t, "divergent-barrier", p->barrier.file, p->barrier.line);
     hc_add(&t, "%zu blocks wait for the whole grid here, but %llu others have ended",

@@ -96,6 +96,13 @@ static inline void *hc_shared(hc_shared_site *site, size_t bytes, size_t align, 
 }
 
 typedef enum hc_barrier_kind { HC_PLAIN, HC_COUNT, HC_AND, HC_OR, HC_GRID } hc_barrier_kind;
+
+/* A plain barrier's first half: the thread has come to it. Where another one is to run now, the
+ * caller switches to that (hostcuda/switch.h); NULL: nothing is left to do. */
+typedef struct hc_turn {
+    void **from, *to;
+} hc_turn;
+hc_turn hc_arrive(const char *file, int line);
 int hc_barrier(hc_barrier_kind kind, int predicate, const char *file, int line);
 void hc_grid_barrier(const char *file, int line); /* of all blocks of a cooperative launch */
 bool hc_grid_cooperative(void);

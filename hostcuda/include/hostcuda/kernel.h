@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "hostcuda/switch.h"
 #include "hostcuda/types.h"
 
 /* Variables, no macros: host code may have a blockDim of its own, and most courses' does. */
@@ -16,7 +17,16 @@ static constexpr int warpSize = 32;
 
 #define HC_HERE const char *hc_file = __builtin_FILE(), int hc_line = __builtin_LINE()
 
-#define __syncthreads()        ((void)hc_barrier(HC_PLAIN, 0, __FILE__, __LINE__))
+static inline __attribute__((always_inline)) void hc_sync(const char *file, int line) {
+    hc_turn turn = hc_arrive(file, line);
+#ifdef __x86_64__
+    if (turn.to) hc_switch(turn.from, turn.to);
+#else
+    (void)turn;
+#endif
+}
+
+#define __syncthreads()        hc_sync(__FILE__, __LINE__)
 #define __syncthreads_count(p) hc_barrier(HC_COUNT, (p) != 0, __FILE__, __LINE__)
 #define __syncthreads_and(p)   hc_barrier(HC_AND, (p) != 0, __FILE__, __LINE__)
 #define __syncthreads_or(p)    hc_barrier(HC_OR, (p) != 0, __FILE__, __LINE__)
