@@ -24,8 +24,8 @@ LABS_NOT_PLAIN = $(filter-out 1,$(words $(value LABS))$(shell printf %s \
 
 ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)
 # A first build is that of the whole reference: all cores, unless -j says otherwise. (Who grades a
-# class has submissions to go side by side.)
-ifeq ($(MAKELEVEL)$(filter grade,$(MAKECMDGOALS)),0)
+# class has submissions to go side by side; the make behind `make -j2 setup lab2` has been told.)
+ifeq ($(MAKELEVEL)$(filter grade,$(MAKECMDGOALS))$(jobs_told),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 LAB_REMEMBERED := $(if $(wildcard build/lab),$(file <build/lab))

@@ -19,6 +19,8 @@ $(foreach v,$(GIVEN),$(if $(findstring $(line_break),$(value $v)),$(error $v= ho
 quote = '$(subst ','\'',$(1))'
 # NAME='value' for those of the named options that were typed; the program sees the value unchanged.
 given = $(foreach o,$(filter $(1),$(GIVEN)),$(o)=$(call quote,$(value $(o))))
+# Not empty where the make above hands out jobs: a number of our own would be warned of.
+jobs_told = $(findstring jobserver,$(shell printf %s "$${MAKEFLAGS-}"))
 
 # ---- defaults -----------------------------------------------------------------------------------
 

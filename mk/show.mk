@@ -30,7 +30,7 @@ endif
 ifeq ($(SHOW_DEVICE)$(CUDA),cuda)
 $(error show: DEVICE=cuda: there is no nvcc, or no cuBLAS beside it: make doctor says which)
 endif
-ifeq ($(MAKELEVEL),0)
+ifeq ($(MAKELEVEL)$(jobs_told),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 

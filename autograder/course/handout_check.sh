@@ -40,6 +40,15 @@ step() {
     tail -n 12 "$log" | sed 's/^/    /'
 }
 
+# An emulated processor (qemu-user) has no ptrace, by which a sanitizer looks for leaks: it then ends
+# every program.
+printf 'int main(void) { return 0; }\n' >"$work/empty.c"
+"${CC:-gcc}" -fsanitize=address -o "$work/empty" "$work/empty.c" 2>"$work/why" &&
+    "$work/empty" 2>"$work/why"
+sanitized=$?
+[ $sanitized = 0 ] || grep -q 'does not work under ptrace' "$work/why" || sanitized=0
+[ $sanitized = 0 ] || echo "sanitizers: not tried, this (emulated?) machine cannot look for leaks"
+
 for folder in labs/lab*/; do
     lab=$(basename "$folder")
     n=${lab#lab}
@@ -53,8 +62,10 @@ for folder in labs/lab*/; do
     done
     step "$lab: all is written" "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" \
         "make $lab && make grade"
-    step "$lab: under sanitizers it is right, too" "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" \
-        "make $lab SAN=1 && make grade SAN=1"
+    if [ $sanitized = 0 ]; then
+        step "$lab: under sanitizers it is right, too" \
+            "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" "make $lab SAN=1 && make grade SAN=1"
+    fi
     step "$lab: it is graded again and packed" '[0-9a-f]{64}' \
         "make submit LAB=$n >said 2>&1; grep 'could not be graded' said || cat said"
 done
