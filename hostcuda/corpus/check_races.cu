@@ -393,6 +393,7 @@ WRONG(shift_on_one_line) {
 
 // What each message advises (runner.cpp).
 // likely lost_counts: use atomicAdd(&x[i], v), or give each thread an element of its own
+// likely index_into_another_buffer: its index leads into this
 // likely lost_between_blocks: use atomicAdd
 // likely scatter_without_atomic: use atomicAdd
 // likely device_variable: use atomicAdd
