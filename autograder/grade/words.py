@@ -46,9 +46,9 @@ KINDS = {
     "race_between_blocks": ("race between blocks", "Threads of two blocks touch the same element "
                             "and at least one writes; no barrier holds across blocks."),
     "uninitialised": ("read before written", "Memory was read that nobody had written."),
-    "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation. Check "
-                      "what keeps the last threads away and, where a thread has several elements, "
-                      "the last of these."),
+    "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation or of "
+                      "an array. Put that thread's numbers into the index on that line: either "
+                      "the index is wrong, or this thread should not come here."),
     "null_pointer": ("null pointer", "A pointer was followed that points nowhere."),
     "wild_pointer": ("wild pointer", "A pointer was followed that points into no allocation."),
     "misaligned_address": ("misaligned address", "A number was read or written at an address that "

@@ -123,14 +123,20 @@ CLAIM(lab1_reduce, long_sum_keeps_its_digits) {
     for (size_t i = 0; i < n; i++) naive += x[i] = TL_R(0.1);
     double want = (double)n * (double)TL_R(0.1), one_by_one = naive;
     double bound = 6 * sqrt((double)n) * bound_unit() * want;
+    double of_row = (double)n / 32 * bound_unit() * want; /* a row may be summed by one warp */
     FOR_TARGETS (t) {
-        tl_real y = 0;
+        tl_real y = 0, row = 0;
         claim_case(c, t, "sum of 2^20 times 0.1");
         call_sum(t, &r, &y, x, n);
         expect_ok(c, &r);
         expect_close(c, "y", &y, &want, &bound, SHAPE(1));
+        claim_case(c, t, "sum_cols of x[1,2^20], all 0.1");
+        call_sum_cols(t, &r, &row, x, 1, (int)n);
+        expect_ok(c, &r);
+        expect_close(c, "y", &row, &want, &of_row, SHAPE(1));
     }
     if (sizeof(tl_real) == sizeof(float)) expect_sharp(c, &one_by_one, &want, &bound, 1);
+    if (sizeof(tl_real) == sizeof(float)) expect_sharp(c, &one_by_one, &want, &of_row, 1);
 }
 
 typedef void (*reduction)(call_where, call_report *, tl_real *, const tl_real *, int, int);

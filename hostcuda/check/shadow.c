@@ -194,6 +194,21 @@ size_t hc_check_shared_restore(const unsigned char *from) {
 
 /* ---- bytes whose ready bits are not all set ---- */
 
+/* What usually leads to this index of an array of so many elements; 0: nobody knows how many. */
+static const char *mistake_of(long index, long length) {
+    if (length && index < 0) return "an index below 0: a border (i - 1, pad) that is not guarded";
+    if (length && index > length && index < 2 * length && hc_self)
+        return "threads that should not take part: in a tree of halves only `if (threadIdx.x < "
+               "half)` adds [threadIdx.x + half]; or the index counts in something longer than "
+               "this array; of an array with rows each row has its own bounds";
+    if (length && index > length)
+        return "the index counts in something longer than this array, or a product of it is one "
+               "factor too many; of an array with rows each row has its own bounds";
+    return "a loop that runs one too far, or [threadIdx.x + 1] of the last thread; of an array "
+           "with "
+           "rows each row has its own bounds";
+}
+
 static const char *verb(const hc_access *a) {
     return a->kind & (ACCESS_WRITE | ACCESS_ATOMIC) ? "writes" : "reads";
 }
@@ -249,16 +264,18 @@ static void shared_not_ready(const hc_access *a) {
         else
             hc_add(&t, "%s shared memory, but the block has none there", verb(a));
         bool dynamic = array.name && strcmp(array.name, HC_DYNAMIC_NAME) == 0;
+        long element = (long)(array.name && array.element ? array.element : a->bytes);
+        long length = array.name ? (long)(array.end - array.start) / element : 0;
+        long index = array.name ? ((long)first - (long)array.start) / element : 0;
+        if (array.name && first < array.start) index = -1;
         if (array.name)
             hc_add_element(&t, array.name, dynamic ? 0 : (int)strlen(array.name),
                            array.element ? array.element : a->bytes, array.row,
                            (long)first - (long)array.start, array.end - array.start);
         hc_report_thread(&t);
-        hc_report_likely(&t, array.name && strcmp(array.name, HC_DYNAMIC_NAME) == 0
-                                 ? "the third launch argument is the array's size in bytes: "
-                                   "n * sizeof(float)"
-                                 : "an index that reaches the array's length, such as "
-                                   "[threadIdx.x + 1] in an array of blockDim.x elements");
+        hc_report_likely(&t, dynamic ? "the third launch argument is the array's size in bytes: "
+                                       "n * sizeof(float)"
+                                     : mistake_of(index, length));
         hc_report_end(&t);
         hc_kernel_fail(cudaErrorIllegalAddress);
     }
@@ -290,8 +307,7 @@ void hc_check_beyond(hc_site at, const char *type, long index) {
     else
         hc_add(&t, "an index or a pointer leads out of the variable that it began in");
     if (hc_self) hc_report_thread(&t);
-    hc_report_likely(&t, "a loop that runs one too far; of an array with rows each row has its "
-                         "own bounds");
+    hc_report_likely(&t, mistake_of(index, length ? atoi(length + 1) : 0));
     hc_report_end(&t);
     if (!hc_self) abort();
     hc_kernel_fail(cudaErrorIllegalAddress);

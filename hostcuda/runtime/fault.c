@@ -62,6 +62,25 @@ static void add_buffer(hc_text *t, const hc_buffer *b) {
     if (b->freed) hc_add(t, ", freed at %s:%d", b->released.file, b->released.line);
 }
 
+/* Past the end: a missing guard, if the thread's number in a row of threads is that of the element
+ * (or is that but for whole turns of the grid), whatever the size of an element; otherwise an index
+ * that is none of this array's is as likely. */
+static const char *mistake_past(size_t offset) {
+    static const char guard[] =
+        "the last block has more threads than elements are left: guard with "
+        "`if (i < n)`; or the allocation is in elements, not bytes";
+    const hc_launch *l = hc_self && hc_self->in_kernel ? hc_self->launch : NULL;
+    size_t threads = l ? (size_t)l->grid.x * l->block.x : 0;
+    bool in_row = l && l->grid.y * l->grid.z * l->block.y * l->block.z == 1;
+    for (size_t element = 4; in_row && element <= 8; element += 4)
+        if (offset % element == 0 &&
+            offset / element % threads == (size_t)blockIdx.x * l->block.x + threadIdx.x)
+            return guard;
+    return "an index that is not this array's (another one's, or of the wrong row or length); or a "
+           "thread that has no element here: guard with `if`, in each direction; or the allocation "
+           "is in elements, not bytes";
+}
+
 static void describe_place(hc_text *t, const char *p, const char *verb, void *pc) {
     hc_buffer *b = hc_arena_find(p);
     if (b && b->freed && p < b->pages + b->page_bytes) {
@@ -91,8 +110,7 @@ static void describe_place(hc_text *t, const char *p, const char *verb, void *pc
     hc_add_buffer_element(t, b, (long)(p - b->start));
     hc_report_thread(t);
     add_buffer(t, b);
-    hc_report_likely(t, past >= 0 ? "the last block has more threads than elements are left: guard "
-                                    "with `if (i < n)`; or the allocation is in elements, not bytes"
+    hc_report_likely(t, past >= 0 ? mistake_past((size_t)(p - b->start))
                                   : "an index below 0: a border (i - 1, pad) that is not guarded");
 }
 

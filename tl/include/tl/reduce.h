@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /* y[0] = sum of x[0..n-1], n >= 1. Sums pairwise or in chunks: the error grows like log n or
- * n/chunk, not like n (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). */
+ * n/chunk, not like n (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2). So does
+ * tl_sum_cols with each row. */
 tl_status tl_sum(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n);
 
 tl_status tl_sum_rows(tl_ctx *ctx, tl_real *y, const tl_real *x, int rows, int cols); /* y[cols] */
