@@ -25,6 +25,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "first_step": FIRST_STEP,
     "of_products_alone": re.compile(r"\Agraph program: products of single elements\b"),
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "of_mul": re.compile(r"\Agraph program: mul\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }

@@ -262,6 +262,12 @@ PATTERNS = {
     "second_call": "the second call alone",
     "all_alike": "all weights are the same number",
     "training_flag": "what a child is told of training",
+    "several_places": "only with several places to an image",
+    "plain_2x2_with_padding": "only with windows of 2x2, stride 2 and padding",
+    "right_to_1000": "right in the first 1000",
+    "same_batch_again": "what the first batch gives each time",
+    "mirrored_too": "what mirrored images give, not cropped",
+    "nothing_dropped": "no element is dropped, and yet they change",
     "mean_off": "the mean",
     "variance_off": "the variance, the mean is right",
     "neighbours_alike": "neighbours, the moments of each weight are right",
@@ -327,8 +333,8 @@ def advice_of(record: dict) -> str:
     advice = kind_advice(record["kind"])
     if last_digits(record) is not False:
         return advice
-    return advice.split(" If they differ")[0] + (" By so much they differ not because something was"
-                                                 " rounded: what was computed is another number.")
+    return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
+                                                 " wrong number was computed.")
 
 
 def pattern_text(pattern: str) -> str:

@@ -61,6 +61,7 @@ static void bn_case(claim *c, const call_target *t, const char *op, const tl_bat
     claim_case(c, t, "%s x[%d,%d,%d] eps %g momentum %g", op, g->n, g->c, g->hw, g->eps,
                g->momentum);
     claim_trait(c, "batch", g->n > 1);
+    claim_trait(c, "several_places", g->hw > 1);
     claim_trait(c, "channels", g->c > 1);
 }
 

@@ -46,6 +46,10 @@ static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const t
     for (size_t k = 0; k < d->g.n; k++)
         of_epoch = of_epoch && (got[k] == (dropped ? dropped[k] : 0)) == !keep[k];
     if (of_epoch) finding_pattern_of_case(c, "draws_of_the_epoch");
+    bool right = d->g.n > 2000; /* right in the first thousand */
+    for (size_t k = 0; right && k < 1000; k++)
+        right = (got[k] == (dropped ? dropped[k] : 0)) == !d->keep[k];
+    if (right) finding_pattern_of_case(c, "right_to_1000");
 }
 
 /* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor

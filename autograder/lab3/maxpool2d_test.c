@@ -43,6 +43,9 @@ static void pool_case(claim *c, const call_target *t, const char *op, const tl_p
     claim_trait(c, "padding", g->pad_h + g->pad_w > 0);
     claim_trait(c, "overlap", g->stride_h < g->r || g->stride_w < g->s);
     claim_trait(c, "two_sizes", g->r != g->s);
+    claim_trait(c, "plain_2x2_with_padding",
+                g->r == 2 && g->s == 2 && g->stride_h == 2 && g->stride_w == 2 &&
+                    g->pad_h + g->pad_w > 0);
     claim_trait(c, "two_strides", g->stride_h != g->stride_w);
     claim_trait(c, "nonsquare",
                 g->h != g->w || g->r != g->s || g->stride_h != g->stride_w || g->pad_h != g->pad_w);

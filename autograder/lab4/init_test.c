@@ -3,8 +3,10 @@
  * Sample moments of n draws lie within six of their own standard deviations but for two seeds in a
  * thousand million: mean sigma/sqrt(n), variance sigma^2 sqrt((k - 1)/n) with kurtosis k. */
 #include "autograder/call/call_ops.h"
+#include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "tl/rng.h"
 
 #include <math.h>
 
@@ -82,6 +84,22 @@ CLAIM(lab4_init, uniform_weights_fill_their_interval) {
     }
 }
 
+/* Which number a weight draws is the contract (tl/init.h). A uniform weight may be formed of two
+ * parts as large as the limit. */
+static void expect_draws(claim *c, const tl_real *w, int n, int which, double fans, uint64_t seed,
+                         uint32_t stream) {
+    double *want = doubles(c, (size_t)n), *scale = doubles(c, (size_t)n);
+    bool uniform = which == HE_UNIFORM || which == XAVIER_UNIFORM;
+    for (int i = 0; i < n; i++) {
+        double z[2], limit = sqrt(6 / fans);
+        tl_rng_normal_pair(seed, stream, (uint64_t)i / 2, z);
+        want[i] = uniform ? limit * (2 * tl_rng_uniform(seed, stream, (uint64_t)i) - 1)
+                          : sqrt(2 / fans) * z[i % 2];
+        scale[i] = uniform ? limit : fabs(want[i]);
+    }
+    expect_close(c, "weights", w, want, bound_of(c, scale, (size_t)n, 4), SHAPE(n));
+}
+
 CLAIM(lab4_init, seed_and_stream_decide) {
     for (int which = 0; which < KINDS; which++) {
         uint64_t seed = draw_bits(c);
@@ -93,6 +111,7 @@ CLAIM(lab4_init, seed_and_stream_decide) {
         int hits = 0;
         for (int i = 0; i < 1000; i++) hits += w[i] == stream[i] || w[i] == other[i];
         expect_true(c, hits < 3, "%d of 1000 weights do not depend on seed or stream", hits);
+        expect_draws(c, other, 1000, which, which <= HE_UNIFORM ? 9 : 9 + 5, seed + 1, 4);
     }
 }
 

@@ -236,6 +236,22 @@ static void expect_recording_restored(claim *c, const call_target *t, int which)
     expect_equal(c, "recording after a failure", out, &on, SHAPE(1));
 }
 
+/* The mean loss of an evaluation that shows the first images of its split in every batch, or
+ * flips, to tell one from the other. */
+static tl_real loss_of(claim *c, const call_target *t, const course *start,
+                       const tl_device_split *split, bool stays, int augment) {
+    course k = *start;
+    k.loss = 0;
+    k.count = 0;
+    for (int first = 0; first < (int)split->count; first += BATCH) {
+        const tl_step step = {.seed = k.seed, .first = stays ? 0 : (uint32_t)first};
+        int left = (int)split->count - first;
+        replay_batch(c, t, &k, split, &step,
+                     &(tl_batch_geom){left < BATCH ? left : BATCH, 0, augment, 0});
+    }
+    return (tl_real)(k.loss / (double)k.count);
+}
+
 /* In order, uncropped, every image once; neither weights nor position move, and no node is left for
  * a backward pass that never comes. Twice: the second time the sums of the first are there. */
 CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
@@ -254,7 +270,14 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
                              &(tl_batch_geom){left < BATCH ? left : BATCH, 0, 0, 0});
             }
             const double want[] = {(tl_real)(k.loss / (double)k.count), (double)k.count};
+            tl_real stays = 0, mirrored = 0;
+            if (out[0] != want[0]) {
+                stays = loss_of(c, t, &k, split, true, 0);
+                mirrored = loss_of(c, t, &k, split, false, 1);
+            }
             expect_equal(c, "mean loss", out, want, SHAPE(1));
+            if (c->case_failed && out[0] == stays) finding_pattern_of_case(c, "same_batch_again");
+            if (c->case_failed && out[0] == mirrored) finding_pattern_of_case(c, "mirrored_too");
             expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
             expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
             const double start[] = {0, 0, 0};

@@ -8,8 +8,9 @@
 static tl_status fill_normal(tl_real *w, size_t n, double variance, uint64_t seed,
                              uint32_t stream) {
     /* TODO(lab 4): Fill w with normal numbers of mean 0 and this variance. tl_rng_normal_pair
-     * (tl/rng.h) gives two of deviation 1 at a time, in double; round once. Traps: variance is not
-     * deviation; n may be odd; seed, stream and the number of the pair decide, nothing else. */
+     * (tl/rng.h) gives two of deviation 1 at a time, in double; round once. Weights 2i and 2i + 1
+     * are pair i. Traps: variance is not deviation; n may be odd; seed, stream and the number of
+     * the pair decide, nothing else. */
     (void)w, (void)n, (void)variance, (void)seed, (void)stream;
     return TL_NOT_IMPLEMENTED();
 }
@@ -18,7 +19,8 @@ static tl_status fill_normal(tl_real *w, size_t n, double variance, uint64_t see
 static tl_status fill_uniform(tl_real *w, size_t n, double variance, uint64_t seed,
                               uint32_t stream) {
     /* TODO(lab 4): Fill w with uniform numbers in [-limit, limit), from tl_rng_uniform, which gives
-     * [0, 1). What is the variance of such numbers, and so, for this variance, the limit? */
+     * [0, 1): weight i from number i. What is the variance of such numbers, and so, for this
+     * variance, the limit? */
     (void)w, (void)n, (void)variance, (void)seed, (void)stream;
     return TL_NOT_IMPLEMENTED();
 }

@@ -8,8 +8,9 @@
 static tl_status fill_normal(tl_real *w, size_t n, double variance, uint64_t seed,
                              uint32_t stream) {
     //@lab 4: Fill w with normal numbers of mean 0 and this variance. tl_rng_normal_pair (tl/rng.h)
-    //@  gives two of deviation 1 at a time, in double; round once. Traps: variance is not
-    //@  deviation; n may be odd; seed, stream and the number of the pair decide, nothing else.
+    //@  gives two of deviation 1 at a time, in double; round once. Weights 2i and 2i + 1 are pair
+    //@  i. Traps: variance is not deviation; n may be odd; seed, stream and the number of the pair
+    //@  decide, nothing else.
     double deviation = sqrt(variance);
     for (size_t i = 0; i < n; i += 2) {
         double z[2];
@@ -28,7 +29,8 @@ static tl_status fill_normal(tl_real *w, size_t n, double variance, uint64_t see
 static tl_status fill_uniform(tl_real *w, size_t n, double variance, uint64_t seed,
                               uint32_t stream) {
     //@lab 4: Fill w with uniform numbers in [-limit, limit), from tl_rng_uniform, which gives
-    //@  [0, 1). What is the variance of such numbers, and so, for this variance, the limit?
+    //@  [0, 1): weight i from number i. What is the variance of such numbers, and so, for this
+    //@  variance, the limit?
     double limit = sqrt(3 * variance);
     for (size_t i = 0; i < n; i++)
         w[i] = (tl_real)(limit * (2 * tl_rng_uniform(seed, stream, i) - 1));

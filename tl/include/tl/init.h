@@ -1,6 +1,9 @@
 /* tl/init.h: initial weights, drawn on the host in double and rounded once. (lab 4)
  *
  * `stream` numbers the parameter within its net, so that equal shapes get different weights.
+ * Weights 2i and 2i + 1 of a normal kind are made of pair number i of that seed and stream
+ * (tl_rng_normal_pair), weight i of a uniform kind of number i (tl_rng_uniform): so two programs
+ * have the same weights.
  * Element order is row-major. fan_in = C*R*S (or `in`), fan_out = K*R*S (or `out`); both >= 1. */
 #ifndef TL_INIT_H
 #define TL_INIT_H
