@@ -137,3 +137,18 @@ void expect_small_product(claim *c, const call_target *t, const char *name, prod
     call_target failing = launches_failing(t);
     expect_product(c, &failing, name, call, &g);
 }
+
+threads_result product_of_threads(claim *c, const call_target *t, const char *name,
+                                  product_call call, int which) {
+    static const tl_matmul_geom geometry[PRODUCTS_OF_THREADS] = {
+        {.m = 97, .n = 1003, .k = 75}, {.m = 10, .n = 77, .k = 2048, .trans_b = 1}};
+    const tl_matmul_geom *g = &geometry[which];
+    call_report r;
+    tl_real *A = draw_reals(c, (size_t)g->m * (size_t)g->k);
+    tl_real *B = draw_reals(c, (size_t)g->k * (size_t)g->n);
+    tl_real *C = reals(c, (size_t)g->m * (size_t)g->n);
+    claim_case(c, t, "%s C[%d,%d], k = %d", name, g->m, g->n, g->k);
+    call(t, &r, C, A, B, g);
+    expect_ok(c, &r);
+    return (threads_result){"C", C, SHAPE(g->m, g->n)};
+}

@@ -4,6 +4,7 @@
 
 #include "autograder/call/call_ops.h"
 #include "claim.h"
+#include "device_claims.h"
 
 typedef void (*product_call)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
                              const tl_matmul_geom *);
@@ -22,5 +23,10 @@ void expect_infinite_product(claim *c, const char *name, product_call call);
 
 /* The same for one size off every tile, also with launches that fail. */
 void expect_small_product(claim *c, const call_target *t, const char *name, product_call call);
+
+/* Products large enough for threads to share: wide, and with long sums (threads_call). */
+enum { PRODUCTS_OF_THREADS = 2 };
+threads_result product_of_threads(claim *c, const call_target *t, const char *name,
+                                  product_call call, int which);
 
 #endif

@@ -21,6 +21,12 @@ CLAIM(lab1_matmul, own_product_accumulates) {
     expect_products(c, "matmul", call_matmul, 1, 1, 1);
 }
 
+static threads_result multiply(claim *c, const call_target *t, int which) {
+    return product_of_threads(c, t, "matmul", call_matmul, which);
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab1_matmul, multiply, PRODUCTS_OF_THREADS)
+
 static void multiply_small(claim *c, const call_target *t, int which) {
     (void)which;
     expect_small_product(c, t, "matmul", call_matmul);
