@@ -136,6 +136,21 @@ def numbered(out: Path, lab: int, attempts: list) -> tuple:
     return new, graded
 
 
+def times_too_late(out: Path, lab: int, attempts: list) -> list:
+    """A line for each of them that was noted with another time than TIMES= now gives it."""
+    lines = []
+    for attempt in (a for a in attempts if a.found.time_from == "TIMES"):
+        key, now = (attempt.found.ref, attempt.digest), attempt.found.time.isoformat()
+        for entry in ledger.entries(out, attempt.student, lab):
+            noted = entry.document["handed_in"]["time"]
+            if entry.key == key and noted != now:
+                lines.append(f"TIMES: {attempt.student}'s attempt {entry.attempt} was noted with "
+                             f"{f'the time {noted}' if noted else 'no time'}, and that stays: an "
+                             "extension in the roster, or points by hand (manual.csv), say "
+                             "otherwise")
+    return lines
+
+
 def works_of(attempts: list, words: list) -> list:
     """Equal files once."""
     works = {}

@@ -144,6 +144,8 @@ def grade_class(given: dict) -> int:
     # (of a small class a part may be empty: its machine has done what it had to do)
     found, nobodys = handed.of_shard(found, nobodys, known, given["SHARD"])
     note_lab(out, lab, given["DUE"], policy)
+    for line in handed.times_too_late(out, lab, found):
+        say(line)
     new, graded = handed.numbered(out, lab, found)
     if len(found) > len(new):
         say(f"lab {lab}: {len(found) - len(new)} are graded already")

@@ -117,6 +117,17 @@ def test_what_was_said_of_a_lab_holds_until_it_is_said_anew(room):
     assert (row["status"], row["late_days_left"]) == ("graded", "1")
 
 
+def test_a_time_that_comes_after_the_grade_is_not_passed_over_in_silence(room):
+    room.hand_in("ada", "points 60")
+    (room.root / "times.csv").write_text("id,time\nada,2026-01-01T00:00+00:00\n")
+    times = f"TIMES={room.root / 'times.csv'}"
+    assert "TIMES: ada" not in room.grade(times)
+    assert "TIMES: ada" not in room.grade(times)
+    (room.root / "times.csv").write_text("id,time\nada,2026-01-02T00:00+00:00\n")
+    said = room.grade(times)
+    assert "TIMES: ada's attempt 1 was noted with the time 2026-01-01T00:00:00+00:00" in said
+
+
 def test_a_later_submission_is_a_new_attempt(room):
     room.hand_in("ada", "points 30")
     room.grade()
