@@ -111,6 +111,13 @@ def settle(out: Path, entry: ledger.Entry, again: Again, signed: dict) -> list:
     return [entry.student, entry.folder.name, was, is_, change, reason, signer]
 
 
+def others_of(path: Path, students: list) -> list:
+    """The lines of the class's list that are about others: one of them may wait to be signed."""
+    rows = roster.rows(path, COLUMNS) if path.exists() else []
+    return [[int(row[name]) if name in ("before", "after") else row[name] for name in COLUMNS]
+            for _, row in rows if row["id"] not in students]
+
+
 def regrade(given: dict) -> int:
     if not given["OUT"] or not given["LAB"]:
         raise options.OptionError("OUT=dir LAB=n are needed")
@@ -133,8 +140,9 @@ def regrade(given: dict) -> int:
     left = run.whole_class(lab, works, jobs, fds, ANY_SEED, publish) if works else []
     rows = [settle(out, e, again, signed) for e in entries if again.place(e).exists()]
     rows.sort(key=lambda r: (r[4] == "same", r[0], r[1]))
-    ledger.write(out / f"regrade-lab{lab}.csv",
-                 "".join(map(sinks.csv_line, [COLUMNS, *rows])))
+    path = out / f"regrade-lab{lab}.csv"
+    others = others_of(path, students) if given["STUDENT"] else []
+    ledger.write(path, "".join(map(sinks.csv_line, [COLUMNS, *rows, *others])))
     page.update(out, common.known_students(out, ""))
     for work, reason in left:
         say(f"{', '.join(a.student for a in work.attempts)}: not graded: {reason}")

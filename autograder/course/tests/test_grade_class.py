@@ -262,6 +262,18 @@ def test_a_regrade_raises_at_once_and_lowers_by_signature_alone(room):
     assert len(room.graded()) == count + 2, "what was on the list to sign was graded again"
 
 
+def test_a_regrade_of_one_keeps_what_others_have_to_sign(room):
+    room.hand_in("ada", "points 30")
+    room.hand_in("bob", "points 40")
+    room.grade()
+    (room.root / "changed").write_text("-20")
+    room.run("regrade", f"OUT={room.out}", "LAB=2")
+    before = sorted((room.out / "regrade-lab2.csv").read_text().splitlines())
+    room.run("regrade", f"OUT={room.out}", "LAB=2", "STUDENT=ada")
+    assert sorted((room.out / "regrade-lab2.csv").read_text().splitlines()) == before
+    assert any(line.startswith('"bob"') and "to be signed" in line for line in before)
+
+
 def test_of_a_regrade_only_whom_it_concerns(room):
     room.hand_in("ada", "points 30")
     room.hand_in("bob", "points 40")
