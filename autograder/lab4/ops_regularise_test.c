@@ -3,6 +3,32 @@
  * They round, so the tape must give, bit for bit, what the operation gives on its own. */
 #include "autograder/claim/graph_rule.h"
 
+/* x is used twice: what its other use has sent is there when dropout's rule comes. (p = 1/2, so that
+ * a factor of 2 leaves the sum its bits, in whatever order its two parts come.) */
+static void expect_dropout_adds(claim *c, const call_target *t) {
+    enum { N = 100 };
+    const tl_dropout_geom d = {.n = N, .p = 0.5, .layer = 1};
+    const tl_step step = {.seed = 77, .index = 5};
+    tl_real *x = draw_reals(c, N), *dy = draw_reals(c, N), *other = draw_reals(c, N);
+    tl_real *dx = copy_reals(c, other, N);
+    call_report r;
+    call_dropout_bwd(t, &r, dx, dy, &step, &d);
+    expect_ok(c, &r);
+    graph g = graph_new(c, 20, 500);
+    DO(&g, GRAPH_STEP, 77, 5);
+    int leaf = graph_parameter_of(&g, SHAPE(10, 10), x);
+    int out = GRAPH(&g, SHAPE(10, 10), GRAPH_DROPOUT, leaf, 1, 2, 1);
+    int weights = graph_input_of(&g, SHAPE(10, 10), dy, false);
+    int others = graph_input_of(&g, SHAPE(10, 10), other, false);
+    int dropped = GRAPH(&g, SHAPE(10, 10), GRAPH_MUL, out, weights);
+    int kept = GRAPH(&g, SHAPE(10, 10), GRAPH_MUL, leaf, others);
+    DO(&g, GRAPH_BACKWARD, graph_sum(&g, GRAPH(&g, SHAPE(10, 10), GRAPH_ADD, dropped, kept)));
+    graph_read(&g, GRAPH_READ_GRAD, leaf);
+    graph_run(&g, t, &r, "dropout 1/2 of x, which is used once more");
+    expect_ok(c, &r);
+    expect_same_bits(c, "gradient of two uses", graph_result(&g, leaf), dx, SHAPE(10, 10));
+}
+
 CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
     FOR_TARGETS (t) {
         enum { N = 100 };
@@ -31,6 +57,7 @@ CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
         leaf = graph_parameter_of(&g, SHAPE(10, 10), x);
         out = GRAPH(&g, SHAPE(10, 10), GRAPH_DROPOUT, leaf, 1, 4, 1);
         expect_unrecorded(c, &g, t, out, "dropout 1/4, recording is off");
+        expect_dropout_adds(c, t);
     }
 }
 

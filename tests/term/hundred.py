@@ -158,9 +158,23 @@ REFUSED = [a_bomb, a_way_out, links, torn, nothing_of_the_lab]
 
 # ---- a class -------------------------------------------------------------------------------------
 
+def known_costs() -> dict:
+    return json.loads(COSTS.read_text()) if COSTS.exists() else {}
+
+
+def chosen(bugs: list, count: int) -> list:
+    """Of those whose cost is known, as many as there are, before others: a new bug in the list
+    changes nothing here."""
+    known = known_costs()
+    first = [bug for bug in bugs if bug.name in known]
+    rest = [bug for bug in bugs if bug.name not in known]
+    pool = first if len(first) >= count else first + rest[:count - len(first)]
+    return [pool[i * len(pool) // count] for i in range(count)]
+
+
 def cost_of(mutant: mutants.Mutant, lab: int, write: bool) -> int:
     """Points that a bug costs: of the list, or found out by itself and noted there."""
-    known = json.loads(COSTS.read_text()) if COSTS.exists() else {}
+    known = known_costs()
     if mutant.name not in known:
         if not write:
             raise SystemExit(f"hundred: {COSTS.name} does not know {mutant.name}: WRITE=1")
@@ -181,9 +195,8 @@ def submissions(lab: Lab, count: int, write: bool) -> list:
     """(how it is handed in, its files, the points that it must get, or None where it is refused)"""
     draw = random.Random(lab.number)
     bugs = [bug for bug in mutants.load(lab.table) if bug.name not in UNDEFINED]
-    chosen = [bugs[i * len(bugs) // (count * 4 // 10)] for i in range(count * 4 // 10)]
     made = [(lab.solution | {Path(m.file).name: mutants.mutated(m).encode()},
-             100 - cost_of(m, lab.number, write)) for m in chosen]
+             100 - cost_of(m, lab.number, write)) for m in chosen(bugs, count * 4 // 10)]
     names = lab.names * count
     made += [(lab.solution | {n: lab.skeleton[n]}, 100 - lab.cost(n))
              for n in names[:count // 10]]
