@@ -3,8 +3,8 @@
  * They round, so the tape must give, bit for bit, what the operation gives on its own. */
 #include "autograder/claim/graph_rule.h"
 
-/* x is used twice: what its other use has sent is there when dropout's rule comes. (p = 1/2, so that
- * a factor of 2 leaves the sum its bits, in whatever order its two parts come.) */
+/* x is used twice: what its other use has sent is there when dropout's rule comes. (p = 1/2: with a
+ * factor of 2 the sum has the same bits, in whatever order its two parts come.) */
 static void expect_dropout_adds(claim *c, const call_target *t) {
     enum { N = 100 };
     const tl_dropout_geom d = {.n = N, .p = 0.5, .layer = 1};
