@@ -40,8 +40,8 @@ step() {
     tail -n 12 "$log" | sed 's/^/    /'
 }
 
-# An emulated processor (qemu-user) has no ptrace, by which a sanitizer looks for leaks: it then ends
-# every program.
+# An emulated processor (qemu-user) has no ptrace, by which a sanitizer looks for leaks: there it
+# ends every program.
 printf 'int main(void) { return 0; }\n' >"$work/empty.c"
 "${CC:-gcc}" -fsanitize=address -o "$work/empty" "$work/empty.c" 2>"$work/why" &&
     "$work/empty" 2>"$work/why"

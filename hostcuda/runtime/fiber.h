@@ -1,6 +1,6 @@
 /* fiber.h: the switch between the stacks of two CUDA threads.
  *
- * On x86-64 it is inline (hostcuda/switch.h). Other machines use ucontext, about 20 times slower. */
+ * On x86-64 it is inline (hostcuda/switch.h). Others use ucontext, about 20 times slower. */
 #ifndef HOSTCUDA_FIBER_H
 #define HOSTCUDA_FIBER_H
 
