@@ -20,7 +20,7 @@ def product(kernel, back, ns):
 def step():
     """Net c's: convolution n takes 1000 n forward, dx 100 n, dw 10 n and its shares 1."""
     kinds = ["pixels", "still", "patches", "patches", "patches", "patches"]
-    kernels = [("load_batch(float *)", 5)]
+    kernels = [("load_batch(float *)", 5), ("void pack_columns<unsigned short>(T1 *)", 6)]
     kernels += [product(kind, 0, 1000 * n) for n, kind in enumerate(kinds, 1)]
     kernels += [product("pixels", 0, 7), ("void add_sums<float, 0>(T)", 9), product("pixels", 0, 7)]
     for n in (8, 7, 6, 5, 4, 3, 2, 1):
@@ -31,18 +31,31 @@ def step():
     return [*kernels, ("adam(float *)", 25)]
 
 
+PLACES = {layer: places for layer, (_, _, *places) in bench_conv2d.LAYERS.items()}
+
+
 def test_passes_are_found_by_their_place():
     kernels = bench_conv2d.read_durations(table(step() + step() + step()))
     steps = bench_conv2d.steps_of(kernels)
     assert len(steps) == 2
-    for found in map(bench_conv2d.passes_of, steps):
+    for found in [bench_conv2d.passes_of(step, PLACES) for step in steps]:
         assert found["64 to 64 at 32x32"] == pytest.approx({"forward": 2.0, "dx": 0.2, "dw": 0.021})
         assert found["256 to 256 at 8x8"] == pytest.approx({"forward": 6.0, "dx": 0.6, "dw": 0.061})
 
 
 def test_another_net_is_refused():
     with pytest.raises(programs.ProgramError, match="0 products forward"):
-        bench_conv2d.passes_of([("adam(float *)", 1.0)])
+        bench_conv2d.passes_of([("adam(float *)", 1.0)], PLACES)
+
+
+def test_a_step_begins_where_images_are_brought_in():
+    with pytest.raises(programs.ProgramError, match="no step was seen"):
+        bench_conv2d.medians([("adam(float *)", 1.0)], PLACES)
+
+
+def test_of_several_searches_the_quickest_counts_pass_by_pass():
+    found = [{"x": {"forward": a, "dx": b, "dw": 3.0}} for a, b in ((1.0, 4.0), (2.0, 3.0))]
+    assert bench_conv2d.over(found, min) == {"x": {"forward": 1.0, "dx": 3.0, "dw": 3.0}}
 
 
 def test_no_table_is_told():
