@@ -1,10 +1,12 @@
-/* main_bench_conv2d.c: `bench_conv2d CHANNELS=64 PIXELS=32 …`: steps of a net of two convolutions
- * that nothing follows, neither ReLU nor pool, for a profiler to time their kernels by themselves
- * (baseline/bench_conv2d.py). What a convolution in a net does besides costs the rival nothing.
+/* main_bench_conv2d.c: `bench_conv2d CHANNELS=64 PIXELS=32 …`: steps of a net whose first two
+ * convolutions nothing follows, neither ReLU nor pool, for a profiler to time their kernels by
+ * themselves (baseline/bench_conv2d.py). What a convolution in a net does besides costs the rival
+ * nothing.
  *
  * The second convolution is the one that is asked about: forward, dx and dw. The first brings the
- * images into the precision and the layout that lie between layers, the linear layer makes it a net
- * that is planned as a whole; if it is not, that is an error here. Exit 0: all steps were run. */
+ * images into the precision and the layout that lie between layers; what stands behind makes it a
+ * net that is planned as a whole, and if it is not, that is an error here. Exit 0: all steps ran.
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +25,10 @@ typedef struct options_of_layer {
 } options_of_layer;
 
 #define ROW(name, type, field, least, most, help)                                                  \
-    {name, WORD_##type, offsetof(options_of_layer, field), least, most, help}
+    { name, WORD_##type, offsetof(options_of_layer, field), least, most, help }
 static const word_row table[] = {
     ROW("CHANNELS", WHOLE, channels, 16, 1024, "of the images, and as many filters of 3x3"),
-    ROW("PIXELS", WHOLE, pixels, 3, 256, "of an image each way"),
+    ROW("PIXELS", WHOLE, pixels, 4, 64, "of an image each way"),
     ROW("BATCH", WHOLE, batch, 1, 4096, "images"),
     ROW("STEPS", WHOLE, steps, 1, 1000, "forward and backward passes"),
     ROW("PRECISION", TEXT, precision, 0, 0, "tf32 or bf16"),
@@ -54,6 +56,8 @@ static tl_status build(bench_net *b, const options_of_layer *o, tl_precision pre
     const int k = (int)o->channels, side = (int)o->pixels;
     const tl_layer layers[] = {{.kind = TL_LAYER_CONV, .out = k, .pad = 1},
                                {.kind = TL_LAYER_CONV, .out = k, .pad = 1},
+                               {.kind = TL_LAYER_CONV, .out = 16, .pad = 1},
+                               {.kind = TL_LAYER_POOL},
                                {.kind = TL_LAYER_FLATTEN},
                                {.kind = TL_LAYER_LINEAR, .out = 8},
                                {.kind = TL_LAYER_END}};
@@ -81,8 +85,12 @@ static tl_status run_step(bench_net *b) {
 }
 
 static tl_status work(bench_net *b, int count, char *const word[]) {
-    options_of_layer o = {.device = "cuda", .precision = "bf16", .channels = 64, .pixels = 32,
-                          .batch = 256, .steps = 7};
+    options_of_layer o = {.device = "cuda",
+                          .precision = "bf16",
+                          .channels = 64,
+                          .pixels = 32,
+                          .batch = 256,
+                          .steps = 7};
     TL_TRY(words_read(&o, table, count, word));
     tl_precision precision;
     TL_TRY(tl_precision_find(&precision, o.precision));

@@ -22,7 +22,8 @@ enum {
     APART = THREADS / PIECES, /* lines between two of a thread's pieces */
     PATCH_BYTES = 13 * 1024,  /* rounded up, so that dy, too, begins at a multiple of 1,024 */
     STAGE = PATCH_BYTES + OUTPUTS * LINE,
-    STAGES = 4,            /* one is multiplied, three are on their way */
+    STAGES = 4, /* two are multiplied, two are on their way */
+    AHEAD = STAGES - 2,
     BLOCKS = FULL_GPU / 2, /* one for each multiprocessor of a large GPU */
     LEAST_SQUARES = 4,     /* of a share */
 };
@@ -137,27 +138,32 @@ static __global__ void __launch_bounds__(THREADS, 1) sum_squares(weight_job job)
         if (stage < squares) from.copy(memory + stage % STAGES * STAGE);
         copy_commit();
     };
-    for (int stage = 0; stage < STAGES - 1; stage++) copy(stage);
+    /* A product is waited for when the next one has been begun: tensor cores do not stand still
+     * between two. So of the stage before that nobody reads any more, and its place is free. */
+    for (int stage = 0; stage < AHEAD; stage++) copy(stage);
     for (int stage = 0; stage < squares; stage++) {
-        copy_wait<STAGES - 2>();
+        copy_wait<AHEAD - 1>();
 #if HAS_WARPGROUPS
         shared_is_written();
-        __syncthreads(); /* the stage has come, and all have multiplied the one before it */
+        __syncthreads(); /* the stage has come, and all have multiplied the last but one */
         warpgroup_begin();
         multiply_square(sum, memory, stage % STAGES * STAGE);
         warpgroup_commit();
-        copy(stage + STAGES - 1);
-        warpgroup_wait<0>();
-#pragma unroll
-        for (int tap = 0; tap < 3; tap++)
-#pragma unroll
-            for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum[tap][j]);
+        copy(stage + AHEAD);
+        warpgroup_wait<1>();
 #else
         __syncthreads();
-        copy(stage + STAGES - 1);
+        copy(stage + AHEAD);
         multiply_square(sum, memory, stage % STAGES * STAGE);
 #endif
     }
+#if HAS_WARPGROUPS
+    warpgroup_wait<0>();
+#pragma unroll
+    for (int tap = 0; tap < 3; tap++)
+#pragma unroll
+        for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum[tap][j]);
+#endif
     copy_wait<0>();
     int lane = (int)threadIdx.x % 32, first = c0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
     float *sums = job.sums + (size_t)share * 9 * (size_t)job.c * (size_t)job.g.k;
