@@ -70,8 +70,8 @@ def read_durations(log):
 
 
 def steps_of(kernels):
-    """The kernels of each step but the first, from where images are brought into the layout."""
-    begins = [i for i, (name, _) in enumerate(kernels) if "pack_columns" in name]
+    """The kernels of each step but the first, from where the weights are brought into the layout."""
+    begins = [i for i, (name, _) in enumerate(kernels) if "pack_weights" in name]
     return [kernels[a:b] for a, b in zip(begins[1:], [*begins[2:], len(kernels)])]
 
 
@@ -107,7 +107,7 @@ def over(found, choose):
 def medians(kernels, places):
     found = [passes_of(step, places) for step in steps_of(kernels)[-REPEATS:]]
     if not found:
-        raise programs.ProgramError("no step was seen that begins with pack_columns")
+        raise programs.ProgramError("no step was seen that begins with pack_weights")
     return over(found, statistics.median)
 
 

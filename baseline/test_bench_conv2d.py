@@ -20,7 +20,7 @@ def product(kernel, back, ns):
 def step():
     """Net c's: convolution n takes 1000 n forward, dx 100 n, dw 10 n and its shares 1."""
     kinds = ["pixels", "still", "patches", "patches", "patches", "patches"]
-    kernels = [("load_batch(float *)", 5), ("void pack_columns<unsigned short>(T1 *)", 6)]
+    kernels = [("load_batch(float *)", 5), ("void pack_weights<unsigned short>(T1 *)", 6)]
     kernels += [product(kind, 0, 1000 * n) for n, kind in enumerate(kinds, 1)]
     kernels += [product("pixels", 0, 7), ("void add_sums<float, 0>(T)", 9), product("pixels", 0, 7)]
     for n in (8, 7, 6, 5, 4, 3, 2, 1):
@@ -48,7 +48,7 @@ def test_another_net_is_refused():
         bench_conv2d.passes_of([("adam(float *)", 1.0)], PLACES)
 
 
-def test_a_step_begins_where_images_are_brought_in():
+def test_a_step_begins_where_weights_are_brought_in():
     with pytest.raises(programs.ProgramError, match="no step was seen"):
         bench_conv2d.medians([("adam(float *)", 1.0)], PLACES)
 

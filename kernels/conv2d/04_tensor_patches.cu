@@ -126,6 +126,18 @@ static inline __device__ void multiply_square(tap_sums &sum, const unsigned char
 #endif
 }
 
+/* Neither the compiler nor ptxas moves what touches the sums across this. */
+static inline __device__ void sums_are_ours(tap_sums &sum) {
+#if HAS_WARPGROUPS
+#pragma unroll
+    for (int tap = 0; tap < 3; tap++)
+#pragma unroll
+        for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum[tap][j]);
+#else
+    (void)sum;
+#endif
+}
+
 static __global__ void __launch_bounds__(THREADS, 1) sum_squares(weight_job job) {
     extern __shared__ __align__(1024) unsigned char memory[];
     int across = (job.g.k - 1) / SIDE + 1, down = (job.c - 1) / SIDE + 1;
@@ -141,29 +153,28 @@ static __global__ void __launch_bounds__(THREADS, 1) sum_squares(weight_job job)
     /* A product is waited for when the next one has been begun: tensor cores do not stand still
      * between two. So of the stage before that nobody reads any more, and its place is free. */
     for (int stage = 0; stage < AHEAD; stage++) copy(stage);
+    sums_are_ours(sum); /* the zeros are there: else ptxas lets each product wait for itself */
+#pragma unroll 1
     for (int stage = 0; stage < squares; stage++) {
         copy_wait<AHEAD - 1>();
 #if HAS_WARPGROUPS
         shared_is_written();
+#endif
         __syncthreads(); /* the stage has come, and all have multiplied the last but one */
+        copy(stage + AHEAD);
+#if HAS_WARPGROUPS
         warpgroup_begin();
         multiply_square(sum, memory, stage % STAGES * STAGE);
         warpgroup_commit();
-        copy(stage + AHEAD);
         warpgroup_wait<1>();
 #else
-        __syncthreads();
-        copy(stage + AHEAD);
         multiply_square(sum, memory, stage % STAGES * STAGE);
 #endif
     }
 #if HAS_WARPGROUPS
     warpgroup_wait<0>();
-#pragma unroll
-    for (int tap = 0; tap < 3; tap++)
-#pragma unroll
-        for (int j = 0; j < SIDE / 8; j++) warpgroup_sums_are_ours(sum[tap][j]);
 #endif
+    sums_are_ours(sum);
     copy_wait<0>();
     int lane = (int)threadIdx.x % 32, first = c0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
     float *sums = job.sums + (size_t)share * 9 * (size_t)job.c * (size_t)job.g.k;
