@@ -24,13 +24,19 @@ FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
 OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
     "first_step": FIRST_STEP,
     "of_products_alone": re.compile(r"\Agraph program: products of single elements\b"),
+    "of_made_bias": re.compile(r"\Agraph program: a linear layer whose bias is\b"),
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
-FEATURES = {*OF_CALLS, "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "nearly", "apart",
-            "no_column", "nearly_in_double",
+OF_TEXT = {  # which refusal it is, or which one is missing
+    "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
+    "should_fail": re.compile(r"\Ashould fail with "),
+}
+FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
+            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
@@ -47,6 +53,9 @@ def features(record: dict) -> set:
         found.add("other_flag")
     call = record.get("call", "")
     found |= {name for name, place in OF_CALLS.items() if place.search(call)}
+    found |= {name for name, said in OF_TEXT.items() if said.search(record.get("text") or "")}
+    if is_too_small(record):
+        found.add("too_small")
     if 0 in (words.bits_told(record) or ()):
         found.add("one_is_zero")
     if is_nearly_right(record, NEAR):
@@ -74,14 +83,25 @@ def of_children(record: dict) -> set:
     return {"child_left_out"} if any(abs(ratio * n - 1) < NEAR for n in (2, 3, 5, 7, 11)) else set()
 
 
+def got_and_wanted(record: dict) -> tuple | None:
+    """The worst number of wrong values, or None."""
+    said = GOT.match(record.get("text") or "")
+    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
+    good = record["kind"] == "mismatch" and all(isinstance(n, (int, float)) for n in (got, want))
+    return (got, want) if good else None
+
+
 def is_nearly_right(record: dict, share: float) -> bool:
     """By more than rounding. By a thousandth: a small number (an eps) has come in otherwise; by
     much less, in double: a number that is short of digits, as a float is."""
-    said = GOT.match(record.get("text") or "")
-    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
-    if record["kind"] != "mismatch" or not all(isinstance(n, (int, float)) for n in (got, want)):
-        return False
-    return abs(got - want) <= share * abs(want)
+    pair = got_and_wanted(record)
+    return pair is not None and abs(pair[0] - pair[1]) <= share * abs(pair[1])
+
+
+def is_too_small(record: dict) -> bool:
+    """A part of what it should be, or nothing."""
+    pair = got_and_wanted(record)
+    return pair is not None and 0 <= pair[0] * pair[1] < pair[1] ** 2
 
 
 def of_optimiser(record: dict) -> set:
