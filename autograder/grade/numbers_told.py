@@ -28,19 +28,26 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
+    "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
+    "of_nesterov": re.compile(r"\bNesterov\b"),
+    "large_eps": re.compile(r"\beps 0\.0"),
+    "late_start": re.compile(r"\Aadam_step 999 of "),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
     "should_fail": re.compile(r"\Ashould fail with "),
+    "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
+    "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
             "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
-            "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
+            "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
+            *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
 
@@ -56,8 +63,11 @@ def features(record: dict) -> set:
     found |= {name for name, said in OF_TEXT.items() if said.search(record.get("text") or "")}
     if is_too_small(record):
         found.add("too_small")
-    if 0 in (words.bits_told(record) or ()):
+    bits = words.bits_told(record) or ()
+    if 0 in bits:
         found.add("one_is_zero")
+    elif bits and abs(bits[0] / bits[1] - 2) < NEAR:
+        found.add("bits_twice")
     if is_nearly_right(record, NEAR):
         found.add("nearly")
     if record.get("real") == "double" and is_nearly_right(record, AS_FLOAT):
@@ -117,7 +127,8 @@ def of_optimiser(record: dict) -> set:
     if betas := BETAS.search(call):
         one, two = 1 - float(betas[1]), 1 - float(betas[2])
         candidates = {"ratio=root_of_1-beta2": two ** 0.5, "ratio=uncorrected": one / two ** 0.5,
-                      "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one}
+                      "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one,
+                      "ratio=m_for_g": one ** 2}
     return {name for name, value in candidates.items()
             if value > 0 and abs(abs(ratio) / value - 1) < NEAR}
 
