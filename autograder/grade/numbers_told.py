@@ -32,6 +32,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_nesterov": re.compile(r"\bNesterov\b"),
     "large_eps": re.compile(r"\beps 0\.0"),
     "late_start": re.compile(r"\Aadam_step 999 of "),
+    "of_one_channel": re.compile(r"\Aconv3x3 x\[1,1,\d+,\d+\] to 1 channels\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
@@ -39,6 +40,8 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
     "should_fail": re.compile(r"\Ashould fail with "),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
+    "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
+    "reads_past": re.compile(r"\[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
