@@ -157,17 +157,20 @@ static void find_first_added(finding *f, const comparison *x) {
         finding_pattern(f, "first_added");
 }
 
-/* The last two dimensions exchanged: row and column mixed up in an index. */
+/* The last two dimensions exchanged: row and column mixed up in an index. (What holds zeros alone
+ * may look like it by chance.) */
 static void find_transposed(finding *f, const comparison *x) {
     if (x->shape.ndim < 2) return;
     size_t rows = (size_t)x->shape.dim[x->shape.ndim - 2];
     size_t cols = (size_t)x->shape.dim[x->shape.ndim - 1], plane = rows * cols, good = 0;
+    bool numbers = false;
     if (rows < 2 || cols < 2) return;
     for (size_t i = 0; i < x->n; i++) {
         size_t at = i % plane; /* the place in a plane that is stored column by column */
         good += is_near(x, i, x->got[i], x->want[i - at + at % rows * cols + at / rows]);
+        numbers = numbers || (pattern_wrong(x, i) && x->got[i] != 0);
     }
-    if (10 * good >= 9 * x->n) finding_pattern(f, "transposed");
+    if (numbers && 10 * good >= 9 * x->n) finding_pattern(f, "transposed");
 }
 
 /* The right numbers in the wrong places (and not each nearly right in its own). */

@@ -24,17 +24,33 @@ FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
 OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
     "first_step": FIRST_STEP,
     "of_products_alone": re.compile(r"\Agraph program: products of single elements\b"),
+    "of_made_bias": re.compile(r"\Agraph program: a linear layer whose bias is\b"),
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
+    "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
+    "of_nesterov": re.compile(r"\bNesterov\b"),
+    "large_eps": re.compile(r"\beps 0\.0"),
+    "late_start": re.compile(r"\Aadam_step 999 of "),
+    "of_one_channel": re.compile(r"\Aconv3x3 x\[1,1,\d+,\d+\] to 1 channels\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
 }
-FEATURES = {*OF_CALLS, "last_digits", "other_flag", "ratio=1/2", "one_is_zero", "nearly", "apart",
-            "no_column", "nearly_in_double",
+OF_TEXT = {  # which refusal it is, or which one is missing
+    "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
+    "should_fail": re.compile(r"\Ashould fail with "),
+    "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
+    "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
+    "reads_past": re.compile(r"\[out-of-bounds\]: reads "),
+    "empty_grid": re.compile(r": a grid of 0 blocks\b"),
+}
+FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
+            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
-            "ratio=g_for_m", *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
+            "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
+            *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
 
@@ -47,8 +63,14 @@ def features(record: dict) -> set:
         found.add("other_flag")
     call = record.get("call", "")
     found |= {name for name, place in OF_CALLS.items() if place.search(call)}
-    if 0 in (words.bits_told(record) or ()):
+    found |= {name for name, said in OF_TEXT.items() if said.search(record.get("text") or "")}
+    if is_too_small(record):
+        found.add("too_small")
+    bits = words.bits_told(record) or ()
+    if 0 in bits:
         found.add("one_is_zero")
+    elif bits and abs(bits[0] / bits[1] - 2) < NEAR:
+        found.add("bits_twice")
     if is_nearly_right(record, NEAR):
         found.add("nearly")
     if record.get("real") == "double" and is_nearly_right(record, AS_FLOAT):
@@ -74,14 +96,25 @@ def of_children(record: dict) -> set:
     return {"child_left_out"} if any(abs(ratio * n - 1) < NEAR for n in (2, 3, 5, 7, 11)) else set()
 
 
+def got_and_wanted(record: dict) -> tuple | None:
+    """The worst number of wrong values, or None."""
+    said = GOT.match(record.get("text") or "")
+    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
+    good = record["kind"] == "mismatch" and all(isinstance(n, (int, float)) for n in (got, want))
+    return (got, want) if good else None
+
+
 def is_nearly_right(record: dict, share: float) -> bool:
     """By more than rounding. By a thousandth: a small number (an eps) has come in otherwise; by
     much less, in double: a number that is short of digits, as a float is."""
-    said = GOT.match(record.get("text") or "")
-    got, want = map(float, said.groups()) if said else (record.get("got"), record.get("want"))
-    if record["kind"] != "mismatch" or not all(isinstance(n, (int, float)) for n in (got, want)):
-        return False
-    return abs(got - want) <= share * abs(want)
+    pair = got_and_wanted(record)
+    return pair is not None and abs(pair[0] - pair[1]) <= share * abs(pair[1])
+
+
+def is_too_small(record: dict) -> bool:
+    """A part of what it should be, or nothing."""
+    pair = got_and_wanted(record)
+    return pair is not None and 0 <= pair[0] * pair[1] < pair[1] ** 2
 
 
 def of_optimiser(record: dict) -> set:
@@ -97,7 +130,8 @@ def of_optimiser(record: dict) -> set:
     if betas := BETAS.search(call):
         one, two = 1 - float(betas[1]), 1 - float(betas[2])
         candidates = {"ratio=root_of_1-beta2": two ** 0.5, "ratio=uncorrected": one / two ** 0.5,
-                      "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one}
+                      "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one,
+                      "ratio=m_for_g": one ** 2}
     return {name for name, value in candidates.items()
             if value > 0 and abs(abs(ratio) / value - 1) < NEAR}
 

@@ -213,6 +213,7 @@ PATTERNS = {
     "last_use_alone": "what the last use has sent, without what was there before",
     "masked_by_dy": "made of dy where dy is above 0",
     "gradient_alone": "the gradient alone, without the velocity before",
+    "weights_unmoved": "still the weights of before the step",
     "rate_of_step_0": "what the rate of step 0 in every step gives",
     "last_missing": "the last terms of each sum are missing",
     "other_again": "the same call gives other numbers when it is made again",

@@ -13,7 +13,24 @@ static const rule_case cases[] = {
     {"reshape", GRAPH_RESHAPE, 1, 5, {RULE_SHAPE(2, 6)}, RULE_SHAPE(3, 2, 2), {3, 3, 2, 2, 1}},
 };
 
-CLAIM(lab4_ops_math, every_rule_matches_numeric) { expect_rules(c, cases, COUNT(cases)); }
+/* The rule of sum without any other that is to be written: the cases below all end in a sum. */
+static void expect_sum_alone(claim *c, const call_target *t) {
+    graph g = graph_new(c, 20, 20);
+    int x = graph_parameter(&g, SHAPE(2, 4), 3), y = graph_sum(&g, x);
+    DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, 3, 1));
+    graph_read(&g, GRAPH_READ_GRAD, x);
+    call_report r;
+    graph_run(&g, t, &r, "sum alone, 3 * sum(x)");
+    expect_ok(c, &r);
+    double want[8];
+    for (int i = 0; i < 8; i++) want[i] = 3;
+    expect_equal(c, "gradient of the first input", graph_result(&g, x), want, SHAPE(2, 4));
+}
+
+CLAIM(lab4_ops_math, every_rule_matches_numeric) {
+    FOR_TARGETS (t) expect_sum_alone(c, t);
+    expect_rules(c, cases, COUNT(cases));
+}
 CLAIM(lab4_ops_math, every_rule_skips_inputs_that_need_no_gradient) {
     expect_frozen_inputs(c, cases, COUNT(cases));
     expect_no_nodes(c, cases, COUNT(cases));

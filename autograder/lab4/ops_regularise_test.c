@@ -87,11 +87,11 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
     int out = GRAPH(&g, shape, GRAPH_BATCHNORM, lx, lg, lb, bm, bv, 1, 1000, 1, 4, training);
     int loss = graph_sum(&g, GRAPH(&g, shape, GRAPH_MUL, out, w));
     if (training) DO(&g, GRAPH_BACKWARD, loss);
-    int leaf[] = {lx, lg, lb, bm, bv, out};
-    const tl_real *want[] = {dx, dgamma, dbeta, rm, rv, y};
-    static const char *const name[] = {"dx",           "dgamma",           "dbeta",
-                                       "running mean", "running variance", "y"};
-    for (int i = 0; i < 6; i++) graph_read(&g, i < 3 ? GRAPH_READ_GRAD : GRAPH_READ_VALUE, leaf[i]);
+    int leaf[] = {out, bm, bv, lx, lg, lb}; /* forward first: where it is wrong, so is the rule */
+    const tl_real *want[] = {y, rm, rv, dx, dgamma, dbeta};
+    static const char *const name[] = {"y",  "running mean", "running variance",
+                                       "dx", "dgamma",       "dbeta"};
+    for (int i = 0; i < 6; i++) graph_read(&g, i < 3 ? GRAPH_READ_VALUE : GRAPH_READ_GRAD, leaf[i]);
     graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
     expect_ok(c, &r);
     for (int i = 0; i < 6; i++)

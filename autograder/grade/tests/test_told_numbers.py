@@ -46,6 +46,32 @@ def test_blas_believes_in_the_rows_of_the_other_flag(call, operand, rows, other)
     assert ("other_flag" in told(call=call, text=ROWS.format(operand, rows))) == other
 
 
+@pytest.mark.parametrize("one,other,twice", [("3", "1.5", True), ("3", "2.5", False),
+                                             ("0", "0", False), ("1", "0", False)])
+def test_bits_may_be_those_of_twice_the_number(one, other, twice):
+    assert ("bits_twice" in told(kind="bits", text=BITS.format(one, other))) == twice
+
+
+@pytest.mark.parametrize("got,want,small", [
+    (1, 2, True), (0, -3, True), (-1, -3, True), (3, 2, False), (-1, 2, False), ("nan", 2, False)])
+def test_a_part_of_a_number_is_too_small(got, want, small):
+    assert ("too_small" in told(got=got, want=want)) == small
+
+
+def test_a_refusal_is_told_from_one_that_is_missing():
+    refused = "failed with TL_EINVAL: tape.c:223: the loss depends on nothing that needs a gradient"
+    assert {"not_recorded"} == {"not_recorded", "should_fail"} & told(kind="status", text=refused)
+    missing = "should fail with TL_EINVAL, returned TL_OK"
+    assert {"should_fail"} == {"not_recorded", "should_fail"} & told(kind="status", text=missing)
+
+
+@pytest.mark.parametrize("decay,name", [("0", True), ("0.01", False)])
+def test_a_step_has_weight_decay_or_not(decay, name):
+    call = f"adam_step 0 of [700], lr 0.001 betas 0.9, 0.999 eps 1e-08 weight decay {decay} on cpu"
+    assert ("no_decay" in told(call=call)) == name
+    assert "ratio=m_for_g" in told(call=call, ratio=0.01)
+
+
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
