@@ -14,6 +14,7 @@ CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
 # What ends a call, so that its numbers are never compared.
 ENDS_A_CALL = re.compile(r"hostcuda \[(?:out-of-bounds|(?:null|wild)-pointer|misaligned-address|"
                          r"use-after-free)\]")
+ANOTHER = "(of another call than the one above)"
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
@@ -74,6 +75,14 @@ def split_output(output: str) -> tuple:
         elif not starts and not line.lstrip().startswith("again "):  # `make grade` repeats it
             told.append(line.strip())
     return told, "\n".join(printed).strip("\n")
+
+
+def of_another_call(record: dict) -> bool:
+    """Whether the place, the trace and the checker's words are those of a later call that ended:
+    of the call that is told the numbers came back."""
+    told = [record.get("output", ""), *record.get("checker", ())]
+    return record["kind"] in words.QUESTIONS and bool(
+        record.get("backtrace") or any(ENDS_A_CALL.search(str(t)) for t in told))
 
 
 def tap_of(record: dict, axis: str, i: int) -> str:
@@ -195,7 +204,8 @@ class Page:
         where += [record["real"]] if "real" in record else []
         where += [f"seed {record['seed']}"] if record.get("seed") is not None else []
         self.field("call", ", ".join([call, *where] if call else where))
-        if record.get("file"):
+        elsewhere = of_another_call(record)
+        if record.get("file") and not elsewhere:
             at = text.visible(record["file"], 100)
             at += f":{record['line']}" if record.get("line") else ""
             self.field("in", at + self.about(result, record), "bold")
@@ -204,14 +214,14 @@ class Page:
             self.field("what", said)
         self.numbers(record)
         # the first line of a trace mostly repeats what `in` has said
-        self.block("trace", [text.visible(str(x))
-                             for x in record.get("backtrace", ())[:TRACE_LINES]])
+        traced = [text.visible(str(x)) for x in record.get("backtrace", ())[:TRACE_LINES]]
+        self.block("trace", [ANOTHER] * (elsewhere and bool(traced)) + traced)
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
                                   and not (record["kind"] == "blas_argument" and "likely" in t)))
-        if record["kind"] in words.QUESTIONS and any(ENDS_A_CALL.search(t) for t in told):
-            told.insert(0, "(of another call than the one above)")
+        if told and elsewhere:
+            told.insert(0, ANOTHER)
         self.block("checker", [part for t in told[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])

@@ -17,6 +17,7 @@ SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all o
 NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
 OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
               "window")  # what a record says of them
+OF_A_PART = {"chunks", "last_chunk"}  # wrong only where the workspace holds some of the images
 # of a kernel: kinds of failure, and names of counters
 COSTS = ("sectors", "bank_conflicts", "shared_requests")
 # hostcuda's words for two accesses that met: of which memory, and the lines of both.
@@ -317,6 +318,8 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
             if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:
                 result["hint"] = ""  # it is about what is counted, and the numbers are wrong
+            if name and OF_A_PART.intersection(result["failures"][0].get("patterns", ())):
+                result["hint"] = ""  # it is about the formula, which is right for a whole batch
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = f"T={seen} names the lines that meet: begin there."
     drop_counts_of_wrong_kernels(lab, results)

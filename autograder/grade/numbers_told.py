@@ -14,6 +14,9 @@ CALLED = {
 }
 LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
+CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
+                    r"stride (\d+),(\d+) pad (\d+),(\d+) dilation (\d+),(\d+)")
+READS = re.compile(r"hostcuda \[out-of-bounds\]: reads ")
 # a single number, which is told in words alone
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
 GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
@@ -45,7 +48,8 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
-            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
+            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double", "reads",
+            "padded", "several_images", "more_outputs", "chunked",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
@@ -83,7 +87,23 @@ def features(record: dict) -> set:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
-    return found | of_optimiser(record) | of_children(record)
+    if READS.search(record.get("text") or ""):
+        found.add("reads")
+    return found | of_optimiser(record) | of_children(record) | of_convolution(call)
+
+
+def of_convolution(call: str) -> set:
+    """What the geometry of this call allows: without padding no bound of it is missed, and who
+    counts pixels for outputs leaves some out where there are more of these."""
+    said = CONV2D.search(call)
+    if not said:
+        return set()
+    n, h, w, r, s, stride_h, stride_w, pad_h, pad_w, dil_h, dil_w = map(int, said.groups())
+    p = (h + 2 * pad_h - dil_h * (r - 1) - 1) // stride_h + 1
+    q = (w + 2 * pad_w - dil_w * (s - 1) - 1) // stride_w + 1
+    holds = {"padded": pad_h + pad_w > 0, "several_images": n > 1,
+             "more_outputs": p * q > h * w, "chunked": " at a time" in call}
+    return {name for name, true in holds.items() if true}
 
 
 def of_children(record: dict) -> set:

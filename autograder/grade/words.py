@@ -22,7 +22,8 @@ KINDS = {
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
                "tl/include/tl says what is an error, and which status it has."),
     "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
-              "line of the trace that lies in your own file, is where to look."),
+              "line of the trace that lies in your own file, is where it was noticed: the place or "
+              "the size used there may come from whoever called it."),
     "not_refused": ("bad argument accepted", "A call with an argument that the contract rules out "
                     "must return TL_EINVAL at once. The checks that do it are given."),
     "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "
@@ -332,6 +333,10 @@ def last_digits(record: dict) -> bool | None:
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
+    if record["kind"] == "crash" and not (record.get("file") or record.get("backtrace")):
+        return advice.split(" Where it says")[0] + (
+            " No line is known: often memory beside an array had been written over before, perhaps "
+            "in another call than the one that ended. Begin with what you changed last.")
     if last_digits(record) is not False:
         return advice
     return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"

@@ -4,7 +4,7 @@ bits differ in the last digits alone, whether cuBLAS was given another flag than
 
 import pytest
 import words
-from failure import is_near
+from failure import is_near, of_another_call
 from judge import features
 
 LOSS = "softmax_xent_bwd of prob[3,5], dloss 1.25 on cpu"
@@ -142,3 +142,37 @@ def test_a_row_has_no_column_of_as_many_or_more():
 def test_of_bits_that_differ_the_array_is_known_and_whether_one_is_zero():
     assert {"one_is_zero", "array=dx"} <= told(kind="bits", text=BITS.format("0", "1.5"))
     assert "one_is_zero" not in told(kind="bits", text=BITS.format("2.5", "1.5"))
+
+
+@pytest.mark.parametrize("call,holds", [
+    ("im2col x[1,1,3,3] w[1,1,3,3] stride 1,1 pad 1,1 dilation 1,1 on cpu", {"padded"}),
+    ("im2col x[2,1,3,3] w[1,1,2,2] stride 1,1 pad 0,0 dilation 1,1 on cpu", {"several_images"}),
+    ("conv2d_fwd x[1,1,4,3] w[2,1,2,2] stride 1,1 pad 4,5 dilation 1,1 on cpu",
+     {"padded", "more_outputs"}),
+    ("conv2d_fwd x[1,2,9,8] w[2,2,2,3] stride 1,1 pad 0,0 dilation 3,2, one image at a time on cpu",
+     {"chunked"}),
+    ("sum of x[7] on cpu", set())])
+def test_what_a_geometry_excludes_is_not_told(call, holds):
+    names = {"padded", "several_images", "more_outputs", "chunked"}
+    assert told(call=call) & names == holds
+
+
+def test_an_access_out_of_bounds_may_read():
+    said = "col2im.cu:37: hostcuda [out-of-bounds]: {} 4 bytes past the end of a buffer"
+    for verb in ("reads", "writes"):
+        found = told(kind="out_of_bounds", text=said.format(verb))
+        assert ("reads" in found) == (verb == "reads")
+
+
+def test_a_crash_of_which_no_line_is_known_names_none():
+    assert "`in`" in words.advice_of({"kind": "crash", "file": "tensor.c"})
+    assert "`in`" not in words.advice_of({"kind": "crash"})
+
+
+def test_a_place_of_a_later_call_is_not_that_of_wrong_values():
+    wild = "col2im.cu:30: hostcuda [out-of-bounds]: reads 960 bytes past the end of a buffer"
+    assert of_another_call({"kind": "mismatch", "checker": [wild]})
+    assert of_another_call({"kind": "nan", "backtrace": ["reduce.c:35 sum_leaf"]})
+    assert not of_another_call({"kind": "out_of_bounds", "checker": [wild]})
+    assert not of_another_call({"kind": "crash", "backtrace": ["reduce.c:35 sum_leaf"]})
+    assert not of_another_call({"kind": "mismatch"})
