@@ -153,7 +153,9 @@ class Page:
 
     def numbers(self, record: dict) -> None:
         if "got" in record:
-            content = f"{place_of(record)}: got {number(record['got'])}"
+            left = record["kind"] == "never_written"
+            content = f"{place_of(record)}: " + (
+                "never written" if left else f"got {number(record['got'])}")
             if "want" in record:
                 content += f", expected {number(record['want'])}"
             if record.get("allowed") == 0:
@@ -162,8 +164,11 @@ class Page:
                 content += f", allowed +-{small(record['allowed'])}"
             if record.get("bound") and (self.everything or is_near(record)):
                 content += f" ({text.visible(record['bound'], 200)})"
-            self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
-        where = [text.visible(words.pattern_text(p), 80) for p in words.patterns_told(record)][:4]
+            several = "first" if left else "worst"
+            self.field(several if record.get("wrong", 1) != 1 else "element", content)
+        dimensions = len(record.get("shape") or ()) or 4
+        where = [text.visible(words.pattern_text(p, dimensions), 80)
+                 for p in words.patterns_told(record)][:4]
         where *= self.tells(record["kind"], 1)
         if (limit := words.limit_text(record)) and self.tells(record["kind"], 1):
             where.append(limit)

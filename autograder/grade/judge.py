@@ -36,6 +36,9 @@ BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not d
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
+# Conditions that any wrong values of an array fulfil: where all that was written is right, and some
+# of it was not, their diagnoses would be of the wrong thing.
+OF_VALUES = re.compile(r"(array|op|index|ok|bad)=|(c|cuda)\Z")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
@@ -91,14 +94,17 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
         if (other["task"], other["side"]) == (result["task"], result["side"]):
             name = other["claim"].split("/")[1]
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
-            if other["verdict"] == "fail" and other["kind"].startswith("race"):
+            if (other["verdict"] == "fail" and other["kind"].startswith("race")
+                    and result["kind"] in (*NUMBERS, "bits")):
                 found.add("elsewhere=race")  # wrong values may well come from it
-                if "added_by_several" in features(other["failures"][0], other["side"]):
-                    found.add("elsewhere=added_by_several")
+                race = features(other["failures"][0], other["side"])
+                found |= {f"elsewhere={p}" for p in ("added_by_several", "global") if p in race}
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
+    unreached = result["failures"][0]["kind"] == "never_written" and "others_wrong" not in found
     for pattern, name in claim.diagnosis.items():
-        if found.issuperset(pattern.split("+")):
+        parts = pattern.split("+")
+        if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
             return name
     return ""
 
@@ -107,7 +113,7 @@ def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) 
     """Wrong values that come from a race: the claim of the same task and side that names its lines,
     if this one's diagnosis is given for no other reason."""
     if result["kind"] not in NUMBERS or not any(
-            p.startswith(("elsewhere=race", "elsewhere=added")) and d == name
+            p.startswith(("elsewhere=race", "elsewhere=added", "elsewhere=global")) and d == name
             for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]

@@ -7,6 +7,7 @@ claim stands with the claim, in labN.toml; here stands what is true of all of th
 import re
 
 import text
+import unwritten
 
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
 KINDS = {
@@ -238,6 +239,7 @@ PATTERNS = {
     "two_dilations": "only where the dilations of height and width differ",
     "outputs_nonsquare": "only where the output is not square",
     "gaps": "with right ones in between",
+    "others_wrong": "some of those that were written are wrong, too",
     "other_length": "each sum has as many terms as there are sums",
     "off_step": "only where there are terms beyond a multiple of 64",
     "averaged": "divided by the number of terms",
@@ -264,6 +266,10 @@ PATTERNS = {
     "training_flag": "what a child is told of training",
     "several_places": "only with several places to an image",
     "plain_2x2_with_padding": "only with windows of 2x2, stride 2 and padding",
+    "all_larger": "each wrong one is too large",
+    "all_smaller": "each wrong one is too small",
+    "other_kept": "other ones are dropped, and all else is right",
+    "layers": "only with layers above 0",
     "right_to_1000": "right in the first 1000",
     "same_batch_again": "what the first batch gives each time",
     "mirrored_too": "what mirrored images give, not cropped",
@@ -331,14 +337,26 @@ def last_digits(record: dict) -> bool | None:
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
+    if record["kind"] == "never_written":
+        return unwritten.advice(record, advice)
     if last_digits(record) is not False:
         return advice
     return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
                                                  " wrong number was computed.")
 
 
-def pattern_text(pattern: str) -> str:
-    return PATTERNS.get(pattern, pattern.replace("_", " "))
+# Of a matrix and of a list there are no images and channels.
+OF_FEW_DIMENSIONS = {
+    2: {"batch>0": "only in rows after the first", "batch=0": "only in the first row",
+        "channel>0": "only in columns after the first", "one_channel": "only in one column"},
+    1: {"batch>0": "the first element is right", "batch=0": "the first element alone",
+        "channel>0": "the first element is right", "one_channel": "one element alone"},
+}
+
+
+def pattern_text(pattern: str, dimensions: int = 4) -> str:
+    few = OF_FEW_DIMENSIONS.get(dimensions, {})
+    return few.get(pattern) or PATTERNS.get(pattern, pattern.replace("_", " "))
 
 
 def limit_text(record: dict) -> str:
@@ -351,8 +369,10 @@ def limit_text(record: dict) -> str:
 
 
 def patterns_told(record: dict) -> list:
-    """Without those that say less than a limit that is told."""
+    """Without those that say less than a limit that is told, or no more than the kind."""
     said = record.get("patterns", ())
+    if record.get("kind") == "never_written":
+        said = [p for p in said if p != "nan"]
     return [p for p in said if not (record.get("limit") and p in ("large", "many_terms"))]
 
 

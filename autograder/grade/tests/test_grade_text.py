@@ -5,9 +5,11 @@ import io
 import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 
 import failure
 import formats
+import judge
 import pytest
 import render
 import text
@@ -113,6 +115,17 @@ def test_a_pattern_names_a_diagnosis(stage, capsys, fields, features, name):
     shown(stage, capsys)
     first = stage.result()["claims"][0]
     assert (first["claim"], first["advice"]) == ("one/first", name)
+
+
+@pytest.mark.parametrize("kind,patterns,named", [
+    ("mismatch", [], True), ("never_written", [], False),
+    ("never_written", ["others_wrong"], True)])
+def test_what_was_never_written_says_nothing_of_values(kind, patterns, named):
+    claim = SimpleNamespace(diagnosis={"c+array=y+ok=b": "of_values"})
+    other = {"task": "one", "side": "c", "claim": "one/b", "verdict": "pass"}
+    record = {"kind": kind, "patterns": patterns, "array": "y"}
+    result = {"task": "one", "side": "c", "claim": "one/a", "failures": [record]}
+    assert judge.diagnose(claim, result, [other]) == ("of_values" if named else "")
 
 
 HOSTILE = [

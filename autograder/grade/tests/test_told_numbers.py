@@ -116,3 +116,15 @@ def test_a_row_has_no_column_of_as_many_or_more():
 def test_of_bits_that_differ_the_array_is_known_and_whether_one_is_zero():
     assert {"one_is_zero", "array=dx"} <= told(kind="bits", text=BITS.format("0", "1.5"))
     assert "one_is_zero" not in told(kind="bits", text=BITS.format("2.5", "1.5"))
+
+
+@pytest.mark.parametrize("patterns,shape,said,unsaid", [
+    (["last_block"], [7], "end too early", "wrong distance"),
+    (["last_block"], [8, 4], "wrong distance", "begin too late"),
+    (["everything"], [7], "No element", "end too early"),
+    (["last_block", "others_wrong"], [7], "index that is written to", "end too early"),
+    (["nan"], [7], "how many elements", "end too early")])
+def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, unsaid):
+    record = {"kind": "never_written", "patterns": patterns, "shape": shape}
+    assert said in words.advice_of(record) and unsaid not in words.advice_of(record)
+    assert "nan" not in words.patterns_told(record)
