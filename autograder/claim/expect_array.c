@@ -87,10 +87,10 @@ static void fail_array(claim *c, const char *name, const comparison *x, size_t w
     f.allowed = x->bound ? x->bound[worst] : 0;
     if (!x->bound) snprintf(f.bound, sizeof f.bound, "exact: copied, or rounded once");
     bool left = strcmp(kind, "never_written") == 0;
-    int used = snprintf(f.text, sizeof f.text, "%s: %zu of %zu elements %s, the %s at %s%s", name,
-                        wrong, x->n, left ? "were never written" : "are wrong",
-                        x->bound && !left ? "worst" : "first", place(text, x->shape, worst),
-                        made_of);
+    int used =
+        snprintf(f.text, sizeof f.text, "%s: %zu of %zu elements %s, the %s at %s%s", name, wrong,
+                 x->n, left ? "were never written" : "are wrong",
+                 x->bound && !left ? "worst" : "first", place(text, x->shape, worst), made_of);
     if (!c->verdicts && x->bound)
         snprintf(f.text + used, sizeof f.text - (size_t)used,
                  ":\n  got %.9g, expected %.9g, allowed +-%.3g (the error is %.3g times that)",
