@@ -17,6 +17,13 @@ ENDS_A_CALL = re.compile(r"hostcuda \[(?:out-of-bounds|(?:null|wild)-pointer|mis
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
+# What a claim's arrays are allocated by is no place of a student's, nor is it too small; and of a
+# line that another thread has run the file's name says enough.
+OF_A_CLAIM = re.compile(r", allocated at tl/\S+:\d+")
+TOO_SMALL = "; or the allocation is in elements, not bytes"
+OTHER_PLACE = re.compile(r"^(other +)\S+/(?=[^/\s]+:\d+$)")
+# Advice for a program of its own: an operation of a lab waits for nothing.
+OF_A_PROGRAM = re.compile(r"likely +copy first: cudaMemcpy")
 OUTPUT_LINES = 12
 TRACE_LINES = 8
 MAP_LINES, MAP_COLUMNS = 12, 40
@@ -65,14 +72,16 @@ def place_of(record: dict) -> str:
 def split_output(output: str) -> tuple:
     """([lines of hostcuda's checkers], what the program itself printed). A checker's message is a
     line that names file, line and kind, and details that are set in; both share one channel."""
-    told, printed, inside = [], [], False
+    told, printed, inside, of_a_claim = [], [], False, False
     for line in output.split("\n"):
         starts = bool(CHECKER.match(line))
         inside = starts or (inside and line.startswith("    "))
+        of_a_claim = not starts and (of_a_claim or bool(OF_A_CLAIM.search(line)))
         if not inside:
             printed.append(line)
         elif not starts and not line.lstrip().startswith("again "):  # `make grade` repeats it
-            told.append(line.strip())
+            said = OF_A_CLAIM.sub("", OTHER_PLACE.sub(r"\1", line.strip()))
+            told.append(said.removesuffix(TOO_SMALL) if of_a_claim else said)
     return told, "\n".join(printed).strip("\n")
 
 
@@ -214,7 +223,8 @@ class Page:
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
-                                  and not (record["kind"] == "blas_argument" and "likely" in t)))
+                                  and not (record["kind"] == "blas_argument" and "likely" in t)
+                                  and not OF_A_PROGRAM.match(t)))
         if record["kind"] in words.QUESTIONS and any(ENDS_A_CALL.search(t) for t in told):
             told.insert(0, "(of another call than the one above)")
         self.block("checker", [part for t in told[:TRACE_LINES] for part in

@@ -21,9 +21,11 @@ KINDS = {
                       "how many elements the loops (or the threads) cover."),
     "not_implemented": ("not implemented", ""),
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
-               "tl/include/tl says what is an error, and which status it has."),
-    "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
-              "line of the trace that lies in your own file, is where to look."),
+               "the comment on the function, in its header in tl/include/tl, says what is an "
+               "error, and which status it has."),
+    "crash": ("crash", "The program was ended by a signal. What is named above is where it was "
+              "noticed: begin there, in your own file, and look also at the pointers and sizes "
+              "that this function was called with."),
     "not_refused": ("bad argument accepted", "A call with an argument that the contract rules out "
                     "must return TL_EINVAL at once. The checks that do it are given."),
     "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "
@@ -64,7 +66,7 @@ KINDS = {
     "exited_barrier": ("barrier not reached by all", "Some threads of the block returned, or took "
                        "another branch, before __syncthreads(): all must reach it."),
     "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. "
-                     "Copy to memory of the device, or pass the value itself."),
+                     "Pass the value itself (*g instead of g), or memory of the device."),
     "host_dereference": ("device memory touched by the host", "Code of the host read or wrote "
                          "memory of the device as if it were its own."),
     "copy_direction": ("copied in the wrong direction", "The direction said of a copy is not that "
@@ -339,12 +341,17 @@ def advice_of(record: dict) -> str:
     advice = kind_advice(record["kind"])
     if record["kind"] == "never_written":
         return unwritten.advice(record, advice)
+    if record["kind"] == "crash" and not (record.get("file") or record.get("backtrace")):
+        return NO_PLACE
     if last_digits(record) is not False:
         return advice
     return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
                                                  " wrong number was computed.")
 
 
+NO_PLACE = ("The program was ended by a signal, it is not known where: often memory was freed, or "
+            "written to, that is somebody else's, and that was noticed later. `make grade SAN=1` "
+            "may say where it began.")
 # Of a matrix and of a list there are no images and channels.
 OF_FEW_DIMENSIONS = {
     2: {"batch>0": "only in rows after the first", "batch=0": "only in the first row",

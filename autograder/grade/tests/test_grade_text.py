@@ -288,3 +288,21 @@ def test_less_than_all_points_lead_nowhere_else(stage, capsys, monkeypatch):
     assert "make show" not in shown(stage, capsys, "T=one")
     stage.says["lab9_one/second"] = fail()
     assert "make show" not in shown(stage, capsys)
+
+
+@pytest.mark.parametrize("allocated,told", [
+    ("tl/cuda/cuda_device.cu:25", ["buffer 8 bytes", "likely no guard", "other a.cu:5"]),
+    ("a.cu:9", ["buffer 8 bytes, allocated at a.cu:9",
+                "likely no guard; or the allocation is in elements, not bytes", "other a.cu:5"])])
+def test_what_a_checker_says_is_of_the_students_own_files(allocated, told):
+    said, _ = failure.split_output(
+        "a.cu:6: hostcuda [out-of-bounds]: reads right past the end of a buffer\n"
+        f"    buffer 8 bytes, allocated at {allocated}\n"
+        "    likely no guard; or the allocation is in elements, not bytes\n"
+        "    other some/course/labs/lab3/a.cu:5")
+    assert said == told
+
+
+def test_a_crash_without_a_place_names_none():
+    assert "not known where" in words.advice_of({"kind": "crash"})
+    assert "noticed" in words.advice_of({"kind": "crash", "file": "a.c", "line": 3})
