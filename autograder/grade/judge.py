@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numbers_told
 import table
+import text
 import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
@@ -28,6 +29,7 @@ ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory th
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
+OTHER_LINE = re.compile(r" at line (\d+)\b")
 PRODUCT = re.compile(r"\bk = (\d+)")
 # The file that a line of unlinked.py is about.
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
@@ -109,15 +111,25 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
     return ""
 
 
+def lines_of(race: dict) -> str:
+    """" (a.cu:47 and 51)", where both are known."""
+    other = OTHER_LINE.search(race.get("text") or "")
+    if not race.get("file") or not race.get("line") or not other:
+        return ""
+    first = f"{text.visible(Path(race['file']).name, 60)}:{race['line']}"
+    return f" ({first})" if int(other[1]) == race["line"] else f" ({first} and {other[1]})"
+
+
 def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) -> str:
-    """Wrong values that come from a race: the claim of the same task and side that names its lines,
-    if this one's diagnosis is given for no other reason."""
+    """Wrong values that come from a race: the lines that meet, and the claim of the same task and
+    side that names them, if this one's diagnosis is given for no other reason."""
     if result["kind"] not in NUMBERS or not any(
             p.startswith(("elsewhere=race", "elsewhere=added", "elsewhere=global")) and d == name
             for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
-    return next((r["claim"] for r in mine
+    return next((f"T={r['claim']} names the lines that meet{lines_of(r['failures'][0])}: begin "
+                 "there." for r in mine
                  if r["verdict"] == "fail" and r["kind"].startswith("race")), "")
 
 
@@ -324,7 +336,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:
                 result["hint"] = ""  # it is about what is counted, and the numbers are wrong
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
-                result["hint"] = f"T={seen} names the lines that meet: begin there."
+                result["hint"] = seen
     drop_counts_of_wrong_kernels(lab, results)
     mark_unbuilt(lab, results)
     if not taskwise:

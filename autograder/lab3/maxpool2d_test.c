@@ -18,6 +18,8 @@ static const tl_pool2d_geom shapes[] = {
     {1, 2, 5, 4, 2, 2, 1, 2, 0, 0, 0, 0},
     {1, 2, 7, 7, 2, 2, 2, 2, 0, 0, 0, 0},   /* the last row and column are dropped */
     {2, 1, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0},   /* every pixel in up to nine windows */
+    {6, 4, 6, 6, 3, 3, 2, 2, 0, 0, 0, 0},   /* all is square, and windows overlap */
+    {6, 4, 5, 5, 3, 3, 2, 2, 1, 1, 0, 0},   /* with padding, too */
     {1, 2, 3, 2, 5, 4, 1, 1, 2, 2, 0, 0},   /* a window bigger than the image */
     {2, 3, 4, 5, 1, 1, 1, 1, 0, 0, 0, 0},   /* 1x1: a copy */
     {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   /* one number */

@@ -306,3 +306,9 @@ def test_what_a_checker_says_is_of_the_students_own_files(allocated, told):
 def test_a_crash_without_a_place_names_none():
     assert "not known where" in words.advice_of({"kind": "crash"})
     assert "noticed" in words.advice_of({"kind": "crash", "file": "a.c", "line": 3})
+
+
+@pytest.mark.parametrize("line,said", [(47, " (a.cu:47)"), (51, " (a.cu:51 and 47)"), (0, "")])
+def test_the_lines_of_a_race_are_told(line, said):
+    race = {"file": "labs/a.cu", "line": line, "text": "writes what thread 3 writes at line 47"}
+    assert judge.lines_of(race) == said
