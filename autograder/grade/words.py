@@ -40,14 +40,16 @@ KINDS = {
                      "input. Check the smallest and the largest index that is read."),
     "closed": ("closed a file of others", "The code closed a file that it had not opened."),
     "fence": ("wrote outside of a buffer", "Bytes before or behind a buffer changed. Check the "
-              "largest index that is written against the size of the array."),
+              "smallest and the largest index that is written against the size of the array."),
     "input_changed": ("changed an input", "An argument that is only to be read was written to."),
     "leak": ("kept memory", "Memory taken from the allocator was not given back, perhaps only on "
              "the way out after an error."),
     "race": ("race", "Two threads touch the same element without a barrier between them, and at "
-             "least one writes. The result depends on who comes first."),
+             "least one writes. The result depends on who comes first. Either a barrier is missing "
+             "or an index leads one of them to what is the other's."),
     "race_between_blocks": ("race between blocks", "Threads of two blocks touch the same element "
-                            "and at least one writes; no barrier holds across blocks."),
+                            "and at least one writes; no barrier holds across blocks. Each block "
+                            "has to own what it writes: the index may be wrong."),
     "uninitialised": ("read before written", "Memory was read that nobody had written."),
     "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation or of "
                       "an array. Put that thread's numbers into the index on that line: either "

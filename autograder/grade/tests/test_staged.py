@@ -41,7 +41,7 @@ def test_what_guessing_does_not_teach_is_told_at_once(stage, capsys, kind):
     stage.says["lab9_one/second"] = fail(kind, text="somebody said why")
     stage.grade("T=one/second", "DIAGNOSIS=staged")
     out = capsys.readouterr().out
-    assert " ".join(words.kind_advice(kind).split()) in " ".join(out.split())
+    assert " ".join(words.advice_of({"kind": kind}).split()) in " ".join(out.split())
     assert "  ask " not in out and "HINT=" not in out
 
 
