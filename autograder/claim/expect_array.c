@@ -86,9 +86,11 @@ static void fail_array(claim *c, const char *name, const comparison *x, size_t w
     f.want = x->want[worst];
     f.allowed = x->bound ? x->bound[worst] : 0;
     if (!x->bound) snprintf(f.bound, sizeof f.bound, "exact: copied, or rounded once");
+    bool left = strcmp(kind, "never_written") == 0;
     int used =
-        snprintf(f.text, sizeof f.text, "%s: %zu of %zu elements are wrong, the %s at %s%s", name,
-                 wrong, x->n, x->bound ? "worst" : "first", place(text, x->shape, worst), made_of);
+        snprintf(f.text, sizeof f.text, "%s: %zu of %zu elements %s, the %s at %s%s", name, wrong,
+                 x->n, left ? "were never written" : "are wrong",
+                 x->bound && !left ? "worst" : "first", place(text, x->shape, worst), made_of);
     if (!c->verdicts && x->bound)
         snprintf(f.text + used, sizeof f.text - (size_t)used,
                  ":\n  got %.9g, expected %.9g, allowed +-%.3g (the error is %.3g times that)",
@@ -100,12 +102,15 @@ static void fail_array(claim *c, const char *name, const comparison *x, size_t w
     claim_take(c, &f, false);
 }
 
-/* Elements never written are reported alone: where they lie says more than what else is wrong. */
+/* Elements never written are reported alone: where they lie says more than what else is wrong.
+ * Whether anything else is, is said: if not, all that is missing is to reach them. */
 static bool fail_never_written(claim *c, const char *name, comparison *x, const bool *written) {
     size_t left = 0, first = 0;
+    bool others = false;
     double *got = doubles(c, x->n);
     for (size_t i = x->n; i-- > 0;) {
         got[i] = written[i] ? x->want[i] : NAN;
+        others |= written[i] && !(comparison_badness(x, i) <= 1);
         if (written[i]) continue;
         left++;
         first = i;
@@ -113,7 +118,8 @@ static bool fail_never_written(claim *c, const char *name, comparison *x, const 
     if (left == 0) return false;
     x->got = got;
     x->before = NULL;
-    fail_array(c, name, x, left, first, "never_written", ", was never written");
+    fail_array(c, name, x, left, first, "never_written", "");
+    if (others) finding_pattern_of_case(c, "others_wrong");
     return true;
 }
 
@@ -201,6 +207,11 @@ void expect_same_bits(claim *c, const char *name, const tl_real *a, const tl_rea
     char text[64];
     for (size_t i = 0, n = shape_size(shape); i < n; i++) {
         if (!memcmp(&a[i], &b[i], sizeof *a)) continue;
+        if (bits_of(a[i]) == CALL_POISON) {
+            finding_take(c, "never_written", false, "%s: the element at %s was never written", name,
+                         place(text, shape, i));
+            return;
+        }
         finding_take(c, "bits", false,
                      "%s: bits differ, first at %s: got %.17g, expected the bits of %.17g", name,
                      place(text, shape, i), (double)a[i], (double)b[i]);

@@ -252,7 +252,12 @@ void pattern_find(finding *f, const comparison *x) {
     if (f->wrong == 1) finding_pattern(f, "one_element");
     find_values(f, x);
     find_factor(f, x);
-    if (f->wrong == 1) return; /* one element always shares everything with itself */
+    if (f->wrong == 1) { /* one element always shares everything with itself */
+        bool unreached = strcmp(f->kind, "never_written") == 0 ||
+                         (x->before && x->got[f->worst] == x->before[f->worst]);
+        if (unreached && f->worst == x->n - 1) finding_pattern(f, "last_block");
+        return;
+    }
     pattern_places(f, x);
     find_first_again(f, x);
     find_first_added(f, x);

@@ -18,6 +18,13 @@ ANOTHER = "(of another call than the one above)"
 FILTER = re.compile(r"\bw\[\d+,\d+,(\d+),(\d+)\]")
 # Where hostcuda knows no line it says how to find it; of what a grade has built nobody can.
 NO_LINE = re.compile(r"\S+:0: (hostcuda \[[a-z-]+\]: )\(no line: [^)]*\)\s*")
+# What a claim's arrays are allocated by is no place of a student's, nor is it too small; and of a
+# line that another thread has run the file's name says enough.
+OF_A_CLAIM = re.compile(r", allocated at tl/\S+:\d+")
+TOO_SMALL = "; or the allocation is in elements, not bytes"
+OTHER_PLACE = re.compile(r"^(other +)\S+/(?=[^/\s]+:\d+$)")
+# Advice for a program of its own: an operation of a lab waits for nothing.
+OF_A_PROGRAM = re.compile(r"likely +copy first: cudaMemcpy")
 OUTPUT_LINES = 12
 TRACE_LINES = 8
 MAP_LINES, MAP_COLUMNS = 12, 40
@@ -66,14 +73,16 @@ def place_of(record: dict) -> str:
 def split_output(output: str) -> tuple:
     """([lines of hostcuda's checkers], what the program itself printed). A checker's message is a
     line that names file, line and kind, and details that are set in; both share one channel."""
-    told, printed, inside = [], [], False
+    told, printed, inside, of_a_claim = [], [], False, False
     for line in output.split("\n"):
         starts = bool(CHECKER.match(line))
         inside = starts or (inside and line.startswith("    "))
+        of_a_claim = not starts and (of_a_claim or bool(OF_A_CLAIM.search(line)))
         if not inside:
             printed.append(line)
         elif not starts and not line.lstrip().startswith("again "):  # `make grade` repeats it
-            told.append(line.strip())
+            said = OF_A_CLAIM.sub("", OTHER_PLACE.sub(r"\1", line.strip()))
+            told.append(said.removesuffix(TOO_SMALL) if of_a_claim else said)
     return told, "\n".join(printed).strip("\n")
 
 
@@ -162,7 +171,9 @@ class Page:
 
     def numbers(self, record: dict) -> None:
         if "got" in record:
-            content = f"{place_of(record)}: got {number(record['got'])}"
+            left = record["kind"] == "never_written"
+            content = f"{place_of(record)}: " + (
+                "never written" if left else f"got {number(record['got'])}")
             if "want" in record:
                 content += f", expected {number(record['want'])}"
             if record.get("allowed") == 0:
@@ -171,8 +182,11 @@ class Page:
                 content += f", allowed +-{small(record['allowed'])}"
             if record.get("bound") and (self.everything or is_near(record)):
                 content += f" ({text.visible(record['bound'], 200)})"
-            self.field("worst" if record.get("wrong", 1) != 1 else "element", content)
-        where = [text.visible(words.pattern_text(p), 80) for p in words.patterns_told(record)][:4]
+            several = "first" if left else "worst"
+            self.field(several if record.get("wrong", 1) != 1 else "element", content)
+        dimensions = len(record.get("shape") or ()) or 4
+        where = [text.visible(words.pattern_text(p, dimensions), 80)
+                 for p in words.patterns_told(record)][:4]
         where *= self.tells(record["kind"], 1)
         if (limit := words.limit_text(record)) and self.tells(record["kind"], 1):
             where.append(limit)
@@ -219,7 +233,8 @@ class Page:
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
-                                  and not (record["kind"] == "blas_argument" and "likely" in t)))
+                                  and not (record["kind"] == "blas_argument" and "likely" in t)
+                                  and not OF_A_PROGRAM.match(t)))
         if told and elsewhere:
             told.insert(0, ANOTHER)
         self.block("checker", [part for t in told[:TRACE_LINES] for part in

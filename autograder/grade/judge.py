@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numbers_told
 import table
+import text
 import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
@@ -29,6 +30,7 @@ ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory th
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
+OTHER_LINE = re.compile(r" at line (\d+)\b")
 PRODUCT = re.compile(r"\bk = (\d+)")
 # The file that a line of unlinked.py is about.
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
@@ -37,6 +39,9 @@ BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not d
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 UNWRITTEN = re.compile(r"(\w+\.cu?):\d+: ")  # who says so (tl/status.h)
+# Conditions that any wrong values of an array fulfil: where all that was written is right, and some
+# of it was not, their diagnoses would be of the wrong thing.
+OF_VALUES = re.compile(r"(array|op|index|ok|bad)=|(c|cuda)\Z")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
 
@@ -92,27 +97,40 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
         if (other["task"], other["side"]) == (result["task"], result["side"]):
             name = other["claim"].split("/")[1]
             found |= {"pass": {f"ok={name}"}, "fail": {f"bad={name}"}}.get(other["verdict"], set())
-            if other["verdict"] == "fail" and other["kind"].startswith("race"):
+            if (other["verdict"] == "fail" and other["kind"].startswith("race")
+                    and result["kind"] in (*NUMBERS, "bits")):
                 found.add("elsewhere=race")  # wrong values may well come from it
-                if "added_by_several" in features(other["failures"][0], other["side"]):
-                    found.add("elsewhere=added_by_several")
+                race = features(other["failures"][0], other["side"])
+                found |= {f"elsewhere={p}" for p in ("added_by_several", "global") if p in race}
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
+    unreached = result["failures"][0]["kind"] == "never_written" and "others_wrong" not in found
     for pattern, name in claim.diagnosis.items():
-        if found.issuperset(pattern.split("+")):
+        parts = pattern.split("+")
+        if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
             return name
     return ""
 
 
+def lines_of(race: dict) -> str:
+    """" (a.cu:47 and 51)", where both are known."""
+    other = OTHER_LINE.search(race.get("text") or "")
+    if not race.get("file") or not race.get("line") or not other:
+        return ""
+    first = f"{text.visible(Path(race['file']).name, 60)}:{race['line']}"
+    return f" ({first})" if int(other[1]) == race["line"] else f" ({first} and {other[1]})"
+
+
 def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) -> str:
-    """Wrong values that come from a race: the claim of the same task and side that names its lines,
-    if this one's diagnosis is given for no other reason."""
+    """Wrong values that come from a race: the lines that meet, and the claim of the same task and
+    side that names them, if this one's diagnosis is given for no other reason."""
     if result["kind"] not in NUMBERS or not any(
-            p.startswith(("elsewhere=race", "elsewhere=added")) and d == name
+            p.startswith(("elsewhere=race", "elsewhere=added", "elsewhere=global")) and d == name
             for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
-    return next((r["claim"] for r in mine
+    return next((f"T={r['claim']} names the lines that meet{lines_of(r['failures'][0])}: begin "
+                 "there." for r in mine
                  if r["verdict"] == "fail" and r["kind"].startswith("race")), "")
 
 
@@ -321,7 +339,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             if name and OF_A_PART.intersection(result["failures"][0].get("patterns", ())):
                 result["hint"] = ""  # it is about the formula, which is right for a whole batch
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
-                result["hint"] = f"T={seen} names the lines that meet: begin there."
+                result["hint"] = seen
     drop_counts_of_wrong_kernels(lab, results)
     mark_unbuilt(lab, results)
     if not taskwise:

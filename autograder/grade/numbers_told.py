@@ -16,7 +16,6 @@ LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
                     r"stride (\d+),(\d+) pad (\d+),(\d+) dilation (\d+),(\d+)")
-READS = re.compile(r"hostcuda \[out-of-bounds\]: reads ")
 # a single number, which is told in words alone
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
 GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
@@ -44,11 +43,11 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "should_fail": re.compile(r"\Ashould fail with "),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
-    "reads_past": re.compile(r"\[out-of-bounds\]: reads "),
+    "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
-            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double", "reads",
+            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             "padded", "several_images", "more_outputs", "chunked",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
@@ -87,8 +86,6 @@ def features(record: dict) -> set:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
-    if READS.search(record.get("text") or ""):
-        found.add("reads")
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
 
 

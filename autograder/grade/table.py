@@ -190,7 +190,7 @@ def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
     known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
         "ratio=1/N", "elsewhere=race", "added_by_several", "elsewhere=added_by_several",
-        "elsewhere=uninitialised", "k>64", "global", "shared",
+        "elsewhere=global", "elsewhere=uninitialised", "k>64", "global", "shared",
         "one_line"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}

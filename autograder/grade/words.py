@@ -7,6 +7,7 @@ claim stands with the claim, in labN.toml; here stands what is true of all of th
 import re
 
 import text
+import unwritten
 
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
 KINDS = {
@@ -20,7 +21,8 @@ KINDS = {
                       "how many elements the loops (or the threads) cover."),
     "not_implemented": ("not implemented", ""),
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
-               "tl/include/tl says what is an error, and which status it has."),
+               "the comment on the function, in its header in tl/include/tl, says what is an "
+               "error, and which status it has."),
     "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
               "line of the trace that lies in your own file, is where it was noticed: the place or "
               "the size used there may come from whoever called it."),
@@ -38,14 +40,16 @@ KINDS = {
                      "input. Check the smallest and the largest index that is read."),
     "closed": ("closed a file of others", "The code closed a file that it had not opened."),
     "fence": ("wrote outside of a buffer", "Bytes before or behind a buffer changed. Check the "
-              "largest index that is written against the size of the array."),
+              "smallest and the largest index that is written against the size of the array."),
     "input_changed": ("changed an input", "An argument that is only to be read was written to."),
     "leak": ("kept memory", "Memory taken from the allocator was not given back, perhaps only on "
              "the way out after an error."),
     "race": ("race", "Two threads touch the same element without a barrier between them, and at "
-             "least one writes. The result depends on who comes first."),
+             "least one writes. The result depends on who comes first. Either a barrier is missing "
+             "or an index leads one of them to what is the other's."),
     "race_between_blocks": ("race between blocks", "Threads of two blocks touch the same element "
-                            "and at least one writes; no barrier holds across blocks."),
+                            "and at least one writes; no barrier holds across blocks. Each block "
+                            "has to own what it writes: the index may be wrong."),
     "uninitialised": ("read before written", "Memory was read that nobody had written."),
     "out_of_bounds": ("out of bounds", "A thread read or wrote outside of an allocation or of "
                       "an array. Put that thread's numbers into the index on that line: either "
@@ -64,7 +68,7 @@ KINDS = {
     "exited_barrier": ("barrier not reached by all", "Some threads of the block returned, or took "
                        "another branch, before __syncthreads(): all must reach it."),
     "host_pointer": ("host pointer on the device", "A kernel was given an address of the host. "
-                     "Copy to memory of the device, or pass the value itself."),
+                     "Pass the value itself (*g instead of g), or memory of the device."),
     "host_dereference": ("device memory touched by the host", "Code of the host read or wrote "
                          "memory of the device as if it were its own."),
     "copy_direction": ("copied in the wrong direction", "The direction said of a copy is not that "
@@ -240,6 +244,7 @@ PATTERNS = {
     "two_dilations": "only where the dilations of height and width differ",
     "outputs_nonsquare": "only where the output is not square",
     "gaps": "with right ones in between",
+    "others_wrong": "some of those that were written are wrong, too",
     "other_length": "each sum has as many terms as there are sums",
     "off_step": "only where there are terms beyond a multiple of 64",
     "averaged": "divided by the number of terms",
@@ -266,6 +271,10 @@ PATTERNS = {
     "training_flag": "what a child is told of training",
     "several_places": "only with several places to an image",
     "plain_2x2_with_padding": "only with windows of 2x2, stride 2 and padding",
+    "all_larger": "each wrong one is too large",
+    "all_smaller": "each wrong one is too small",
+    "other_kept": "other ones are dropped, and all else is right",
+    "layers": "only with layers above 0",
     "right_to_1000": "right in the first 1000",
     "same_batch_again": "what the first batch gives each time",
     "mirrored_too": "what mirrored images give, not cropped",
@@ -333,18 +342,31 @@ def last_digits(record: dict) -> bool | None:
 def advice_of(record: dict) -> str:
     """Bits that differ by more than the last digits do not hang on an order of additions."""
     advice = kind_advice(record["kind"])
+    if record["kind"] == "never_written":
+        return unwritten.advice(record, advice)
     if record["kind"] == "crash" and not (record.get("file") or record.get("backtrace")):
-        return advice.split(" Where it says")[0] + (
-            " No line is known: often memory beside an array had been written over before, perhaps "
-            "in another call than the one that ended. Begin with what you changed last.")
+        return NO_PLACE
     if last_digits(record) is not False:
         return advice
     return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
                                                  " wrong number was computed.")
 
 
-def pattern_text(pattern: str) -> str:
-    return PATTERNS.get(pattern, pattern.replace("_", " "))
+NO_PLACE = ("The program was ended by a signal, it is not known where: often memory was freed, or "
+            "written to, that is somebody else's, and that was noticed later. `make grade SAN=1` "
+            "may say where it began.")
+# Of a matrix and of a list there are no images and channels.
+OF_FEW_DIMENSIONS = {
+    2: {"batch>0": "only in rows after the first", "batch=0": "only in the first row",
+        "channel>0": "only in columns after the first", "one_channel": "only in one column"},
+    1: {"batch>0": "the first element is right", "batch=0": "the first element alone",
+        "channel>0": "the first element is right", "one_channel": "one element alone"},
+}
+
+
+def pattern_text(pattern: str, dimensions: int = 4) -> str:
+    few = OF_FEW_DIMENSIONS.get(dimensions, {})
+    return few.get(pattern) or PATTERNS.get(pattern, pattern.replace("_", " "))
 
 
 def limit_text(record: dict) -> str:
@@ -357,8 +379,10 @@ def limit_text(record: dict) -> str:
 
 
 def patterns_told(record: dict) -> list:
-    """Without those that say less than a limit that is told."""
+    """Without those that say less than a limit that is told, or no more than the kind."""
     said = record.get("patterns", ())
+    if record.get("kind") == "never_written":
+        said = [p for p in said if p != "nan"]
     return [p for p in said if not (record.get("limit") and p in ("large", "many_terms"))]
 
 

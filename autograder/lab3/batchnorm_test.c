@@ -9,6 +9,7 @@
 static const tl_batchnorm_geom shapes[] = {
     {2, 3, 5, 1e-5, 0.1},   {1, 2, 7, 1e-3, 0.3},  {4, 1, 1, 1e-5, 0.1},
     {3, 4, 16, 1e-5, 0.25}, {8, 2, 25, 1e-5, 0.1}, {2, 1, 1, 1e-2, 0.5},
+    {6, 3, 1, 1e-5, 0.2},   {2, 1, 6, 1e-4, 0.1}, /* channels or places alone */
     {5, 3, 40, 0, 0.1},     {67, 2, 6, 1e-5, 0.1}, {4, 67, 65, 1e-5, 0.1},
 };
 /* more images than two warps have threads; work for several threads of the cpu */

@@ -35,11 +35,23 @@ static drop_data draw_case(claim *c, const call_target *t, const char *op, int i
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
                (unsigned long long)d.step.index);
+    claim_trait(c, "layers", d.g.layer > 0);
     return d;
 }
 
+/* Is each element what it would be when dropped, or when kept? */
+static bool draws_alone(const drop_data *d, const tl_real *got, const tl_real *dropped,
+                        const double *kept) {
+    for (size_t k = 0; k < d->g.n; k++)
+        if (got[k] != (dropped ? dropped[k] : 0) &&
+            !(fabs(got[k] - kept[k]) <= 8 * TL_REAL_ROUNDOFF * (1 + fabs(kept[k]))))
+            return false;
+    return true;
+}
+
 /* Are just those elements as they would be when dropped that draws from the epoch's number drop? */
-static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const tl_real *dropped) {
+static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const tl_real *dropped,
+                       const double *kept) {
     uint8_t *keep = claim_memory(c, d->g.n, 1);
     bool of_epoch = d->g.n >= 50;
     oracle_dropout_keep(keep, d->g.n, d->g.p, d->g.layer, d->step.seed, d->step.epoch);
@@ -50,6 +62,7 @@ static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const t
     for (size_t k = 0; right && k < 1000; k++)
         right = (got[k] == (dropped ? dropped[k] : 0)) == !d->keep[k];
     if (right) finding_pattern_of_case(c, "right_to_1000");
+    if (draws_alone(d, got, dropped, kept)) finding_pattern_of_case(c, "other_kept");
 }
 
 /* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor
@@ -62,8 +75,9 @@ CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
             size_t n = d.g.n;
             tl_real *x = draw_reals(c, n), *y = reals(c, n);
             double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *coarse = coarsen(c, widen(c, x, n), n);
+            double *coarse = coarsen(c, widen(c, x, n), n), *kept = doubles(c, n);
             for (size_t k = 0; k < n; k++) {
+                kept[k] = x[k] / (1 - d.g.p);
                 want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
                 rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
                 scale[k] = fabs(want[k]);
@@ -72,7 +86,7 @@ CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
             call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
             expect_ok(c, &r);
             expect_close(c, "y", y, want, bound, SHAPE((int)n));
-            if (c->case_failed) tell_draws(c, &d, y, NULL);
+            if (c->case_failed) tell_draws(c, &d, y, NULL, kept);
             expect_sharp(c, rough, want, bound, n);
         }
 }
@@ -87,10 +101,11 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
             tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n),
                     *dx = copy_reals(c, before, n);
             double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *coarse = coarsen(c, widen(c, dy, n), n);
+            double *coarse = coarsen(c, widen(c, dy, n), n), *kept = doubles(c, n);
             for (size_t k = 0; k < n; k++) {
                 double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
                 want[k] = before[k] + passed;
+                kept[k] = before[k] + dy[k] / (1 - d.g.p);
                 rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
                 /* where nothing is added, nothing may change */
                 scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
@@ -99,7 +114,7 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
             call_dropout_bwd(&failing, &r, dx, dy, &d.step, &d.g);
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
-            if (c->case_failed) tell_draws(c, &d, dx, before);
+            if (c->case_failed) tell_draws(c, &d, dx, before, kept);
             expect_sharp(c, rough, want, bound, n);
         }
 }

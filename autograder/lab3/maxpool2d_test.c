@@ -5,6 +5,7 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
+#include "autograder/claim/verdict.h"
 
 /* n, c, h, w, r, s, stride, pad */
 static const tl_pool2d_geom shapes[] = {
@@ -17,6 +18,8 @@ static const tl_pool2d_geom shapes[] = {
     {1, 2, 5, 4, 2, 2, 1, 2, 0, 0, 0, 0},
     {1, 2, 7, 7, 2, 2, 2, 2, 0, 0, 0, 0},   /* the last row and column are dropped */
     {2, 1, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0},   /* every pixel in up to nine windows */
+    {6, 4, 6, 6, 3, 3, 2, 2, 0, 0, 0, 0},   /* all is square, and windows overlap */
+    {6, 4, 5, 5, 3, 3, 2, 2, 1, 1, 0, 0},   /* with padding, too */
     {1, 2, 3, 2, 5, 4, 1, 1, 2, 2, 0, 0},   /* a window bigger than the image */
     {2, 3, 4, 5, 1, 1, 1, 1, 0, 0, 0, 0},   /* 1x1: a copy */
     {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   /* one number */
@@ -51,6 +54,18 @@ static void pool_case(claim *c, const call_target *t, const char *op, const tl_p
                 g->h != g->w || g->r != g->s || g->stride_h != g->stride_w || g->pad_h != g->pad_w);
 }
 
+/* Too large: what does not belong to a window took part; too small: what does was left out. */
+static void tell_sign(claim *c, const tl_real *y, const double *want, size_t n) {
+    size_t larger = 0, smaller = 0, wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        wrong += y[i] != want[i];
+        larger += y[i] > want[i];
+        smaller += y[i] < want[i];
+    }
+    if (wrong && larger == wrong) finding_pattern_of_case(c, "all_larger");
+    if (wrong && smaller == wrong) finding_pattern_of_case(c, "all_smaller");
+}
+
 /* Values and winners are copies and indices: there is one right answer. */
 static void expect_forward(claim *c, const call_target *t, const tl_pool2d_geom *g,
                            const tl_real *x) {
@@ -64,6 +79,7 @@ static void expect_forward(claim *c, const call_target *t, const tl_pool2d_geom 
     call_maxpool2d_fwd(t, &r, y, argmax, x, g);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, AXES("ncpq", g->n, g->c, g->p, g->q));
+    if (c->case_failed) tell_sign(c, y, want, outs);
     expect_ints(c, "argmax", argmax, winner, AXES("ncpq", g->n, g->c, g->p, g->q));
 }
 

@@ -113,11 +113,14 @@ static const char *likely(const hc_access *a, uint64_t old, bool old_wrote, conf
     bool atomic = (a->kind & ACCESS_STRONG) || (old & STRONG_BIT);
     if (!atomic && is_update(a, old))
         return "several threads run this line for one element, and `x[i] += v` is a read and a "
-               "write: what another thread adds between is lost; use atomicAdd(&x[i], v), or give "
-               "each thread an element of its own";
+               "write: what another thread adds between is lost; is only one of them meant to, or "
+               "is the index wrong? Else use atomicAdd(&x[i], v), or give each thread an element "
+               "of "
+               "its own";
     if (how == BETWEEN_BLOCKS)
-        return "blocks run in any order: combine with atomicAdd and its kin, give each block its "
-               "own elements, or end the kernel and launch a second one";
+        return "blocks run in any order: give each block its own elements (should both come here, "
+               "or is an index wrong?), end the kernel and launch a second one, or combine with "
+               "atomicAdd and its kin";
     if (atomic)
         return "an atomic protects only against other atomics: put a __syncthreads() between, or "
                "make both accesses atomic";
@@ -148,8 +151,7 @@ static void fail(const hc_access *a, uint64_t old, bool old_wrote, conflict how)
            shared ? "shared" : "global");
     if (how == IN_BLOCK) {
         const hc_thread *thread = &w->threads[word_thread(old)];
-        hc_add(&t, "thread (%u,%u,%u)", thread->index.x, thread->index.y,
-               thread->index.z);
+        hc_add(&t, "thread (%u,%u,%u)", thread->index.x, thread->index.y, thread->index.z);
     } else {
         hc_add(&t, "another block");
     }

@@ -224,7 +224,8 @@ void hc_check_fail_unwritten(const hc_access *a) {
         &t, shared ? "shared memory starts with any values: each element must be written before it "
                      "is read, in this block, with a __syncthreads() between"
                    : "cudaMalloc does not clear: cudaMemset or cudaMemcpy is missing, or the "
-                     "kernel that should fill the buffer skips some elements");
+                     "kernel that should fill the buffer skips some elements; or it is a result, "
+                     "read (as by +=) before it is written");
     hc_report_end(&t);
     hc_kernel_fail(cudaErrorLaunchFailure);
 }
@@ -403,7 +404,8 @@ bool hc_check_elsewhere(const hc_access *a) {
         hc_check_message_begin(&t, "wild-pointer", a->pc);
         hc_add(&t, "%s at %p, which is no device memory", verb(a), (void *)p);
         hc_report_thread(&t);
-        hc_report_likely(&t, "an index that overflowed (int arithmetic), or a pointer never set");
+        hc_report_likely(&t, "an index far outside (a negative one as a size_t, an int that "
+                             "overflowed), or a pointer never set");
         hc_report_end(&t);
         hc_kernel_fail(cudaErrorIllegalAddress);
     }

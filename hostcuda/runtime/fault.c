@@ -67,8 +67,8 @@ static void add_buffer(hc_text *t, const hc_buffer *b) {
  * that is none of this array's is as likely. */
 static const char *mistake_past(size_t offset) {
     static const char guard[] =
-        "the last block has more threads than elements are left: guard with "
-        "`if (i < n)`; or the allocation is in elements, not bytes";
+        "more threads than this array has elements, and this one has none: guard with "
+        "`if (i < n)`, n being its length; or the allocation is in elements, not bytes";
     const hc_launch *l = hc_self && hc_self->in_kernel ? hc_self->launch : NULL;
     size_t threads = l ? (size_t)l->grid.x * l->block.x : 0;
     bool in_row = l && l->grid.y * l->grid.z * l->block.y * l->block.z == 1;
@@ -166,12 +166,15 @@ static cudaError_t kernel_fault(hc_text *t, int number, const siginfo_t *info,
         begin(t, "null-pointer", pc);
         hc_add(t, "%s through a null pointer", verb);
         hc_report_thread(t);
-        hc_report_likely(t, "cudaMalloc failed or was never called for this argument");
+        hc_report_likely(t,
+                         "the argument is NULL: cudaMalloc failed or was never called for it; or "
+                         "it may be NULL, and nobody has asked");
     } else {
         begin(t, "wild-pointer", pc);
         hc_add(t, "%s at %p, which is no device memory", verb, (const void *)p);
         hc_report_thread(t);
-        hc_report_likely(t, "an index that overflowed (int arithmetic), or a pointer never set");
+        hc_report_likely(t, "an index far outside (a negative one as a size_t, an int that "
+                            "overflowed), or a pointer never set");
     }
     return cudaErrorIllegalAddress;
 }

@@ -5,9 +5,11 @@ import io
 import re
 import unicodedata
 import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
 
 import failure
 import formats
+import judge
 import pytest
 import render
 import text
@@ -113,6 +115,17 @@ def test_a_pattern_names_a_diagnosis(stage, capsys, fields, features, name):
     shown(stage, capsys)
     first = stage.result()["claims"][0]
     assert (first["claim"], first["advice"]) == ("one/first", name)
+
+
+@pytest.mark.parametrize("kind,patterns,named", [
+    ("mismatch", [], True), ("never_written", [], False),
+    ("never_written", ["others_wrong"], True)])
+def test_what_was_never_written_says_nothing_of_values(kind, patterns, named):
+    claim = SimpleNamespace(diagnosis={"c+array=y+ok=b": "of_values"})
+    other = {"task": "one", "side": "c", "claim": "one/b", "verdict": "pass"}
+    record = {"kind": kind, "patterns": patterns, "array": "y"}
+    result = {"task": "one", "side": "c", "claim": "one/a", "failures": [record]}
+    assert judge.diagnose(claim, result, [other]) == ("of_values" if named else "")
 
 
 HOSTILE = [
@@ -275,3 +288,27 @@ def test_less_than_all_points_lead_nowhere_else(stage, capsys, monkeypatch):
     assert "make show" not in shown(stage, capsys, "T=one")
     stage.says["lab9_one/second"] = fail()
     assert "make show" not in shown(stage, capsys)
+
+
+@pytest.mark.parametrize("allocated,told", [
+    ("tl/cuda/cuda_device.cu:25", ["buffer 8 bytes", "likely no guard", "other a.cu:5"]),
+    ("a.cu:9", ["buffer 8 bytes, allocated at a.cu:9",
+                "likely no guard; or the allocation is in elements, not bytes", "other a.cu:5"])])
+def test_what_a_checker_says_is_of_the_students_own_files(allocated, told):
+    said, _ = failure.split_output(
+        "a.cu:6: hostcuda [out-of-bounds]: reads right past the end of a buffer\n"
+        f"    buffer 8 bytes, allocated at {allocated}\n"
+        "    likely no guard; or the allocation is in elements, not bytes\n"
+        "    other some/course/labs/lab3/a.cu:5")
+    assert said == told
+
+
+def test_a_crash_without_a_place_names_none():
+    assert "not known where" in words.advice_of({"kind": "crash"})
+    assert "noticed" in words.advice_of({"kind": "crash", "file": "a.c", "line": 3})
+
+
+@pytest.mark.parametrize("line,said", [(47, " (a.cu:47)"), (51, " (a.cu:51 and 47)"), (0, "")])
+def test_the_lines_of_a_race_are_told(line, said):
+    race = {"file": "labs/a.cu", "line": line, "text": "writes what thread 3 writes at line 47"}
+    assert judge.lines_of(race) == said

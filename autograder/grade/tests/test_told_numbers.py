@@ -176,3 +176,15 @@ def test_a_place_of_a_later_call_is_not_that_of_wrong_values():
     assert not of_another_call({"kind": "out_of_bounds", "checker": [wild]})
     assert not of_another_call({"kind": "crash", "backtrace": ["reduce.c:35 sum_leaf"]})
     assert not of_another_call({"kind": "mismatch"})
+
+
+@pytest.mark.parametrize("patterns,shape,said,unsaid", [
+    (["last_block"], [7], "end too early", "wrong distance"),
+    (["last_block"], [8, 4], "wrong distance", "begin too late"),
+    (["everything"], [7], "No element", "end too early"),
+    (["last_block", "others_wrong"], [7], "index that is written to", "end too early"),
+    (["nan"], [7], "how many elements", "end too early")])
+def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, unsaid):
+    record = {"kind": "never_written", "patterns": patterns, "shape": shape}
+    assert said in words.advice_of(record) and unsaid not in words.advice_of(record)
+    assert "nan" not in words.patterns_told(record)
