@@ -70,7 +70,7 @@ def read_durations(log):
 
 
 def steps_of(kernels):
-    """The kernels of each step but the first, from where the weights are brought into the layout."""
+    """The kernels of each step but the first, from where the weights are packed."""
     begins = [i for i, (name, _) in enumerate(kernels) if "pack_weights" in name]
     return [kernels[a:b] for a, b in zip(begins[1:], [*begins[2:], len(kernels)])]
 

@@ -52,6 +52,7 @@ OPERATION_FILES = {
     "tl/abi/example.c": "an example of a call",
     "tl/abi/example.py": "an example of a call",
     "programs/ceilings.c": "the largest product and copy: ceilings of the machine",
+    "programs/main_bench_conv2d.c": "the loss of the net whose convolutions are timed",
     "programs/main_predict.c": "it loads the batches that it predicts",
     "programs/profile.c": "batch_load begins a step",
     "report/build.py": "no operation: a scale",
