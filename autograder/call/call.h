@@ -128,6 +128,9 @@ typedef enum call_counter {
 } call_counter;
 extern const char *const call_counter_names[CALL_COUNTERS];
 
+/* In the line of a constructor that has failed and left its result set. */
+#define CALL_LEFT_SET "left *t set"
+
 /* A launch of a kernel, as the process of the judged code tells it: for messages alone. */
 typedef struct call_launch {
     char kernel[48]; /* "" where nobody can tell, or none was */

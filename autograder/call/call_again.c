@@ -1,6 +1,8 @@
 /* call_again.c: calls made again, of which a launch or a step is made to fail (call_again.h). */
 #include "call_again.h"
 
+#include <string.h>
+
 /* The call again, with one launch after the other failing. It may return that error, or make good
  * for it by another launch. Calls of cuBLAS count as launches, too, and do not fail. */
 void call_failing_launches(const call_target *target, const call_request *request,
@@ -38,6 +40,12 @@ static void judge_refused(const call_wire *w, int n, int64_t steps, call_report 
             report, "unchecked_error",
             "a %s (step %d of this call) was made to fail, and the call returned TL_OK: its status "
             "has to be returned",
+            step, n);
+    } else if (strstr(w->error, CALL_LEFT_SET)) {
+        call_fault(
+            report, "status",
+            "a %s (step %d of this call) was made to fail, and the call said so, but left *t "
+            "set: its caller would free what was never made, or is freed already",
             step, n);
     } else if (w->live_bytes) {
         call_fault(

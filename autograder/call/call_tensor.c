@@ -33,7 +33,8 @@ static tl_status give_tensor(tl_ctx *ctx, call_arguments *a, const tl_tensor *t,
 
 /* A constructor that fails must leave NULL behind, or its caller frees what was never made. */
 static tl_status judge_failure(tl_status status, const tl_tensor *t) {
-    return t ? TL_FAIL(TL_EDEVICE, "returned %s but left *t set", tl_status_name(status)) : status;
+    return t ? TL_FAIL(TL_EDEVICE, "returned %s but " CALL_LEFT_SET, tl_status_name(status))
+             : status;
 }
 
 /* integers: ndim, sizes. int32 out: ndim, dim[4], size, owner, and whether ctx is the one given */

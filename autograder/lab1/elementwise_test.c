@@ -5,6 +5,8 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
 
+#include <string.h>
+
 /* Around a vector register, one element, what is not round, and enough for several threads. */
 static const int sizes[] = {7, 1, 8, 9, 31, 257, 4099, 70001};
 #define FOR_SIZES(n)                                                                               \
@@ -180,3 +182,29 @@ CLAIM(lab1_elementwise, output_may_be_an_input) {
                 expect_in_place(c, t, "axpy", call_axpy_of_two, which, true, n);
             }
 }
+
+/* All of them one after the other: who lets every thread take every element adds several times. */
+static threads_result one_after_the_other(claim *c, const call_target *t, int which) {
+    enum { N = 70001 }; /* short arrays may stay on one thread */
+    call_report r;
+    tl_real *a = draw_reals(c, N), *b = draw_reals(c, N), *y = reals(c, 6 * N);
+    (void)which;
+    claim_case(c, t, "fill, add, mul, scale, axpy, mul_add of [%d]", (int)N);
+    call_fill(t, &r, y, N, 0.75);
+    expect_ok(c, &r);
+    call_add(t, &r, y + N, a, b, N);
+    expect_ok(c, &r);
+    call_mul(t, &r, y + 2 * N, a, b, N);
+    expect_ok(c, &r);
+    call_scale(t, &r, y + 3 * N, a, N, 0.375);
+    expect_ok(c, &r);
+    memcpy(y + 4 * N, b, N * sizeof *y);
+    call_axpy(t, &r, y + 4 * N, a, N, 0.375);
+    expect_ok(c, &r);
+    memcpy(y + 5 * N, a, N * sizeof *y);
+    call_mul_add(t, &r, y + 5 * N, a, b, N);
+    expect_ok(c, &r);
+    return (threads_result){"all results", y, SHAPE(6, N)};
+}
+
+CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab1_elementwise, one_after_the_other, 1)
