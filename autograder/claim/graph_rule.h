@@ -19,7 +19,7 @@ typedef struct rule_case {
 /* Value and every gradient of each case, exactly; each operation is used twice, so that a rule that
  * overwrites a gradient fails. */
 void expect_rules(claim *c, const rule_case *cases, size_t count);
-/* Each input of each case in turn needs no gradient: it gets none, and the others get theirs. */
+/* Some inputs of each case need no gradient, in every way: they get none, the others get theirs. */
 void expect_frozen_inputs(claim *c, const rule_case *cases, size_t count);
 /* Nothing is recorded of a case whose inputs want no gradient, nor while recording is off. */
 void expect_no_nodes(claim *c, const rule_case *cases, size_t count);

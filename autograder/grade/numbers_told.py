@@ -37,6 +37,8 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_one_channel": re.compile(r"\Aconv3x3 x\[1,1,\d+,\d+\] to 1 channels\b"),
     "pad_0": re.compile(r"\Abatch_load .* pad 0\b"),
     "above_zero": re.compile(r"\by above 0 everywhere\b"),
+    "some_want": re.compile(r", a gradient for [a-z\d ]+ alone\b"),
+    "of_nan": re.compile(r"\by NaN at every other place\b"),
 }
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),

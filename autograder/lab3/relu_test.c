@@ -61,6 +61,23 @@ static void expect_all_passes(claim *c, const call_target *t) {
     expect_added(c, "dx", dx, before, want, NULL, SHAPE(N));
 }
 
+/* NaN is neither 0 nor above it: nothing is added there. Between such places all passes. */
+static void expect_nothing_at_nan(claim *c, const call_target *t) {
+    enum { N = 33 };
+    call_report r;
+    tl_real *y = draw_between(c, N, 0.5, 1), *dy = draw_reals(c, N), *before = draw_reals(c, N);
+    tl_real *dx = copy_reals(c, before, N);
+    double want[N];
+    for (int i = 0; i < N; i++) {
+        want[i] = i % 2 ? (tl_real)((double)before[i] + (double)dy[i]) : before[i];
+        if (i % 2 == 0) y[i] = (tl_real)NAN;
+    }
+    claim_case(c, t, "relu_bwd of [%d], y NaN at every other place", (int)N);
+    call_relu_bwd(t, &r, dx, dy, y, N);
+    expect_ok(c, &r);
+    expect_added(c, "dx", dx, before, want, NULL, SHAPE(N));
+}
+
 /* dx starts as random numbers; where y is 0 it must stay as it is, also where x was exactly 0, and
  * whatever dy is there: infinity times 0 is NaN. */
 CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
@@ -81,6 +98,7 @@ CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, NULL, SHAPE((int)n));
         }
+        expect_nothing_at_nan(c, t);
     }
 }
 

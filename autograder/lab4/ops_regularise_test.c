@@ -3,6 +3,8 @@
  * They round, so the tape must give, bit for bit, what the operation gives on its own. */
 #include "autograder/claim/graph_rule.h"
 
+#include <stdio.h>
+
 /* x is used twice: what its other use has sent is there when dropout's rule comes. (p = 1/2: with a
  * factor of 2 the sum has the same bits, in whatever order its two parts come.) */
 static void expect_dropout_adds(claim *c, const call_target *t) {
@@ -61,8 +63,25 @@ CLAIM(lab4_ops_regularise, dropout_passes_its_own_gradient) {
     }
 }
 
+enum { EVALUATION = 0, X = 1, GAMMA = 2, BETA = 4, ALL = X | GAMMA | BETA };
+
+static void say_wants(char what[80], int wants) {
+    if (wants == EVALUATION || wants == ALL)
+        snprintf(what, 80, "batchnorm in %s", wants ? "training" : "evaluation");
+    else
+        snprintf(what, 80, "batchnorm in training, a gradient for%s%s%s alone",
+                 wants & X ? " x" : "", wants & GAMMA ? " gamma" : "", wants & BETA ? " beta" : "");
+}
+
+/* A leaf of a training that does or does not want a gradient. */
+static int add_leaf(graph *g, expect_shape shape, const tl_real *values, bool wants) {
+    return wants ? graph_parameter_of(g, shape, values) : graph_input_of(g, shape, values, false);
+}
+
+/* In training, where the inputs in `wants` want a gradient, or in evaluation. */
 static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape, int n, int hw,
-                             bool training) {
+                             int wants) {
+    const bool training = wants != EVALUATION;
     const tl_batchnorm_geom b = {.n = n, .c = 3, .hw = hw, .eps = 1.0 / 1000, .momentum = 0.25};
     size_t size = (size_t)(n * 3 * hw);
     tl_real *x = draw_reals(c, size), *gamma = draw_between(c, 3, 0.5, 2), *beta = draw_reals(c, 3);
@@ -81,9 +100,11 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
     expect_ok(c, &r);
     graph g = graph_new(c, 30, 1000);
     if (!training) DO(&g, GRAPH_RECORDING, 0);
-    int lx = graph_parameter_of(&g, shape, x), lg = graph_parameter_of(&g, SHAPE(3), gamma);
-    int lb = graph_parameter_of(&g, SHAPE(3), beta), bm = graph_buffer_of(&g, SHAPE(3), mean0);
-    int bv = graph_buffer_of(&g, SHAPE(3), var0), w = graph_input_of(&g, shape, dy, false);
+    int lx = add_leaf(&g, shape, x, !training || wants & X);
+    int lg = add_leaf(&g, SHAPE(3), gamma, !training || wants & GAMMA);
+    int lb = add_leaf(&g, SHAPE(3), beta, !training || wants & BETA);
+    int bm = graph_buffer_of(&g, SHAPE(3), mean0), bv = graph_buffer_of(&g, SHAPE(3), var0);
+    int w = graph_input_of(&g, shape, dy, false);
     int out = GRAPH(&g, shape, GRAPH_BATCHNORM, lx, lg, lb, bm, bv, 1, 1000, 1, 4, training);
     int loss = graph_sum(&g, GRAPH(&g, shape, GRAPH_MUL, out, w));
     if (training) DO(&g, GRAPH_BACKWARD, loss);
@@ -92,10 +113,14 @@ static void expect_batchnorm(claim *c, const call_target *t, expect_shape shape,
     static const char *const name[] = {"y",  "running mean", "running variance",
                                        "dx", "dgamma",       "dbeta"};
     for (int i = 0; i < 6; i++) graph_read(&g, i < 3 ? GRAPH_READ_VALUE : GRAPH_READ_GRAD, leaf[i]);
-    graph_run(&g, t, &r, training ? "batchnorm in training" : "batchnorm in evaluation");
+    char what[80];
+    say_wants(what, wants);
+    graph_run(&g, t, &r, what);
     expect_ok(c, &r);
-    for (int i = 0; i < 6; i++)
-        expect_same_bits(c, name[i], graph_result(&g, leaf[i]), want[i], graph_shape(&g, leaf[i]));
+    for (int i = 0; i < 6; i++) /* the rule may leave what nobody wants, too */
+        if (i < 3 || !training || wants >> (i - 3) & 1)
+            expect_same_bits(c, name[i], graph_result(&g, leaf[i]), want[i],
+                             graph_shape(&g, leaf[i]));
 }
 
 /* In training mode, for statistics alone. */
@@ -115,8 +140,11 @@ static void expect_batchnorm_unrecorded(claim *c, const call_target *t) {
 CLAIM(lab4_ops_regularise, batchnorm_passes_its_own_gradients) {
     FOR_TARGETS (t) {
         expect_batchnorm_unrecorded(c, t);
-        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, true);
-        expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, true);
-        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, false);
+        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, ALL);
+        expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, ALL);
+        expect_batchnorm(c, t, SHAPE(4, 3, 2, 3), 4, 6, EVALUATION);
+        /* first as behind the pixels of a net */
+        for (int wants = ALL - 1; wants > 0; wants--)
+            expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, wants);
     }
 }

@@ -38,8 +38,8 @@ tl_status tl_linear_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, cons
 tl_status tl_linear_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy,
                              const tl_linear_geom *g); /* db[out] += sum over n of dy */
 
-/* y = max(x, 0); y may be x. NaN stays NaN. dx += dy where y > 0, nothing elsewhere (0 at x = 0).
- */
+/* y = max(x, 0); y may be x. NaN stays NaN. dx += dy where y > 0, nothing elsewhere (0 at x = 0,
+ * and where y is NaN, which is not above 0). */
 tl_status tl_relu_fwd(tl_ctx *ctx, tl_real *y, const tl_real *x, size_t n);
 tl_status tl_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real *y, size_t n);
 
