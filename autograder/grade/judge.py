@@ -8,6 +8,7 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
+import map_told
 import numbers_told
 import table
 import text
@@ -60,7 +61,7 @@ def of_blas(record: dict) -> dict:
 def features(record: dict, side: str) -> set:
     """What a pattern in labN.toml can speak of."""
     found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
-    found |= numbers_told.features(record)
+    found |= numbers_told.features(record) | map_told.features(record)
     if record["kind"].startswith("race_"):
         found.add("race")
     if met := MET.search(record.get("output") or ""):

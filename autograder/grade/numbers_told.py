@@ -28,6 +28,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_products_alone": re.compile(r"\Agraph program: products of single elements\b"),
     "of_made_bias": re.compile(r"\Agraph program: a linear layer whose bias is\b"),
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
+    "of_one_tile": re.compile(r"\bC\[[1-8],[1-8]\] .*\bk = [1-8]\b"),
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
@@ -45,12 +46,13 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "should_fail": re.compile(r"\Ashould fail with "),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
+    "first_in_row_4_or_8": re.compile(r"never written, the first at \([48],0\)"),
     "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
             "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
-            "padded", "several_images", "more_outputs", "chunked",
+            "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
@@ -101,7 +103,8 @@ def of_convolution(call: str) -> set:
     p = (h + 2 * pad_h - dil_h * (r - 1) - 1) // stride_h + 1
     q = (w + 2 * pad_w - dil_w * (s - 1) - 1) // stride_w + 1
     holds = {"padded": pad_h + pad_w > 0, "several_images": n > 1,
-             "more_outputs": p * q > h * w, "chunked": " at a time" in call}
+             "more_outputs": p * q > h * w, "chunked": " at a time" in call,
+             "unit_step_of_h": stride_h == 1 and stride_w > 1}
     return {name for name, true in holds.items() if true}
 
 

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import map_told
 import numbers_told
 import words
 
@@ -189,9 +190,9 @@ def _task(where: str, lab: int, entry: dict) -> Task:
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
     known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
-        "ratio=1/N", "elsewhere=race", "added_by_several", "elsewhere=added_by_several",
-        "elsewhere=global", "elsewhere=uninitialised", "k>64", "global", "shared",
-        "one_line"}
+        *map_told.FEATURES, "ratio=1/N", "elsewhere=race", "added_by_several",
+        "elsewhere=added_by_several", "elsewhere=global", "elsewhere=uninitialised",
+        "k>64", "global", "shared", "one_line"}
     for claim in lab.claims:
         siblings = {c.name for c in lab.task(claim.task).claims}
         for part in {p for key in claim.diagnosis for p in key.split("+")}:

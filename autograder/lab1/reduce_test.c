@@ -82,6 +82,16 @@ static void tell_rest(claim *c, const tl_real *y, const double *want, const doub
     }
 }
 
+/* Is a sum that of the first terms alone, as many as a block has threads? */
+static bool has_begin_alone(double y, const double *x, double bound, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n && i < 1024; i++) {
+        sum += x[i];
+        if (i >= 31 && (i & (i + 1)) == 0 && i + 1 < n && fabs(y - sum) <= bound) return true;
+    }
+    return false;
+}
+
 static void expect_sum(claim *c, const call_target *t, size_t n) {
     if (!bound_judges(n)) return;
     call_report r;
@@ -97,6 +107,8 @@ static void expect_sum(claim *c, const call_target *t, size_t n) {
     expect_ok(c, &r);
     expect_close(c, "y", &y, &want, bound, SHAPE(1));
     if (c->case_failed) tell_rest(c, &y, &want, wide, bound, 1, n);
+    if (c->case_failed && has_begin_alone((double)y, wide, *bound, n))
+        finding_pattern_of_case(c, "begin_alone");
     if (n > 1 && fabs((double)y * (double)n - want) <= *bound)
         finding_pattern_of_case(c, "averaged");
     expect_sharp(c, &rough, &want, bound, 1);

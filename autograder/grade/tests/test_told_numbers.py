@@ -2,6 +2,7 @@
 bits differ in the last digits alone, whether cuBLAS was given another flag than the matrix has.
 """
 
+import map_told
 import pytest
 import words
 from failure import is_near, of_another_call
@@ -188,3 +189,11 @@ def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, uns
     record = {"kind": "never_written", "patterns": patterns, "shape": shape}
     assert said in words.advice_of(record) and unsaid not in words.advice_of(record)
     assert "nan" not in words.patterns_told(record)
+
+
+@pytest.mark.parametrize("drawn,names", [
+    ([".##", ".##"], {"whole_columns"}), ([".#.#", ".#.#"], {"whole_columns", "columns_between"}),
+    (["..", "##", ".."], {"whole_rows"}), (["##", "..", "##"], {"whole_rows", "rows_between"}),
+    ([".#", "##"], set()), (["##", "##"], set()), (["#", "."], set())])
+def test_a_picture_shows_whole_rows_or_columns(drawn, names):
+    assert told(map=drawn) & map_told.FEATURES == names
