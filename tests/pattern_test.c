@@ -119,6 +119,10 @@ CLAIM(pattern, what_was_there_before_is_told) {
     f = find(c, &s, true);
     expect_patterns(c, "a mean instead of a sum", &f, "everything constant_factor");
     expect_true(c, fabs(f.ratio - 1.0 / 6) < 1e-6, "the factor is %g", f.ratio);
+    for (int i = 0; i < SIZE; i++) s.got[i] = s.want[i] / 3;
+    f = find(c, &s, true);
+    expect_patterns(c, "divided after adding", &f, "everything whole_factor");
+    expect_true(c, fabs(f.ratio - 1.0 / 3) < 1e-6, "the factor is %g", f.ratio);
 }
 
 /* A matrix of 6 x 20, or a list as long: from row `row`, column `col` on its elements are wrong. */

@@ -69,31 +69,38 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One factor between what was computed and what should have been; what was there before is no part
- * of either. The median is tried, for small numbers have coarse ratios. */
-static void find_factor(finding *f, const comparison *x) {
+/* One factor between what was computed and what should have been; what was there before, if not
+ * NULL, is no part of either. The median is tried, for small numbers have coarse ratios. */
+static bool is_one_factor(finding *f, const comparison *x, const double *before, const char *name) {
     double *ratio = malloc(x->n * sizeof *ratio);
     size_t count = 0;
+    bool one = false;
     for (size_t i = 0; ratio && i < x->n; i++) {
-        double from = x->before ? x->before[i] : 0, whole = x->want[i] - from;
+        double from = before ? before[i] : 0, whole = x->want[i] - from;
         if (pattern_wrong(x, i) && whole != 0 && isfinite(x->got[i]))
             ratio[count++] = (x->got[i] - from) / whole;
     }
     if (count >= 2) {
         qsort(ratio, count, sizeof *ratio, ascending);
         double factor = ratio[count / 2];
-        bool one = factor != 0 && fabs(fabs(factor) - 1) > 1e-3;
+        one = factor != 0 && fabs(fabs(factor) - 1) > 1e-3;
         for (size_t i = 0; one && i < x->n; i++) {
-            double from = x->before ? x->before[i] : 0;
+            double from = before ? before[i] : 0;
             one = !pattern_wrong(x, i) ||
                   is_near(x, i, x->got[i], from + factor * (x->want[i] - from));
         }
         if (one) {
-            finding_pattern(f, "constant_factor");
+            finding_pattern(f, name);
             f->ratio = factor;
         }
     }
     free(ratio);
+    return one;
+}
+
+static void find_factor(finding *f, const comparison *x) {
+    if (!is_one_factor(f, x, x->before, "constant_factor") && x->before)
+        is_one_factor(f, x, NULL, "whole_factor");
 }
 
 /* Each wrong element is what one `distance` further on should be. Where that lies outside, anything

@@ -16,6 +16,8 @@ LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
                     r"stride (\d+),(\d+) pad (\d+),(\d+) dilation (\d+),(\d+)")
+# of a line of by_line, the dearest first: that it fetches, and its conflicts
+LINE_COSTS = re.compile(r": [1-9]\d* sectors,.* (\d+) conflicts of banks")
 # a single number, which is told in words alone
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
 GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
@@ -54,6 +56,7 @@ FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "rati
             "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
+            "conflicts_where_fetched",
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
@@ -88,9 +91,17 @@ def features(record: dict) -> set:
     counters = record.get("counters") or {}
     if record["kind"] == "sectors" and counters.get("requests", 0) > 0:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
+    if conflicts_where_fetched(record):
+        found.add("conflicts_where_fetched")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
+
+
+def conflicts_where_fetched(record: dict) -> bool:
+    """Too many sectors, and the line that has the most has conflicts of banks, too."""
+    dearest = LINE_COSTS.search(str((record.get("by_line") or [""])[0]))
+    return record["kind"] == "sectors" and dearest is not None and dearest[1] != "0"
 
 
 def of_convolution(call: str) -> set:

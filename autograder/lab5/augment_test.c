@@ -1,6 +1,7 @@
 /* augment_test.c: loading, shuffling and augmenting batches. */
 #include "autograder/call/call_ops.h"
 #include "autograder/oracle/oracle.h"
+#include "autograder/claim/crop_told.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 
@@ -73,6 +74,7 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
     expect_ok(c, &r);
     const char *name = name_of(x, want, s, step, g);
     expect_equal(c, name, x, want, AXES("nchw", g->n, s->c, s->h, s->w));
+    if (c->case_failed) crop_tell(c, x, &b, s);
     expect_ints(c, "label", label, want_label, AXES("n", g->n)); /* then the pictures are right */
 }
 

@@ -98,6 +98,21 @@ def test_up_to_which_size_it_is_right():
     assert words.patterns_told({"patterns": ["large"]}) == ["large"]
 
 
+@pytest.mark.parametrize("wrong,said", [(24, []), (12, ["last_block"])])
+def test_nearly_all_are_not_the_last_ones(wrong, said):
+    assert words.patterns_told({"patterns": ["last_block"], "wrong": wrong, "total": 25}) == said
+
+
+@pytest.mark.parametrize("line,there", [
+    ("a.cu:9: 4080 sectors, 528 requests to shared memory, 480 conflicts of banks", True),
+    ("a.cu:9: 4080 sectors, 528 requests to shared memory, 0 conflicts of banks", False),
+    ("a.cu:9: 0 sectors, 528 requests to shared memory, 480 conflicts of banks", False)])
+def test_conflicts_of_the_line_that_fetches_are_told(line, there):
+    lines = [line, "a.cu:7: 10 sectors, 20 requests to shared memory, 9 conflicts of banks"]
+    assert ("conflicts_where_fetched" in told(kind="sectors", by_line=lines)) == there
+    assert "conflicts_where_fetched" not in told(kind="bank_conflicts", by_line=lines)
+
+
 @pytest.mark.parametrize("requests,apart", [(100, True), (1000, False), (0, False)])
 def test_sectors_of_a_request_tell_what_lies_apart(requests, apart):
     counters = {"sectors": 2400, "requests": requests}
