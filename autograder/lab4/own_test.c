@@ -4,6 +4,7 @@
  * differences of its values, which the grader forms. So the claims hold whatever the formula is. */
 #include "autograder/claim/graph_rule.h"
 #include "autograder/claim/numeric.h"
+#include "autograder/claim/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
