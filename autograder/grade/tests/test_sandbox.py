@@ -1,6 +1,7 @@
 """What a worker in a box can see and do; and where there can be none, why."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -76,6 +77,19 @@ def test_a_machine_without_a_tier_is_told_what_would_mend_it(monkeypatch):
         assert "AppArmor" in sandbox.lacking()
     finally:
         sandbox.tier.cache_clear()
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_the_launcher_is_made_again_behind_a_newer_source(monkeypatch, tmp_path, older):
+    sandbox.tier()
+    source, made = tmp_path / "box.c", []
+    source.touch()
+    os.utime(source, ns=(0, 0 if older else 1 << 62))
+    monkeypatch.setattr(sandbox, "SOURCES", [source])
+    monkeypatch.setattr(sandbox.subprocess, "run", lambda command, **options: made.append(
+        command[0]) or original(["/bin/true"], **options))
+    sandbox.launcher()
+    assert made == ([] if older else ["make"])
 
 
 original = subprocess.run
