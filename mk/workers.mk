@@ -104,14 +104,15 @@ BOX_ENDED := 126|137
 # $(1) a command, $(2) the files and folders that it sees. What it costs is written down, by the name
 # of the source or of what is linked (submission.py begins the list). $(3) what it makes, if not $@.
 # Of a build that somebody outside has ended nothing stays, and it is done once more.
+# (All this by the shell itself: a small program a step was a twentieth of what grading takes.)
 lab_boxed = $(if $(LAB_OFFICIAL),{ for try in 1 2; do \
-	build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix see=,$(sort $2)) \
+	said=$$(build/box/box run build in=$(CURDIR) make=$(@D) $(addprefix see=,$(sort $2)) \
 	spent=build/spent/$(LAB_FROM)builds of=$(if $(filter %.c %.cu,$<),$<,$@) \
 	-- /bin/bash --norc -c $(call quote,{ $1; } >&2 && cat $(or $3,$@)) \
-	>$@.part 2>$@.said && ended=0 || ended=$$?; \
+	2>&1 >$@.part) && ended=0 || ended=$$?; \
 	case $$try.$$ended in (1.126|1.137) ;; (*) break ;; esac; done 2>/dev/null; \
-	cat $@.said >&2; rm -f $@.said; ( exit $$ended ) && \
-	chmod +x $@.part && mv -f $@.part $(or $3,$@); },$1)
+	[ -z "$$said" ] || printf '%s\n' "$$said" >&2; ( exit $$ended ) && \
+	$(if $(suffix $@),,chmod +x $@.part && )mv -f $@.part $(or $3,$@); },$1)
 lab_sees = tl/include $(if $(filter %.cu,$<),$(HOSTCUDA)/include $(HOSTCUDA_REWRITE) \
 	build/$(mode)/precompiled)
 

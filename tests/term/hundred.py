@@ -6,7 +6,8 @@ skeletons, solutions with one file unwritten, bugs of mutants.toml, functions th
 end their process or print verdicts, and archives that must be refused. What an unwritten or broken
 file costs stands in lab.toml: its task's points on that side, and those of `whole`. What a bug
 costs does not: hundred.json has it, from `make grade LABS= TASKWISE=1` of each by itself, which
-knows neither sandbox nor class (WRITE=1 adds what is missing there).
+knows neither sandbox nor class, with a digest of the lab's claims and of the file with the bug in
+it (WRITE=1 finds out what is missing there, or was found out from other claims).
 
 Said, and with OUT= kept: seconds of each run and of its quarters, the front end's largest process,
 what more lies in build/ afterwards. Exit status 1 if a grade is wrong, the front end too large or
@@ -14,6 +15,7 @@ the disk not given back.
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -159,12 +161,20 @@ REFUSED = [a_bomb, a_way_out, links, torn, nothing_of_the_lab]
 # ---- a class -------------------------------------------------------------------------------------
 
 def known_costs() -> dict:
+    """name -> [points, digest]"""
     return json.loads(COSTS.read_text()) if COSTS.exists() else {}
 
 
+def digest(mutant: mutants.Mutant, lab: int) -> str:
+    """Of all that decides what a bug costs, short of the grader itself."""
+    room = ROOT / f"autograder/lab{lab}"
+    claims = [p.read_bytes() for p in [room / "lab.toml", *sorted(room.glob("*.[ch]"))]]
+    return hashlib.sha256(b"\0".join([*claims, mutants.mutated(mutant).encode()])).hexdigest()[:12]
+
+
 def chosen(bugs: list, count: int) -> list:
-    """Of those whose cost is known, as many as there are, before others: a new bug in the list
-    changes nothing here."""
+    """Of those that were in the class before, as many as there are, before others: a new bug in the
+    list changes nothing here."""
     known = known_costs()
     first = [bug for bug in bugs if bug.name in known]
     rest = [bug for bug in bugs if bug.name not in known]
@@ -174,10 +184,11 @@ def chosen(bugs: list, count: int) -> list:
 
 def cost_of(mutant: mutants.Mutant, lab: int, write: bool) -> int:
     """Points that a bug costs: of the list, or found out by itself and noted there."""
-    known = known_costs()
-    if mutant.name not in known:
+    known, of = known_costs(), digest(mutant, lab)
+    if known.get(mutant.name, ["", ""])[1] != of:
         if not write:
-            raise SystemExit(f"hundred: {COSTS.name} does not know {mutant.name}: WRITE=1")
+            raise SystemExit(f"hundred: {COSTS.name} does not know what {mutant.name} costs by "
+                             "today's claims: WRITE=1")
         folder = mutants.make_folder(mutant, lab)
         done = make.run("grade", f"LAB={lab}", f"LABS={folder}", "DEVICES=cpu,hostcuda",
                         "TASKWISE=1", timeout=600)
@@ -185,10 +196,15 @@ def cost_of(mutant: mutants.Mutant, lab: int, write: bool) -> int:
         if done.returncode:
             raise SystemExit(f"hundred: {mutant.name}: make grade: {done.stderr.strip()[-300:]}")
         score = json.loads(path.read_text())["score"]
-        known[mutant.name] = score["max"] - score["points"]
-        COSTS.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+        known[mutant.name] = [score["max"] - score["points"], of]
+        COSTS.write_text(written(known))
         mutants.clean(mutant, lab)
-    return known[mutant.name]
+    return known[mutant.name][0]
+
+
+def written(costs: dict) -> str:
+    lines = (f"{json.dumps(name)}: {json.dumps(cost)}" for name, cost in sorted(costs.items()))
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
 def submissions(lab: Lab, count: int, write: bool) -> list:
