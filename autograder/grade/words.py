@@ -311,6 +311,9 @@ PARTS = {
         f"what nobody wants the gradient of {flag}" for flag in FLAGS),
     "ndim, dim[4], size, owner, as given": (
         "ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]", "size", "owner", "its context or memory"),
+    "ndim, dim[4] of a result's gradient": tuple(
+        f"{part} of the gradient of a [2,2]"
+        for part in ("ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]")),
 }
 
 # What the numbers of an index are called, by operation and array, else by array alone.
