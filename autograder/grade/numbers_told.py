@@ -32,6 +32,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
     "of_one_tile": re.compile(r"\bC\[[1-8],[1-8]\] .*\bk = [1-8]\b"),
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
+    "of_second_pass": re.compile(r"\Agraph program: tl_own\(a, b\), backward twice\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
     "of_nesterov": re.compile(r"\bNesterov\b"),

@@ -73,6 +73,12 @@ def test_a_step_has_weight_decay_or_not(decay, name):
     assert "ratio=m_for_g" in told(call=call, ratio=0.01)
 
 
+def test_a_second_pass_is_told_from_the_first():
+    call = "graph program: tl_own(a, b), backward twice (10 instructions) on cpu"
+    assert "of_second_pass" in told(call=call)
+    assert "of_second_pass" not in told(call=call.replace("backward twice", "summed"))
+
+
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
