@@ -79,6 +79,12 @@ def test_a_second_pass_is_told_from_the_first():
     assert "of_second_pass" not in told(call=call.replace("backward twice", "summed"))
 
 
+def test_a_pool_whose_sizes_are_missing_is_told_from_one_of_wrong_sizes():
+    said = "failed with TL_EINVAL: geometry.c:141: pool2d: {} is 0, must be at least 1"
+    assert "pool_without_sizes" in told(kind="status", text=said.format("n"))
+    assert "pool_without_sizes" not in told(kind="status", text=said.format("stride_h"))
+
+
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
