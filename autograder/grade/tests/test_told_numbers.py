@@ -85,6 +85,16 @@ def test_a_pool_whose_sizes_are_missing_is_told_from_one_of_wrong_sizes():
     assert "pool_without_sizes" not in told(kind="status", text=said.format("stride_h"))
 
 
+@pytest.mark.parametrize("first,said,holds", [
+    ("tape.c:176 tl_tape_record", "a null pointer was followed", True),
+    ("ops_math.c:20 mul_backward", "a null pointer was followed", False),
+    ("tape.c:176 tl_tape_record", "memory that is not there", False)])
+def test_a_null_pointer_in_the_record_is_the_records_own(first, said, holds):
+    trace = [first, "ops_math.c:81 tl_op_mul"]
+    found = told(kind="crash", text=f"Segmentation fault: {said}", backtrace=trace)
+    assert ("null_in_record" in found) == holds
+
+
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")
