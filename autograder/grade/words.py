@@ -216,6 +216,7 @@ PATTERNS = {
     "labels_alone": "only at the label of each row, everywhere by one number",
     "draws_of_the_epoch": "dropped as by draws from the number of the epoch",
     "last_use_alone": "what the last use has sent, without what was there before",
+    "w_transposed": "what comes out where w is read as [in,out]",
     "masked_by_dy": "made of dy where dy is above 0",
     "gradient_alone": "the gradient alone, without the velocity before",
     "weights_unmoved": "still the weights of before the step",
