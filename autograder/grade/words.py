@@ -217,6 +217,7 @@ PATTERNS = {
     "draws_of_the_epoch": "dropped as by draws from the number of the epoch",
     "last_use_alone": "what the last use has sent, without what was there before",
     "w_transposed": "what comes out where w is read as [in,out]",
+    "planes_of_outputs": "what comes out where planes of dx begin P*Q apart",
     "masked_by_dy": "made of dy where dy is above 0",
     "gradient_alone": "the gradient alone, without the velocity before",
     "weights_unmoved": "still the weights of before the step",
