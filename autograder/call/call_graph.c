@@ -155,6 +155,14 @@ static tl_status run_read_flags(graph_machine *m, const int64_t *o) {
     return graph_put(m, v->node != NULL);
 }
 
+static tl_status run_read_shape(graph_machine *m, const int64_t *o) {
+    tl_var *v = NULL;
+    TL_TRY(graph_var(m, o[0], &v));
+    TL_TRY(graph_put(m, v->grad ? v->grad->ndim : 0));
+    for (int i = 0; i < TL_MAX_DIMS; i++) TL_TRY(graph_put(m, v->grad ? v->grad->dim[i] : 0));
+    return TL_OK;
+}
+
 static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_PARAMETER] = {5, run_parameter},
     [GRAPH_INPUT] = {6, run_input},
@@ -167,6 +175,7 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_READ_VALUE] = {1, run_read_value},
     [GRAPH_READ_GRAD] = {1, run_read_grad},
     [GRAPH_READ_FLAGS] = {1, run_read_flags},
+    [GRAPH_READ_SHAPE] = {1, run_read_shape},
 };
 
 /* All values taken and all results given, or suite and program disagree on a shape. */

@@ -107,7 +107,9 @@ int graph_weigh(graph *g, int x, int range) {
 /* A second read of the same variable moves read_at: keep the first if both are wanted. */
 void graph_read(graph *g, int code, int v) {
     g->variable[v].read_at = g->out_count;
-    g->out_count += code == GRAPH_READ_FLAGS ? 3 : g->variable[v].size;
+    g->out_count += code == GRAPH_READ_FLAGS   ? 3
+                    : code == GRAPH_READ_SHAPE ? 5
+                                               : g->variable[v].size;
     DO(g, code, v);
 }
 

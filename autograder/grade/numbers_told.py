@@ -32,6 +32,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_matmul": re.compile(r"\Agraph program: matmul\b"),
     "of_one_tile": re.compile(r"\bC\[[1-8],[1-8]\] .*\bk = [1-8]\b"),
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
+    "of_second_pass": re.compile(r"\Agraph program: tl_own\(a, b\), backward twice\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
     "of_nesterov": re.compile(r"\bNesterov\b"),
@@ -45,6 +46,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
 }
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
+    "pool_without_sizes": re.compile(r"\bpool2d: n is 0\b"),
     "should_fail": re.compile(r"\Ashould fail with "),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
@@ -52,7 +54,9 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
-FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
+# of the first line of a crash's trace: which function followed a pointer that is NULL
+OF_TRACE = {"null_in_record": re.compile(r"\S+:\d+ tl_tape_record\Z")}
+FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_flag", "ratio=1/2",
             "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
@@ -74,6 +78,9 @@ def features(record: dict) -> set:
     call = record.get("call", "")
     found |= {name for name, place in OF_CALLS.items() if place.search(call)}
     found |= {name for name, said in OF_TEXT.items() if said.search(record.get("text") or "")}
+    if "null pointer" in (record.get("text") or ""):
+        first = str((record.get("backtrace") or [""])[0])
+        found |= {name for name, place in OF_TRACE.items() if place.match(first)}
     if is_too_small(record):
         found.add("too_small")
     bits = words.bits_told(record) or ()

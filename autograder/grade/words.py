@@ -216,6 +216,8 @@ PATTERNS = {
     "labels_alone": "only at the label of each row, everywhere by one number",
     "draws_of_the_epoch": "dropped as by draws from the number of the epoch",
     "last_use_alone": "what the last use has sent, without what was there before",
+    "w_transposed": "what comes out where w is read as [in,out]",
+    "planes_of_outputs": "what comes out where planes of dx begin P*Q apart",
     "masked_by_dy": "made of dy where dy is above 0",
     "gradient_alone": "the gradient alone, without the velocity before",
     "weights_unmoved": "still the weights of before the step",
@@ -311,6 +313,9 @@ PARTS = {
         f"what nobody wants the gradient of {flag}" for flag in FLAGS),
     "ndim, dim[4], size, owner, as given": (
         "ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]", "size", "owner", "its context or memory"),
+    "ndim, dim[4] of a result's gradient": tuple(
+        f"{part} of the gradient of a [2,2]"
+        for part in ("ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]")),
 }
 
 # What the numbers of an index are called, by operation and array, else by array alone.

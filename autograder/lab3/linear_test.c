@@ -5,6 +5,9 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
+#include "autograder/claim/verdict.h"
+
+#include <math.h>
 
 /* n, in, out: the last is judged forward in float, and its weight gradient too. One has more inputs
  * and outputs than a strip of columns, or a grid of one block, takes at a time. */
@@ -148,6 +151,19 @@ static void call_gradient(claim *c, const call_target *t, tl_real *grad, const l
     expect_ok(c, &r);
 }
 
+/* Is a wrong dx what comes out where w is read as [in,out]? before: NULL for zeros. */
+static void tell_transposed(claim *c, const linear_data *d, const tl_real *dx,
+                            const tl_real *before) {
+    size_t in = (size_t)d->g.in, out = (size_t)d->g.out;
+    for (size_t at = 0; at < d->xs; at++) {
+        double sum = before ? before[at] : 0;
+        for (size_t k = 0; k < out; k++)
+            sum += d->dy_d[at / in * out + k] * d->w_d[at % in * out + k];
+        if (!(fabs(dx[at] - sum) <= 1e-4 * (1 + fabs(sum)))) return;
+    }
+    finding_pattern_of_case(c, "w_transposed");
+}
+
 /* The gradient starts as random numbers, so a call that overwrites fails, and one that averages. */
 static void expect_gradient(claim *c, const call_target *t, const linear_data *d, gradient of) {
     size_t n = gradient_size(d, of), terms = gradient_terms(d, of) + 1;
@@ -164,6 +180,7 @@ static void expect_gradient(claim *c, const call_target *t, const linear_data *d
     double *bound = bound_of(c, scale, n, terms);
     call_gradient(c, t, grad, d, of);
     expect_added(c, gradient_name[of], grad, before, want, bound, gradient_shape(d, of));
+    if (of == OF_INPUT && c->case_failed) tell_transposed(c, d, grad, before);
     expect_sharp(c, rough, want, bound, n);
     tl_real *again = copy_reals(c, before, n); /* threads may come in another order, numbers not */
     call_target elsewhere = claim_elsewhere(t);
@@ -215,6 +232,7 @@ CLAIM(lab3_linear, all_gradients_match_numeric) {
                 tl_real *grad = reals(c, n);
                 call_gradient(c, t, grad, &d, of);
                 expect_close(c, gradient_name[of], grad, numeric, bound, gradient_shape(&d, of));
+                if (of == OF_INPUT && c->case_failed) tell_transposed(c, &d, grad, NULL);
             }
 }
 

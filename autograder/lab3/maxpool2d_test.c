@@ -155,6 +155,22 @@ CLAIM(lab3_maxpool2d, nan_wins_over_numbers) {
     }
 }
 
+/* Is a wrong dx what comes out where its planes begin P*Q apart? before: NULL for zeros. */
+static void tell_planes(claim *c, const tl_pool2d_geom *g, const tl_real *dx, const tl_real *before,
+                        const tl_real *dy, const int32_t *argmax) {
+    size_t n = tl_pool2d_x_size(g), outs = tl_pool2d_y_size(g);
+    size_t plane = (size_t)g->p * (size_t)g->q;
+    double *made = before ? widen(c, before, n) : doubles(c, n);
+    for (size_t i = 0; i < outs; i++) {
+        size_t at = i / plane * plane + (size_t)argmax[i];
+        if (at >= n) return;
+        made[at] += dy[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(dx[i] - made[i]) <= 1e-4)) return;
+    finding_pattern_of_case(c, "planes_of_outputs");
+}
+
 /* Winners of numbers full of ties, so that a gradient given to every tied maximum shows. */
 CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
     call_report r;
@@ -182,6 +198,7 @@ CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
             call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
             expect_ok(c, &r);
             expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g.n, g.c, g.h, g.w));
+            if (c->case_failed) tell_planes(c, &g, dx, before, dy, argmax);
             expect_sharp(c, rough, want, bound, n);
             /* threads may come in another order, numbers may not */
             call_target elsewhere = claim_elsewhere(t);
@@ -234,6 +251,7 @@ CLAIM(lab3_maxpool2d, gradient_matches_numeric) {
             double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s);
             for (size_t i = 0; i < n; i++) bound[i] += error[i];
             expect_close(c, "dx", dx, numeric, bound, AXES("nchw", g.n, g.c, g.h, g.w));
+            if (c->case_failed) tell_planes(c, &g, dx, NULL, dy, argmax);
         }
 }
 

@@ -183,6 +183,24 @@ static void expect_one_frozen(const asked *q, tl_real *const single[2], int froz
                   widen(q->c, single[other], N));
 }
 
+/* Twice through one node: the second pass adds what the first one did. */
+static void expect_two_passes(const asked *q, tl_real *const single[2]) {
+    graph g = graph_new(q->c, 20, 4 * N);
+    int leaf[2];
+    add_leaves(&g, q, -1, leaf);
+    int loss = weigh_own(&g, q, leaf[0], leaf[1]);
+    for (int i = 0; i < 2; i++) DO(&g, GRAPH_BACKWARD, loss);
+    for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+    call_report r;
+    graph_run(&g, q->t, &r, "tl_own(a, b), backward twice");
+    expect_ok(q->c, &r);
+    for (int i = 0; i < 2; i++) {
+        double *want = widen(q->c, single[i], N);
+        for (int k = 0; k < N; k++) want[k] *= 2;
+        expect_nearly(q->c, name[i], graph_result(&g, leaf[i]), want);
+    }
+}
+
 /* tl_own(a, b) and tl_own(b, a) on one tape, then one backward: both send their parts, each from
  * what its own forward left. */
 CLAIM(lab4_own, it_adds_and_skips_inputs_that_need_none) {
@@ -207,6 +225,7 @@ CLAIM(lab4_own, it_adds_and_skips_inputs_that_need_none) {
             for (int k = 0; k < N; k++) want[k] = (double)single[i][k] + (double)other[1 - i][k];
             expect_nearly(c, name[i], graph_result(&g, leaf[i]), want);
         }
+        expect_two_passes(&q, single);
         for (int frozen = 0; frozen < 2; frozen++) expect_one_frozen(&q, single, frozen);
         g = graph_new(c, 20, 4 * N);
         DO(&g, GRAPH_RECORDING, 0);

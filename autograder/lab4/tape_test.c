@@ -226,9 +226,11 @@ CLAIM(lab4_tape, a_second_backward_adds_to_leaves_alone) {
     }
 }
 
+/* The gradient that the tape made has its value's shape, too. */
 CLAIM(lab4_tape, two_losses_add_up) {
     FOR_TARGETS (t) {
-        expect_shape s = SHAPE(4);
+        expect_shape s = SHAPE(2, 2);
+        const double shape[] = {2, 2, 2, 1, 1};
         graph g = graph_new(c, 60, 100);
         int x = graph_parameter(&g, s, 3), w = graph_parameter(&g, s, 3), leaf[] = {x, w};
         int shared = GRAPH(&g, s, GRAPH_MUL, x, w), further = GRAPH(&g, s, GRAPH_MUL, shared, x);
@@ -236,8 +238,11 @@ CLAIM(lab4_tape, two_losses_add_up) {
         DO(&g, GRAPH_BACKWARD, one);
         DO(&g, GRAPH_BACKWARD, other);
         for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+        graph_read(&g, GRAPH_READ_SHAPE, shared);
         int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, one, other); /* what the sum of both must equal */
         must(c, expect_gradients(&g, t, "two losses with a shared node", both, leaf, 2, 1));
+        expect_equal(c, "ndim, dim[4] of a result's gradient", graph_result(&g, shared), shape,
+                     SHAPE(5));
     }
 }
 

@@ -73,6 +73,28 @@ def test_a_step_has_weight_decay_or_not(decay, name):
     assert "ratio=m_for_g" in told(call=call, ratio=0.01)
 
 
+def test_a_second_pass_is_told_from_the_first():
+    call = "graph program: tl_own(a, b), backward twice (10 instructions) on cpu"
+    assert "of_second_pass" in told(call=call)
+    assert "of_second_pass" not in told(call=call.replace("backward twice", "summed"))
+
+
+def test_a_pool_whose_sizes_are_missing_is_told_from_one_of_wrong_sizes():
+    said = "failed with TL_EINVAL: geometry.c:141: pool2d: {} is 0, must be at least 1"
+    assert "pool_without_sizes" in told(kind="status", text=said.format("n"))
+    assert "pool_without_sizes" not in told(kind="status", text=said.format("stride_h"))
+
+
+@pytest.mark.parametrize("first,said,holds", [
+    ("tape.c:176 tl_tape_record", "a null pointer was followed", True),
+    ("ops_math.c:20 mul_backward", "a null pointer was followed", False),
+    ("tape.c:176 tl_tape_record", "memory that is not there", False)])
+def test_a_null_pointer_in_the_record_is_the_records_own(first, said, holds):
+    trace = [first, "ops_math.c:81 tl_op_mul"]
+    found = told(kind="crash", text=f"Segmentation fault: {said}", backtrace=trace)
+    assert ("null_in_record" in found) == holds
+
+
 def test_the_first_step_of_an_optimiser_is_one():
     assert "first_step" in told(call="sgd_step 0 of [700], lr 0.1 on cpu")
     assert "first_step" not in told(call="sgd_step 10 of [700], lr 0.1 on cpu")

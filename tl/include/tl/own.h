@@ -22,7 +22,8 @@ extern "C" {
  *
  * As any operation (tl/ops.h): it computes with ctx->ops alone and leaves a node if tl_tape_wants
  * says so; its rule adds to gradients and skips inputs that want none; what backward needs of
- * forward lives as long as the node, for a and b may go through it several times before. */
+ * forward lives as long as the node, for a and b may go through it several times before; and the
+ * rule leaves it as it is, for backward may come to a node again (tl_tape_backward). */
 tl_status tl_own(tl_tape *t, tl_var **y, tl_var *a, tl_var *b);
 
 #ifdef __cplusplus
