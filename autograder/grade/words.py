@@ -212,6 +212,7 @@ PATTERNS = {
     "first_added": "there the first ones are added once more",
     "first_twice": "the first terms of each sum are counted twice",
     "rounds_skipped": "of each round of terms the second half is missing",
+    "every_other_missing": "every other term of each sum is missing",
     "last_slice_alone": "the products of the last slice of k alone",
     "labels_alone": "only at the label of each row, everywhere by one number",
     "draws_of_the_epoch": "dropped as by draws from the number of the epoch",
