@@ -53,7 +53,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
-            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
+            "one_is_zero", "nearly", "within_1_percent", "apart", "no_column", "nearly_in_double",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "conflicts_where_fetched",
@@ -63,6 +63,7 @@ FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "rati
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
+PERCENT = 1e-2  # a million floats, added one by one, are off by as much
 
 
 def features(record: dict) -> set:
@@ -83,6 +84,8 @@ def features(record: dict) -> set:
         found.add("bits_twice")
     if is_nearly_right(record, NEAR):
         found.add("nearly")
+    if is_nearly_right(record, PERCENT):
+        found.add("within_1_percent")
     if record.get("real") == "double" and is_nearly_right(record, AS_FLOAT):
         found.add("nearly_in_double")
     row, got = ARGMAX.search(call), record.get("got")

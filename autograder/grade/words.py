@@ -221,6 +221,7 @@ PATTERNS = {
     "gradient_alone": "the gradient alone, without the velocity before",
     "weights_unmoved": "still the weights of before the step",
     "rate_of_step_0": "what the rate of step 0 in every step gives",
+    "one_chain": "to the last digit what adding one number after the other gives",
     "begin_alone": "it is the sum of the first terms alone",
     "last_missing": "the last terms of each sum are missing",
     "other_again": "the same call gives other numbers when it is made again",

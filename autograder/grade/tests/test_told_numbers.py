@@ -212,3 +212,8 @@ def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, uns
     ([".#", "##"], set()), (["##", "##"], set()), (["#", "."], set())])
 def test_a_picture_shows_whole_rows_or_columns(drawn, names):
     assert told(map=drawn) & map_told.FEATURES == names
+
+
+def test_a_sum_may_be_wrong_by_a_percent_or_by_more():
+    assert "within_1_percent" in told(got=100.9, want=100)
+    assert "within_1_percent" not in told(got=101.1, want=100) | told(got=25, want=100)
