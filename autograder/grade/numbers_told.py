@@ -23,6 +23,9 @@ NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
 GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
 ARGMAX = re.compile(r"\Aargmax_cols of x\[\d+,(\d+)\]")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
+TAKEN = re.compile(r"\Amemory of (\d+) bytes was taken during the call, and \d+ bytes behind ")
+COPIED = re.compile(r"\Afrom_host and to_host of (\d+) elements\b")
+BYTES = {"float": 4, "double": 8}
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
 OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
@@ -54,6 +57,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
             "one_is_zero", "nearly", "within_1_percent", "apart", "no_column", "nearly_in_double",
+            "takes_too_little",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "conflicts_where_fetched",
@@ -96,9 +100,19 @@ def features(record: dict) -> set:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
     if conflicts_where_fetched(record):
         found.add("conflicts_where_fetched")
+    if takes_too_little(record):
+        found.add("takes_too_little")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
+
+
+def takes_too_little(record: dict) -> bool:
+    """Whether the memory written over is smaller than the tensor that was copied."""
+    taken = TAKEN.search(record.get("text") or "")
+    elements = COPIED.search(record.get("call", ""))
+    size = BYTES.get(record.get("real"))
+    return bool(taken and elements and size and int(taken[1]) < int(elements[1]) * size)
 
 
 def conflicts_where_fetched(record: dict) -> bool:

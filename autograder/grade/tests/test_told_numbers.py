@@ -217,3 +217,11 @@ def test_a_picture_shows_whole_rows_or_columns(drawn, names):
 def test_a_sum_may_be_wrong_by_a_percent_or_by_more():
     assert "within_1_percent" in told(got=100.9, want=100)
     assert "within_1_percent" not in told(got=101.1, want=100) | told(got=25, want=100)
+
+
+@pytest.mark.parametrize("taken,elements,real,little", [
+    (1, 1, "float", True), (4, 1, "double", True), (4, 1, "float", False), (8, 1, "double", False)])
+def test_memory_may_be_too_small_for_a_tensor(taken, elements, real, little):
+    said = f"memory of {taken} bytes was taken during the call, and 3 bytes behind its end were"
+    call = f"from_host and to_host of {elements} elements on cpu"
+    assert ("takes_too_little" in told(kind="fence", text=said, call=call, real=real)) == little
