@@ -24,6 +24,9 @@ GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
 ARGMAX = re.compile(r"\Aargmax_cols of x\[\d+,(\d+)\]")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
 TAKEN = re.compile(r"\Amemory of (\d+) bytes was taken during the call, and \d+ bytes behind ")
+BEHIND_C = re.compile(r"\A(\d+) elements behind the end of C were written to")
+ROW_OF_C = re.compile(r"\bC\[\d+,(\d+)\]")
+FENCE = 256  # bytes that are watched there
 COPIED = re.compile(r"\Afrom_host and to_host of (\d+) elements\b")
 BYTES = {"float": 4, "double": 8}
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
@@ -57,7 +60,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
 }
 FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "ratio=1/2",
             "one_is_zero", "nearly", "within_1_percent", "apart", "no_column", "nearly_in_double",
-            "takes_too_little",
+            "takes_too_little", "part_of_a_row",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "conflicts_where_fetched",
@@ -102,6 +105,8 @@ def features(record: dict) -> set:
         found.add("conflicts_where_fetched")
     if takes_too_little(record):
         found.add("takes_too_little")
+    if is_part_of_a_row(record):
+        found.add("part_of_a_row")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
@@ -113,6 +118,14 @@ def takes_too_little(record: dict) -> bool:
     elements = COPIED.search(record.get("call", ""))
     size = BYTES.get(record.get("real"))
     return bool(taken and elements and size and int(taken[1]) < int(elements[1]) * size)
+
+
+def is_part_of_a_row(record: dict) -> bool:
+    """Whether less than a row was written behind the end of a matrix."""
+    behind = BEHIND_C.search(record.get("text") or "")
+    row = ROW_OF_C.search(record.get("call", ""))
+    size = BYTES.get(record.get("real"))
+    return bool(behind and row and size and int(behind[1]) < min(int(row[1]), FENCE // size))
 
 
 def conflicts_where_fetched(record: dict) -> bool:

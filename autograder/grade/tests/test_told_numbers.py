@@ -225,3 +225,12 @@ def test_memory_may_be_too_small_for_a_tensor(taken, elements, real, little):
     said = f"memory of {taken} bytes was taken during the call, and 3 bytes behind its end were"
     call = f"from_host and to_host of {elements} elements on cpu"
     assert ("takes_too_little" in told(kind="fence", text=said, call=call, real=real)) == little
+
+
+@pytest.mark.parametrize("behind,cols,real,part", [
+    (1, 63, "float", True), (63, 63, "float", False), (64, 130, "float", False),
+    (31, 130, "double", True), (32, 130, "double", False)])
+def test_what_lies_behind_a_matrix_is_less_than_a_row_or_not(behind, cols, real, part):
+    said = f"{behind} elements behind the end of C were written to"
+    call = f"matmul C[65,{cols}] = A B, k = 31 on cpu"
+    assert ("part_of_a_row" in told(kind="fence", text=said, call=call, real=real)) == part
