@@ -55,6 +55,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
     "first_in_row_4_or_8": re.compile(r"never written, the first at \([48],0\)"),
+    "behind_work": re.compile(r"\A\d+ elements behind the end of work were written to"),
     "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }

@@ -234,3 +234,9 @@ def test_what_lies_behind_a_matrix_is_less_than_a_row_or_not(behind, cols, real,
     said = f"{behind} elements behind the end of C were written to"
     call = f"matmul C[65,{cols}] = A B, k = 31 on cpu"
     assert ("part_of_a_row" in told(kind="fence", text=said, call=call, real=real)) == part
+
+
+def test_what_lies_behind_the_workspace_is_told_from_what_lies_behind_y():
+    for array in ("work", "y"):
+        said = f"32 elements behind the end of {array} were written to"
+        assert ("behind_work" in told(kind="fence", text=said)) == (array == "work")
