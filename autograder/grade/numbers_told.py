@@ -23,6 +23,12 @@ NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]\d+)?)"
 GOT = re.compile(rf"\w+: got {NUMBER}, expected {NUMBER}, allowed ")
 ARGMAX = re.compile(r"\Aargmax_cols of x\[\d+,(\d+)\]")
 CHILDREN = re.compile(r"\bthat multiply by 2, 3, 5, 7 and 11\b")  # one after the other
+TAKEN = re.compile(r"\Amemory of (\d+) bytes was taken during the call, and \d+ bytes behind ")
+BEHIND_C = re.compile(r"\A(\d+) elements behind the end of C were written to")
+ROW_OF_C = re.compile(r"\bC\[\d+,(\d+)\]")
+FENCE = 256  # bytes that are watched there
+COPIED = re.compile(r"\Afrom_host and to_host of (\d+) elements\b")
+BYTES = {"float": 4, "double": 8}
 BETAS = re.compile(r"\Aadam_step 0 of .* betas ([.\de+-]+), ([.\de+-]+)")
 FIRST_STEP = re.compile(r"\A\w+_step 0 of ")
 OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still zeros
@@ -51,13 +57,15 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
     "first_in_row_4_or_8": re.compile(r"never written, the first at \([48],0\)"),
+    "behind_work": re.compile(r"\A\d+ elements behind the end of work were written to"),
     "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 # of the first line of a crash's trace: which function followed a pointer that is NULL
 OF_TRACE = {"null_in_record": re.compile(r"\S+:\d+ tl_tape_record\Z")}
 FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_flag", "ratio=1/2",
-            "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
+            "one_is_zero", "nearly", "within_1_percent", "apart", "no_column", "nearly_in_double",
+            "takes_too_little", "part_of_a_row",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "conflicts_where_fetched",
@@ -67,6 +75,7 @@ FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_f
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
+PERCENT = 1e-2  # a million floats, added one by one, are off by as much
 
 
 def features(record: dict) -> set:
@@ -90,6 +99,8 @@ def features(record: dict) -> set:
         found.add("bits_twice")
     if is_nearly_right(record, NEAR):
         found.add("nearly")
+    if is_nearly_right(record, PERCENT):
+        found.add("within_1_percent")
     if record.get("real") == "double" and is_nearly_right(record, AS_FLOAT):
         found.add("nearly_in_double")
     row, got = ARGMAX.search(call), record.get("got")
@@ -100,9 +111,29 @@ def features(record: dict) -> set:
         found |= {"apart"} if counters["sectors"] > APART * counters["requests"] else set()
     if conflicts_where_fetched(record):
         found.add("conflicts_where_fetched")
+    if takes_too_little(record):
+        found.add("takes_too_little")
+    if is_part_of_a_row(record):
+        found.add("part_of_a_row")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
+
+
+def takes_too_little(record: dict) -> bool:
+    """Whether the memory written over is smaller than the tensor that was copied."""
+    taken = TAKEN.search(record.get("text") or "")
+    elements = COPIED.search(record.get("call", ""))
+    size = BYTES.get(record.get("real"))
+    return bool(taken and elements and size and int(taken[1]) < int(elements[1]) * size)
+
+
+def is_part_of_a_row(record: dict) -> bool:
+    """Whether less than a row was written behind the end of a matrix."""
+    behind = BEHIND_C.search(record.get("text") or "")
+    row = ROW_OF_C.search(record.get("call", ""))
+    size = BYTES.get(record.get("real"))
+    return bool(behind and row and size and int(behind[1]) < min(int(row[1]), FENCE // size))
 
 
 def conflicts_where_fetched(record: dict) -> bool:

@@ -234,3 +234,31 @@ def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, uns
     ([".#", "##"], set()), (["##", "##"], set()), (["#", "."], set())])
 def test_a_picture_shows_whole_rows_or_columns(drawn, names):
     assert told(map=drawn) & map_told.FEATURES == names
+
+
+def test_a_sum_may_be_wrong_by_a_percent_or_by_more():
+    assert "within_1_percent" in told(got=100.9, want=100)
+    assert "within_1_percent" not in told(got=101.1, want=100) | told(got=25, want=100)
+
+
+@pytest.mark.parametrize("taken,elements,real,little", [
+    (1, 1, "float", True), (4, 1, "double", True), (4, 1, "float", False), (8, 1, "double", False)])
+def test_memory_may_be_too_small_for_a_tensor(taken, elements, real, little):
+    said = f"memory of {taken} bytes was taken during the call, and 3 bytes behind its end were"
+    call = f"from_host and to_host of {elements} elements on cpu"
+    assert ("takes_too_little" in told(kind="fence", text=said, call=call, real=real)) == little
+
+
+@pytest.mark.parametrize("behind,cols,real,part", [
+    (1, 63, "float", True), (63, 63, "float", False), (64, 130, "float", False),
+    (31, 130, "double", True), (32, 130, "double", False)])
+def test_what_lies_behind_a_matrix_is_less_than_a_row_or_not(behind, cols, real, part):
+    said = f"{behind} elements behind the end of C were written to"
+    call = f"matmul C[65,{cols}] = A B, k = 31 on cpu"
+    assert ("part_of_a_row" in told(kind="fence", text=said, call=call, real=real)) == part
+
+
+def test_what_lies_behind_the_workspace_is_told_from_what_lies_behind_y():
+    for array in ("work", "y"):
+        said = f"32 elements behind the end of {array} were written to"
+        assert ("behind_work" in told(kind="fence", text=said)) == (array == "work")
