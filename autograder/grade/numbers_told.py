@@ -56,7 +56,7 @@ FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "rati
             "one_is_zero", "nearly", "apart", "no_column", "nearly_in_double",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
-            "conflicts_where_fetched",
+            "conflicts_where_fetched", "number_unwritten", "zero_unwritten",
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
@@ -95,6 +95,7 @@ def features(record: dict) -> set:
         found.add("conflicts_where_fetched")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
+    found |= of_unwritten(record)
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
 
 
@@ -117,6 +118,14 @@ def of_convolution(call: str) -> set:
              "more_outputs": p * q > h * w, "chunked": " at a time" in call,
              "unit_step_of_h": stride_h == 1 and stride_w > 1}
     return {name for name, true in holds.items() if true}
+
+
+def of_unwritten(record: dict) -> set:
+    """What the first element should be that was never written: padding is zero, a pixel is not."""
+    want = record.get("want")
+    if record["kind"] != "never_written" or not isinstance(want, (int, float)):
+        return set()
+    return {"number_unwritten" if want else "zero_unwritten"}
 
 
 def of_children(record: dict) -> set:

@@ -206,6 +206,13 @@ def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, uns
     assert "nan" not in words.patterns_told(record)
 
 
+@pytest.mark.parametrize("kind,want,name", [
+    ("never_written", 0, "zero_unwritten"), ("never_written", 0.9, "number_unwritten"),
+    ("never_written", "nan", None), ("mismatch", 0, None)])
+def test_what_was_never_written_may_be_padding_or_not(kind, want, name):
+    assert {f for f in told(kind=kind, want=want) if f.endswith("_unwritten")} == {name} - {None}
+
+
 @pytest.mark.parametrize("drawn,names", [
     ([".##", ".##"], {"whole_columns"}), ([".#.#", ".#.#"], {"whole_columns", "columns_between"}),
     (["..", "##", ".."], {"whole_rows"}), (["##", "..", "##"], {"whole_rows", "rows_between"}),
