@@ -16,6 +16,7 @@ LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
                     r"stride (\d+),(\d+) pad (\d+),(\d+) dilation (\d+),(\d+)")
+FILTERS = re.compile(r"\bw\[\d+,(\d+),")
 # of a line of by_line, the dearest first: that it fetches, and its conflicts
 LINE_COSTS = re.compile(r": [1-9]\d* sectors,.* (\d+) conflicts of banks")
 # a single number, which is told in words alone
@@ -59,7 +60,7 @@ FEATURES = {*OF_CALLS, *OF_TEXT, "too_small", "last_digits", "other_flag", "rati
             "conflicts_where_fetched", "number_unwritten", "zero_unwritten",
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
-            "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
+            "one_channel_right", "C_channels_right", "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
@@ -96,6 +97,7 @@ def features(record: dict) -> set:
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
     found |= of_unwritten(record)
+    found |= of_channels(record)
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
 
 
@@ -126,6 +128,18 @@ def of_unwritten(record: dict) -> set:
     if record["kind"] != "never_written" or not isinstance(want, (int, float)):
         return set()
     return {"number_unwritten" if want else "zero_unwritten"}
+
+
+def of_channels(record: dict) -> set:
+    """Of a bias's gradients: is the first alone right, or are as many as there are input channels?
+    """
+    said = FILTERS.search(record.get("call", ""))
+    if not said or record.get("array") != "db" or "last_block" not in record.get("patterns", ()):
+        return set()
+    right, inputs = record["total"] - record["wrong"], int(said[1])
+    if right == inputs:
+        return {"C_channels_right"}
+    return {"one_channel_right"} if right == 1 else set()
 
 
 def of_children(record: dict) -> set:

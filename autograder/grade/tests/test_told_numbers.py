@@ -213,6 +213,15 @@ def test_what_was_never_written_may_be_padding_or_not(kind, want, name):
     assert {f for f in told(kind=kind, want=want) if f.endswith("_unwritten")} == {name} - {None}
 
 
+@pytest.mark.parametrize("wrong,patterns,names", [
+    (3, ["last_block"], {"one_channel_right"}), (1, ["last_block"], {"C_channels_right"}),
+    (2, ["last_block"], set()), (3, [], set())])
+def test_right_channels_of_a_bias_are_counted(wrong, patterns, names):
+    call = "conv2d_bwd_bias x[2,3,5,7] w[4,3,3,2] stride 1,1 pad 0,0 dilation 1,1"
+    found = told(array="db", call=call, wrong=wrong, total=4, patterns=patterns)
+    assert {f for f in found if f.endswith("_right")} == names
+
+
 @pytest.mark.parametrize("drawn,names", [
     ([".##", ".##"], {"whole_columns"}), ([".#.#", ".#.#"], {"whole_columns", "columns_between"}),
     (["..", "##", ".."], {"whole_rows"}), (["##", "..", "##"], {"whole_rows", "rows_between"}),
