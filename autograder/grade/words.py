@@ -258,6 +258,7 @@ PATTERNS = {
     "batch": "only with several images at once",
     "channels": "only with more than one channel",
     "chunks": "only when the workspace holds fewer images than there are",
+    "first_chunk_alone": "the first chunk of images alone is in it",
     "fewer_images": "only with fewer images than the geometry has",
     "last_chunk": "only when the last chunk of images is smaller than the others",
     "float_digits": "right to as many digits as a float has",
