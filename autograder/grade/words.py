@@ -251,6 +251,7 @@ PATTERNS = {
     "off_step": "only where there are terms beyond a multiple of 64",
     "averaged": "divided by the number of terms",
     "maximum_too": "also the maximum itself, not its place alone",
+    "last_unseen": "the last column is never looked at",
     "not_in_the_row": "a number that is not in the row",
     "ndim_alone": "only where one shape begins with the other",
     "lanes_lost": "of each part, what its first lanes held is lost",
