@@ -153,6 +153,20 @@ static void tell_terms(claim *c, const conv2d_data *d, const tl_real *db, const 
     if (told) finding_pattern_of_case(c, told);
 }
 
+/* Has it what the images of the first chunk give, and nothing of the others? */
+static void tell_chunk(claim *c, const call_target *t, const conv2d_data *d, gradient of,
+                       const tl_real *grad, const tl_real *before, const double *bound) {
+    size_t n = gradient_size(d, of);
+    double *part = doubles(c, n);
+    conv2d_data first = *d;
+    first.g.n = tl_conv2d_chunk(&d->g, t->column_bytes);
+    bool alone = first.g.n < d->g.n;
+    gradient_define(part, NULL, &first, of);
+    for (size_t i = 0; i < n && alone; i++)
+        alone = fabs((double)grad[i] - before[i] - part[i]) <= bound[i];
+    if (alone) finding_pattern_of_case(c, "first_chunk_alone");
+}
+
 /* The gradient starts as random numbers, so a call that overwrites fails. */
 void expect_conv2d_gradient(claim *c, const call_target *t, const conv2d_data *d, gradient of) {
     size_t n = gradient_size(d, of), terms = gradient_terms(d, of) + 1;
@@ -171,5 +185,6 @@ void expect_conv2d_gradient(claim *c, const call_target *t, const conv2d_data *d
     double *bound = bound_of(c, scale, n, terms);
     expect_added(c, gradient_name[of], grad, before, want, bound, gradient_shape(d, of));
     if (c->case_failed && of == OF_BIAS) tell_terms(c, d, grad, want, bound);
+    if (c->case_failed && of != OF_BIAS) tell_chunk(c, t, d, of, grad, before, bound);
     expect_sharp(c, rough, want, bound, n);
 }

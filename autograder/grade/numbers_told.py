@@ -16,6 +16,7 @@ LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
                     r"stride (\d+),(\d+) pad (\d+),(\d+) dilation (\d+),(\d+)")
+FILTERS = re.compile(r"\bw\[\d+,(\d+),")
 # of a line of by_line, the dearest first: that it fetches, and its conflicts
 LINE_COSTS = re.compile(r": [1-9]\d* sectors,.* (\d+) conflicts of banks")
 # a single number, which is told in words alone
@@ -68,10 +69,10 @@ FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_f
             "takes_too_little", "part_of_a_row",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
-            "conflicts_where_fetched",
+            "conflicts_where_fetched", "number_unwritten", "zero_unwritten",
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
-            "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
+            "one_channel_right", "C_channels_right", "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 NEAR = 1e-3
 AS_FLOAT = 1e-5
@@ -117,6 +118,8 @@ def features(record: dict) -> set:
         found.add("part_of_a_row")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
+    found |= of_unwritten(record)
+    found |= of_channels(record)
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
 
 
@@ -155,6 +158,26 @@ def of_convolution(call: str) -> set:
              "more_outputs": p * q > h * w, "chunked": " at a time" in call,
              "unit_step_of_h": stride_h == 1 and stride_w > 1}
     return {name for name, true in holds.items() if true}
+
+
+def of_unwritten(record: dict) -> set:
+    """What the first element should be that was never written: padding is zero, a pixel is not."""
+    want = record.get("want")
+    if record["kind"] != "never_written" or not isinstance(want, (int, float)):
+        return set()
+    return {"number_unwritten" if want else "zero_unwritten"}
+
+
+def of_channels(record: dict) -> set:
+    """Of a bias's gradients: is the first alone right, or are as many as there are input channels?
+    """
+    said = FILTERS.search(record.get("call", ""))
+    if not said or record.get("array") != "db" or "last_block" not in record.get("patterns", ()):
+        return set()
+    right, inputs = record["total"] - record["wrong"], int(said[1])
+    if right == inputs:
+        return {"C_channels_right"}
+    return {"one_channel_right"} if right == 1 else set()
 
 
 def of_children(record: dict) -> set:

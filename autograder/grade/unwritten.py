@@ -10,8 +10,6 @@ PLACES = {  # patterns -> what they tell
     "gaps": "Elements in between were not touched: from one thread, or turn of the loop, to the "
             "next it goes on by more than each of them does.",
 }
-OF_ROWS = (" Or rows are written at a wrong distance, one over the end of the other: then nothing "
-           "reaches the last places.")
 
 
 def advice(record: dict, otherwise: str) -> str:
@@ -22,5 +20,4 @@ def advice(record: dict, otherwise: str) -> str:
                 "often they are written to each other's places. Check the index that is written "
                 "to, then how many elements the loops (or the threads) cover.")
     where = next((p for p in PLACES if p in patterns), "")
-    rows = OF_ROWS if where == "last_block" and len(record.get("shape") or ()) > 1 else ""
-    return PLACES.get(where, otherwise) + rows
+    return PLACES.get(where, otherwise)

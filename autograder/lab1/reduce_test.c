@@ -208,6 +208,18 @@ static void tell_maximum(claim *c, const tl_real *y, const double *x, int rows, 
     finding_pattern(c->finding, all_in_row ? "maximum_too" : "not_in_the_row");
 }
 
+/* Is each result the largest of its row without the last column? (Of two wrong ones at least, so
+ * that chance does not name it.) */
+static void tell_last_unseen(claim *c, const tl_real *y, const double *x, int rows, int cols) {
+    bool all = c->finding->wrong > 1;
+    for (int i = 0; i < rows && all; i++) {
+        double largest = -INFINITY;
+        for (int j = 0; j < cols - 1; j++) largest = fmax(largest, x[i * cols + j]);
+        all = (double)y[i] == largest;
+    }
+    if (all) finding_pattern_of_case(c, "last_unseen");
+}
+
 /* Maxima of negative numbers, and argmax of the first of equal ones. */
 static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_report r;
@@ -224,7 +236,10 @@ static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_max_cols(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE(rows));
-    if (c->case_failed && c->finding) tell_maximum(c, y, wide, rows, cols);
+    if (c->case_failed && c->finding) {
+        tell_maximum(c, y, wide, rows, cols);
+        tell_last_unseen(c, y, wide, rows, cols);
+    }
     reduce_case(c, t, "argmax_cols", rows, cols);
     call_argmax_cols(t, &r, got, x, rows, cols);
     expect_ok(c, &r);

@@ -216,16 +216,31 @@ def test_a_place_of_a_later_call_is_not_that_of_wrong_values():
     assert not of_another_call({"kind": "mismatch"})
 
 
-@pytest.mark.parametrize("patterns,shape,said,unsaid", [
-    (["last_block"], [7], "end too early", "wrong distance"),
-    (["last_block"], [8, 4], "wrong distance", "begin too late"),
-    (["everything"], [7], "No element", "end too early"),
-    (["last_block", "others_wrong"], [7], "index that is written to", "end too early"),
-    (["nan"], [7], "how many elements", "end too early")])
-def test_where_it_lies_tells_why_it_was_never_written(patterns, shape, said, unsaid):
-    record = {"kind": "never_written", "patterns": patterns, "shape": shape}
+@pytest.mark.parametrize("patterns,said,unsaid", [
+    (["last_block"], "end too early", "begin too late"),
+    (["everything"], "No element", "end too early"),
+    (["last_block", "others_wrong"], "index that is written to", "end too early"),
+    (["nan"], "how many elements", "end too early")])
+def test_where_it_lies_tells_why_it_was_never_written(patterns, said, unsaid):
+    record = {"kind": "never_written", "patterns": patterns}
     assert said in words.advice_of(record) and unsaid not in words.advice_of(record)
     assert "nan" not in words.patterns_told(record)
+
+
+@pytest.mark.parametrize("kind,want,name", [
+    ("never_written", 0, "zero_unwritten"), ("never_written", 0.9, "number_unwritten"),
+    ("never_written", "nan", None), ("mismatch", 0, None)])
+def test_what_was_never_written_may_be_padding_or_not(kind, want, name):
+    assert {f for f in told(kind=kind, want=want) if f.endswith("_unwritten")} == {name} - {None}
+
+
+@pytest.mark.parametrize("wrong,patterns,names", [
+    (3, ["last_block"], {"one_channel_right"}), (1, ["last_block"], {"C_channels_right"}),
+    (2, ["last_block"], set()), (3, [], set())])
+def test_right_channels_of_a_bias_are_counted(wrong, patterns, names):
+    call = "conv2d_bwd_bias x[2,3,5,7] w[4,3,3,2] stride 1,1 pad 0,0 dilation 1,1"
+    found = told(array="db", call=call, wrong=wrong, total=4, patterns=patterns)
+    assert {f for f in found if f.endswith("_right")} == names
 
 
 @pytest.mark.parametrize("drawn,names", [
