@@ -247,6 +247,7 @@ PATTERNS = {
     "outputs_nonsquare": "only where the output is not square",
     "gaps": "with right ones in between",
     "zeros_left_out": "all of them should be 0",
+    "moves_by_old_m": "the next step moves them by the m of this one",
     "read_in_every_batch": "more often than there are evaluations",
     "others_wrong": "some of those that were written are wrong, too",
     "other_length": "each sum has as many terms as there are sums",
