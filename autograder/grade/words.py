@@ -247,6 +247,7 @@ PATTERNS = {
     "outputs_nonsquare": "only where the output is not square",
     "gaps": "with right ones in between",
     "zeros_left_out": "all of them should be 0",
+    "bytes_from_128": "only where the byte is 128 or more",
     "moves_by_old_m": "the next step moves them by the m of this one",
     "read_in_every_batch": "more often than there are evaluations",
     "others_wrong": "some of those that were written are wrong, too",
