@@ -250,6 +250,8 @@ PATTERNS = {
     "bytes_from_128": "only where the byte is 128 or more",
     "moves_by_old_m": "the next step moves them by the m of this one",
     "read_in_every_batch": "more often than there are evaluations",
+    "width_off_32": "only where the width is no multiple of 32",
+    "height_off_8": "only where the height is no multiple of 8",
     "others_wrong": "some of those that were written are wrong, too",
     "other_length": "each sum has as many terms as there are sums",
     "off_step": "only where there are terms beyond a multiple of 64",
