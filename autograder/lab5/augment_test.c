@@ -282,8 +282,8 @@ static void expect_end(claim *c, const call_target *t, int shuffle, int augment)
     tl_real *x = reals(c, BATCH * PIXELS), *black = reals(c, 2 * PIXELS);
     int32_t label[BATCH], none[2] = {-1, -1};
     call_report r;
-    claim_case(c, t, "batch_load %d of %d images from %d, shuffle %d augment %d", (int)BATCH,
-               (int)COUNT, (int)FIRST, shuffle, augment);
+    claim_case(c, t, "batch_load %d of %d images [2,3,4] from %d, shuffle %d augment %d",
+               (int)BATCH, (int)COUNT, (int)FIRST, shuffle, augment);
     call_batch_load(t, &r, x, label, &s, &step, &g);
     if (strcmp(t->device, "cpu") == 0) {
         expect_status(c, &r, TL_EINVAL);
