@@ -15,6 +15,8 @@ typedef struct machine {
     tl_layer layer[TRAIN_LAYERS + 1];
     int64_t steps, images, stop; /* that on_step has seen; it fails when so many are done */
     int64_t recorded;            /* passes of evaluation that left a node */
+    int64_t copies;              /* of evaluations, to the host */
+    const tl_backend *ops;       /* of the device, while an evaluation is watched */
     bool forward_fails;
     tl_status (*forward)(tl_module *, tl_tape *, tl_var **, tl_var *, bool); /* the net's own */
     size_t at;                                                               /* next integer */
@@ -81,7 +83,7 @@ static tl_status on_step(tl_trainer *tr, int images, void *user) {
 }
 
 static const char failed[] = "made to fail: the net's forward";
-static machine *running; /* for watched_forward: a module has no place for a pointer of ours */
+static machine *running; /* a module and a table have no place for a pointer of ours */
 
 /* The net's forward, which also sees whether the tape takes down what nobody will go back over, and
  * fails where a program asks for that. */
@@ -140,9 +142,20 @@ static tl_status load(machine *m) {
     return TL_OK;
 }
 
+static tl_status watched_copy_out(tl_ctx *ctx, void *host, const void *from, size_t bytes) {
+    running->copies++;
+    return running->ops->copy_out(ctx, host, from, bytes);
+}
+
 static tl_status evaluate(machine *m, int64_t which) {
     tl_metrics result;
-    TL_TRY(tl_evaluate(&m->tr, which ? &m->tr.test : &m->tr.train, &result));
+    tl_backend watched = *m->ctx->ops;
+    watched.copy_out = watched_copy_out;
+    m->ops = m->ctx->ops;
+    m->ctx->ops = &watched;
+    tl_status status = tl_evaluate(&m->tr, which ? &m->tr.test : &m->tr.train, &result);
+    m->ctx->ops = m->ops;
+    TL_TRY(status);
     TL_TRY(put(m, result.loss));
     TL_TRY(put(m, result.accuracy));
     return put(m, (double)result.count);
@@ -220,6 +233,8 @@ static tl_status run_next(machine *m) {
         return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).live_bytes);
     case TRAIN_READ_RECORDED:
         return put(m, (double)m->recorded);
+    case TRAIN_READ_COPIES:
+        return put(m, (double)m->copies);
     case TRAIN_READ_CALLS:
         TL_TRY(put(m, (double)m->steps));
         return put(m, (double)m->images);

@@ -45,7 +45,8 @@ enum call_train_code {
     TRAIN_READ_MEMORY,   /* gives how many bytes of device memory are out */
     TRAIN_FAIL_EVALUATE, /* 0 or 1: an evaluation whose forward pass fails; an error if it goes on;
                           * gives whether the tape records afterwards, as it did before */
-    TRAIN_READ_RECORDED  /* gives how many forward passes outside of training left a node */
+    TRAIN_READ_RECORDED, /* gives how many forward passes outside of training left a node */
+    TRAIN_READ_COPIES    /* gives how often evaluations copied to the host */
 };
 
 #endif

@@ -203,6 +203,25 @@ static void find_permuted(finding *f, const comparison *x) {
     free(want);
 }
 
+static bool has_pattern(const finding *f, const char *name) {
+    for (int i = 0; i < f->patterns; i++)
+        if (strcmp(f->pattern[i], name) == 0) return true;
+    return false;
+}
+
+/* What was never written should all be 0: a condition without its else. Either nothing else should
+ * be 0, or it lies here and there; the end of an array may hold a 0 by chance. */
+static void find_zeros_left_out(finding *f, const comparison *x) {
+    bool others = false;
+    for (size_t i = 0; i < x->n; i++) {
+        if (pattern_wrong(x, i) && x->want[i] != 0) return;
+        others = others || (!pattern_wrong(x, i) && x->want[i] == 0);
+    }
+    if (strcmp(f->kind, "never_written") == 0 && f->wrong < x->n &&
+        (!others || has_pattern(f, "gaps")))
+        finding_pattern(f, "zeros_left_out");
+}
+
 /* ---- a picture ---- */
 
 /* The plane of the worst element, '#' where something in the cell's rows and columns is wrong. */
@@ -266,6 +285,7 @@ void pattern_find(finding *f, const comparison *x) {
         return;
     }
     pattern_places(f, x);
+    find_zeros_left_out(f, x);
     find_first_again(f, x);
     find_first_added(f, x);
     find_transposed(f, x);

@@ -12,6 +12,8 @@ CALLED = {
     "rows": re.compile(r"\b(?:prob|logits)\[(\d+),"),
     "dloss": re.compile(r"\bdloss ([.\de+-]+)"),
 }
+LOGITS = re.compile(r"\blogits\[(\d+),(\d+)\]")
+THREADS = (32, 64, 128, 256, 512, 1024)  # of a warp and of blocks
 LIMITS = ("n", "k", "rows", "cols", "the longer side")  # sizes that claims tell of their cases
 APART = 6  # sectors of a request: of floats side by side a warp has 4, of doubles 8
 CONV2D = re.compile(r"\bx\[(\d+),\d+,(\d+),(\d+)\] w\[\d+,\d+,(\d+),(\d+)\] "
@@ -73,7 +75,14 @@ FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_f
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
             "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
             "one_channel_right", "C_channels_right", "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
+            "ratio=rows/threads", "ratio=rows/classes", "before_the_table", "thread_beyond_w",
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
+IMAGES = re.compile(r"\Abatch_load \d+ of \d+ images \[(\d+),")
+BEFORE = re.compile(r"hostcuda \[out-of-bounds\]: reads \d+ bytes before the start of a buffer")
+BUFFER = re.compile(r"\bbuffer +(\d+) bytes")
+PICTURE = re.compile(r"\Aconv3x3 x\[\d+,\d+,\d+,(\d+)\]")
+BLOCK = re.compile(r"<<<\(\d+,\d+,\d+\), *\(\d+,(\d+),\d+\)>>>")  # how high
+THREAD = re.compile(r"\bthread \((\d+),\d+,\d+\)")
 NEAR = 1e-3
 AS_FLOAT = 1e-5
 PERCENT = 1e-2  # a million floats, added one by one, are off by as much
@@ -120,6 +129,7 @@ def features(record: dict) -> set:
         found.add(f"beyond={limit['name']}")
     found |= of_unwritten(record)
     found |= of_channels(record)
+    found |= of_mean(record) | of_place(record)
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
 
 
@@ -137,6 +147,36 @@ def is_part_of_a_row(record: dict) -> bool:
     row = ROW_OF_C.search(record.get("call", ""))
     size = BYTES.get(record.get("real"))
     return bool(behind and row and size and int(behind[1]) < min(int(row[1]), FENCE // size))
+
+
+def of_mean(record: dict) -> set:
+    """By which other number than that of the rows a mean loss was divided."""
+    said, pair = LOGITS.search(record.get("call", "")), got_and_wanted(record)
+    if not said or not pair or record.get("array") != "loss" or 0 in pair:
+        return set()
+    rows, classes = map(int, said.groups())
+    divisor = rows * pair[1] / pair[0]
+    if abs(divisor - rows) < NEAR * rows:
+        return set()
+    return {name for name, numbers in (("ratio=rows/threads", THREADS),
+                                       ("ratio=rows/classes", (classes,)))
+            if any(abs(divisor - n) < AS_FLOAT * n for n in numbers)}
+
+
+def of_place(record: dict) -> set:
+    """What the place tells that a checker has stopped at: the buffer is the table of the bytes; or
+    a thread stands beyond the image, in a block whose threads run along w and h."""
+    call, found = record.get("call", ""), set()
+    told = "\n".join(map(str, (record.get("text") or "", record.get("output") or "",
+                               *(record.get("checker") or ()))))
+    images, buffer = IMAGES.search(call), BUFFER.search(told)
+    if images and buffer and BEFORE.search(told):
+        size = 8 if record.get("real") == "double" else 4
+        found |= {"before_the_table"} if int(buffer[1]) == int(images[1]) * 256 * size else set()
+    picture, block, threads = PICTURE.search(call), BLOCK.search(told), THREAD.findall(told)
+    if picture and block and int(block[1]) > 1 and any(int(x) >= int(picture[1]) for x in threads):
+        found.add("thread_beyond_w")
+    return found
 
 
 def conflicts_where_fetched(record: dict) -> bool:

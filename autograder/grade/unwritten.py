@@ -1,6 +1,8 @@
 """unwritten.py: what is missing, by where the elements of an output lie that were never written."""
 
 PLACES = {  # patterns -> what they tell
+    "zeros_left_out": "All elements that were not touched should be 0: often a condition (an `if`) "
+                      "under which something is written, with no `else` that writes the 0.",
     "everything": "No element of the output was touched: is the kernel launched, or the loop "
                   "entered, and is this the array that it writes to?",
     "last_block": "Only the last elements were not touched: the loops or threads end too early. Is "

@@ -4,6 +4,7 @@
 #include "autograder/claim/crop_told.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "autograder/claim/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,14 @@ static const char *name_of(const tl_real *x, const double *want, const tl_device
     return "x, mirrored images";
 }
 
+/* Are all pixels wrong whose byte is 128 or more, and no others? */
+static void tell_bytes(claim *c, const tl_real *x, const double *want, const uint8_t *byte,
+                       size_t n) {
+    bool high = true;
+    for (size_t k = 0; k < n; k++) high = high && (x[k] != want[k]) == (byte[k] >= 128);
+    if (high) finding_pattern_of_case(c, "bytes_from_128");
+}
+
 static void expect_batch(claim *c, const call_target *t, const tl_device_split *s,
                          const tl_step *step, const tl_batch_geom *g) {
     const oracle_batch b = {g->n, g->shuffle, g->augment, g->pad,      (int)s->count, s->c,
@@ -52,14 +61,16 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
     size_t n = (size_t)g->n * (size_t)s->c * (size_t)s->h * (size_t)s->w, at = 0;
     tl_real *x = reals(c, n);
     double *want = doubles(c, n);
+    uint8_t *byte = claim_memory(c, n, 1);
     int32_t *label = ints(c, (size_t)g->n), *want_label = ints(c, (size_t)g->n);
     for (int i = 0; i < g->n; i++) {
         want_label[i] = s->labels[oracle_batch_image(&b, i)];
         for (int ch = 0; ch < s->c; ch++)
             for (int row = 0; row < s->h; row++)
-                for (int col = 0; col < s->w; col++)
-                    want[at++] =
-                        s->lut[ch * 256 + oracle_batch_byte(&b, s->images, i, ch, row, col)];
+                for (int col = 0; col < s->w; col++, at++) {
+                    byte[at] = (uint8_t)oracle_batch_byte(&b, s->images, i, ch, row, col);
+                    want[at] = s->lut[ch * 256 + byte[at]];
+                }
     }
     call_report r;
     claim_case(c, t, "batch_load %d of %zu images [%d,%d,%d] from %u, shuffle %d augment %d pad %d",
@@ -74,7 +85,10 @@ static void expect_batch(claim *c, const call_target *t, const tl_device_split *
     expect_ok(c, &r);
     const char *name = name_of(x, want, s, step, g);
     expect_equal(c, name, x, want, AXES("nchw", g->n, s->c, s->h, s->w));
-    if (c->case_failed) crop_tell(c, x, &b, s);
+    if (c->case_failed) {
+        crop_tell(c, x, &b, s);
+        tell_bytes(c, x, want, byte, n);
+    }
     expect_ints(c, "label", label, want_label, AXES("n", g->n)); /* then the pictures are right */
 }
 
@@ -268,8 +282,8 @@ static void expect_end(claim *c, const call_target *t, int shuffle, int augment)
     tl_real *x = reals(c, BATCH * PIXELS), *black = reals(c, 2 * PIXELS);
     int32_t label[BATCH], none[2] = {-1, -1};
     call_report r;
-    claim_case(c, t, "batch_load %d of %d images from %d, shuffle %d augment %d", (int)BATCH,
-               (int)COUNT, (int)FIRST, shuffle, augment);
+    claim_case(c, t, "batch_load %d of %d images [2,3,4] from %d, shuffle %d augment %d",
+               (int)BATCH, (int)COUNT, (int)FIRST, shuffle, augment);
     call_batch_load(t, &r, x, label, &s, &step, &g);
     if (strcmp(t->device, "cpu") == 0) {
         expect_status(c, &r, TL_EINVAL);

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One thing more each: channels, a height that no block fills, and such a width. */
 static const tl_conv3x3_geom shapes[] = {
-    {1, 1, 1, 8, 32, 0},  {1, 2, 3, 5, 7, 0},  {2, 3, 5, 9, 33, 0},  {3, 1, 2, 1, 1, 0},
-    {2, 4, 17, 6, 10, 0}, {1, 2, 9, 17, 3, 0}, {1, 3, 8, 16, 64, 0},
+    {1, 1, 1, 8, 32, 0}, {1, 2, 3, 8, 32, 0},  {1, 2, 3, 5, 32, 0}, {1, 2, 3, 8, 7, 0},
+    {1, 2, 3, 5, 7, 0},  {2, 3, 5, 9, 33, 0},  {3, 1, 2, 1, 1, 0},  {2, 4, 17, 6, 10, 0},
+    {1, 2, 9, 17, 3, 0}, {1, 3, 8, 16, 64, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -39,6 +41,8 @@ static void expect_convolution(claim *c, const call_target *t, const tl_conv3x3_
     claim_case(c, t, "conv3x3 x[%d,%d,%d,%d] to %d channels%s", g->n, g->c, g->h, g->w, g->k,
                g->transposed ? ", transposed" : "");
     claim_trait(c, "channels", g->c > 1 && g->k > 1); /* else c*K + k is k*C + c */
+    claim_trait(c, "width_off_32", g->w % 32 != 0);
+    claim_trait(c, "height_off_8", g->h % 8 != 0);
     call_report r;
     call_conv3x3(t, &r, y, x, w, g);
     if (strcmp(t->device, "cpu") == 0) { /* not on the cpu, and it says so */

@@ -263,8 +263,8 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             const tl_device_split *split = which ? &k.test : &k.train;
             tl_real *out =
                 RUN(c, t, &k, which ? "two evaluations of the test set" : "two evaluations",
-                    FLAT + 10, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
-                    TRAIN_EVALUATE, which, TRAIN_READ_RECORDED);
+                    FLAT + 11, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
+                    TRAIN_EVALUATE, which, TRAIN_READ_RECORDED, TRAIN_READ_COPIES);
             for (int first = 0; first < (int)split->count; first += BATCH) {
                 const tl_step step = {.seed = k.seed, .first = (uint32_t)first};
                 int left = (int)split->count - first;
@@ -288,6 +288,10 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
             expect_same_bits(c, "the second evaluation", out + 6 + FLAT, out, SHAPE(3));
             if (right) finding_pattern_of_case(c, "second_call");
             expect_equal(c, "batches that were recorded", out + 9 + FLAT, &start[0], SHAPE(1));
+            const bool good = !c->case_failed;
+            expect_true(c, out[10 + FLAT] <= 2, "%.0f copies to the host, and 2 are needed",
+                        (double)out[10 + FLAT]);
+            if (good) finding_pattern_of_case(c, "read_in_every_batch");
             expect_recording_restored(c, t, which);
         }
 }

@@ -30,6 +30,34 @@ def test_another_factor_is_none(ratio, call):
     assert not {f for f in told(ratio=ratio, call=call) if f.startswith("ratio")}
 
 
+@pytest.mark.parametrize("divisor,name", [
+    (256, {"ratio=rows/threads"}), (5, {"ratio=rows/classes"}), (1, set()), (3, set()), (7, set())])
+def test_a_mean_is_divided_by_a_number_of_the_call(divisor, name):
+    call = "softmax_xent_fwd of logits[3,5] on cpu"
+    found = told(call=call, array="loss", got=4.5 * 3 / divisor, want=4.5)
+    assert {f for f in found if f.startswith("ratio=rows")} == name
+
+
+@pytest.mark.parametrize("bytes_there,real,pad", [(6144, "double", 0), (3072, "float", 4)])
+def test_a_table_is_told_by_its_size(bytes_there, real, pad):
+    call = f"batch_load 37 of 37 images [3,8,6] from 0, shuffle 0 augment 0 pad {pad} on hostcuda"
+    said = "a.cu:54: hostcuda [out-of-bounds]: reads 1016 bytes before the start of a buffer"
+    for size, is_table in ((bytes_there, True), (5328, False)):
+        found = told(kind="out_of_bounds", call=call, text=said, real=real,
+                     output=f"{said}\n    buffer   {size} bytes\n")
+        assert ("before_the_table" in found) == is_table
+
+
+@pytest.mark.parametrize("block,thread,beyond", [
+    ("(32,2,1)", "(28,0,0)", True), ("(32,2,1)", "(6,1,0)", False),
+    ("(64,1,1)", "(28,0,0)", False)])
+def test_a_thread_stands_beyond_the_image(block, thread, beyond):
+    output = (f"    kernel   convolve<<<(1,1,1), {block}>>>, launched at conv3x3.cu:128\n"
+              f"    thread   block (0,0,0), thread {thread}\n")
+    found = told(kind="out_of_bounds", call="conv3x3 x[1,2,5,7] to 3 channels", output=output)
+    assert ("thread_beyond_w" in found) == beyond
+
+
 @pytest.mark.parametrize("one,other,last", [
     ("-0.0954363", "-0.0954364", True), ("1.5", "2.5", False), ("0", "1e-9", False)])
 def test_bits_differ_in_the_last_digits_or_not(one, other, last):

@@ -46,8 +46,10 @@ tl_status tl_relu_bwd(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const tl_real
 /* Softmax cross-entropy of logits[rows,classes] against label[rows] (0 <= label < classes):
  *   prob[i,j]   = exp(logit[i,j] - lse[i]),  lse[i] = max_j + log sum_j exp(logit[i,j] - max_j)
  *   row_loss[i] = lse[i] - logit[i,label[i]];   loss[0] = mean over i of row_loss[i]
- * Stable for logits of any size (Goodfellow, Bengio, Courville, "Deep Learning", 4.1). A label out
- * of range is TL_EINVAL on the cpu; on a GPU, where the host cannot look, it makes the loss NaN. */
+ * Stable for logits of any size (Goodfellow, Bengio, Courville, "Deep Learning", 4.1); where all
+ * are large and alike, row_loss keeps the digits that an lse rounded to tl_real would cost it. A
+ * label out of range is TL_EINVAL on the cpu; on a GPU, where the host cannot look, it makes the
+ * loss NaN. */
 tl_status tl_softmax_xent_fwd(tl_ctx *ctx, tl_real *loss, tl_real *row_loss, tl_real *prob,
                               const tl_real *logits, const int32_t *label, int rows, int classes);
 /* dlogits[i,j] += dloss[0] / rows * (prob[i,j] - [j == label[i]]); the mean is taken here, once.

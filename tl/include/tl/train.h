@@ -96,7 +96,8 @@ tl_status tl_train_step(tl_trainer *tr, int n);
  * start of the next epoch. tr->sums is zeroed only if the epoch starts at first == 0. */
 tl_status tl_train_epoch(tl_trainer *tr);
 /* Mean loss and accuracy over a whole split, without recording and with dropout and batch norm in
- * evaluation mode. Changes neither parameters nor position; uses tr->sums. */
+ * evaluation mode. Changes neither parameters nor position; uses tr->sums, and reads them once, at
+ * the end, not after each batch. */
 tl_status tl_evaluate(tl_trainer *tr, const tl_device_split *split, tl_metrics *result);
 
 #ifdef __cplusplus
