@@ -123,6 +123,12 @@ CLAIM(pattern, what_was_there_before_is_told) {
     f = find(c, &s, true);
     expect_patterns(c, "divided after adding", &f, "everything whole_factor");
     expect_true(c, fabs(f.ratio - 1.0 / 3) < 1e-6, "the factor is %g", f.ratio);
+    for (int i = 0; i < SIZE; i++) {
+        int at = i % (H * W), from = i - at + at % H * W + at / H;
+        s.got[i] = s.before[i] + s.want[from] - s.before[from];
+    }
+    f = find(c, &s, true);
+    expect_patterns(c, "planes added by columns", &f, "every_plane transposed");
 }
 
 /* A matrix of 6 x 20, or a list as long: from row `row`, column `col` on its elements are wrong. */

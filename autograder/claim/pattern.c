@@ -165,19 +165,26 @@ static void find_first_added(finding *f, const comparison *x) {
 }
 
 /* The last two dimensions exchanged: row and column mixed up in an index. (What holds zeros alone
- * may look like it by chance.) */
-static void find_transposed(finding *f, const comparison *x) {
-    if (x->shape.ndim < 2) return;
+ * may look like it by chance.) What was there before, if not NULL, is where it should be. */
+static bool is_transposed(const comparison *x, const double *before) {
     size_t rows = (size_t)x->shape.dim[x->shape.ndim - 2];
     size_t cols = (size_t)x->shape.dim[x->shape.ndim - 1], plane = rows * cols, good = 0;
     bool numbers = false;
-    if (rows < 2 || cols < 2) return;
+    if (rows < 2 || cols < 2) return false;
     for (size_t i = 0; i < x->n; i++) {
         size_t at = i % plane; /* the place in a plane that is stored column by column */
-        good += is_near(x, i, x->got[i], x->want[i - at + at % rows * cols + at / rows]);
-        numbers = numbers || (pattern_wrong(x, i) && x->got[i] != 0);
+        size_t from = i - at + at % rows * cols + at / rows;
+        double here = before ? before[i] : 0, there = before ? before[from] : 0;
+        good += is_near(x, i, x->got[i], here + x->want[from] - there);
+        numbers = numbers || (pattern_wrong(x, i) && x->got[i] != here);
     }
-    if (numbers && 10 * good >= 9 * x->n) finding_pattern(f, "transposed");
+    return numbers && 10 * good >= 9 * x->n;
+}
+
+static void find_transposed(finding *f, const comparison *x) {
+    if (x->shape.ndim < 2) return;
+    if (is_transposed(x, NULL) || (x->before && is_transposed(x, x->before)))
+        finding_pattern(f, "transposed");
 }
 
 /* The right numbers in the wrong places (and not each nearly right in its own). */

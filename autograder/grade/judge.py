@@ -28,6 +28,7 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 # … and of one line that reads and writes global memory, `x[i] += v`, run by several threads.
 ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory that .* writes at "
                    r"line \1\b")
+OF_RACES = {"elsewhere=race", "elsewhere=added_by_several", "elsewhere=global"}  # who says so
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
@@ -35,7 +36,7 @@ OTHER_LINE = re.compile(r" at line (\d+)\b")
 PRODUCT = re.compile(r"\bk = (\d+)")
 # The file that a line of unlinked.py is about.
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
-                    r":\d+: not compiled: )")
+                    r":\d+: not compiled: |: there is no function )")
 # What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
@@ -123,11 +124,10 @@ def lines_of(race: dict) -> str:
 
 
 def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) -> str:
-    """Wrong values that come from a race: the lines that meet, and the claim of the same task and
-    side that names them, if this one's diagnosis is given for no other reason."""
-    if result["kind"] not in NUMBERS or not any(
-            p.startswith(("elsewhere=race", "elsewhere=added", "elsewhere=global")) and d == name
-            for p, d in claim.diagnosis.items()):
+    """Wrong values or other bits that come from a race: the lines that meet, and the claim of the
+    same task and side that names them, if this one's diagnosis is of races."""
+    if result["kind"] not in (*NUMBERS, "bits") or not any(
+            OF_RACES.intersection(p.split("+")) and d == name for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
     return next((f"T={r['claim']} names the lines that meet{lines_of(r['failures'][0])}: begin "
@@ -153,14 +153,25 @@ def gate_of(lab: table.Lab, findings: list, task: table.Task, side: str) -> list
 
 def of_whole_files(lab: table.Lab, runs: dict, records: dict, findings: list) -> list:
     """The findings without those about a file that does not compile anywhere: it has no points
-    either way, and what is wrong with it its compiler has said."""
+    either way, and what is wrong with it its compiler has said. So it is with a function of which
+    the linker says, wherever the file is judged, that there is none."""
     kinds = {}
     for run, claims in runs.items():
         for claim in claims:
             name = lab.task(claim.task).file(table.SIDE_OF[run.device])
             record = records[claim.full_name, run]
             kinds.setdefault(name, set()).add(record.get("kind", "pass"))
-    return [found for found in findings if kinds.get(Path(found[0]).name) != {"compile"}]
+    return [found for found in findings if kinds.get(Path(found[0]).name) != {"compile"}
+            and not is_no_function(found, [
+                records[claim.full_name, run] for run, claims in runs.items() for claim in claims
+                if gate_of(lab, [found], lab.task(claim.task), table.SIDE_OF[run.device])])]
+
+
+def is_no_function(found: tuple, concerned: list) -> bool:
+    """Whether a name that a file may not use is, by all records that it concerns, nobody's."""
+    said = re.compile(rf": there is no function {re.escape(found[2].split(':')[0])}\b")
+    return bool(concerned) and all(
+        record.get("kind") == "no_function" and said.search(record["text"]) for record in concerned)
 
 
 def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, records: dict,
@@ -226,13 +237,16 @@ def names_file_of(lab: table.Lab, result: dict) -> str:
 
 def fault_of(lab: table.Lab, result: dict, results: list) -> str:
     """The task whose fault this failure is by its evidence, or "": that of the line it names; or,
-    of wrong values, that of a claim that explains them (`explained_by`) and has wrong ones, too."""
+    of wrong values, that of a claim that explains them (`explained_by`) and has wrong ones, too, or
+    NaN where these are."""
     if named := names_file_of(lab, result):
         return named
     claim = next(c for c in lab.claims if c.short_name == result["claim"])
+    of_nan = re.search(r"\bnan\b", result["failures"][0].get("text") or "")
+    kinds = ("mismatch", "nan") if of_nan else ("mismatch",)
     for other in results if result["kind"] == "mismatch" else ():
         if (other["claim"] in claim.explained_by and other["side"] == result["side"]
-                and (other["verdict"], other.get("kind")) == ("fail", "mismatch")):
+                and other["verdict"] == "fail" and other["kind"] in kinds):
             own = other["task"] == result["task"]
             return fault_of(lab, other, results) if own else other["task"]
     return ""

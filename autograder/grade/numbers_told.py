@@ -42,6 +42,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_one_tile": re.compile(r"\bC\[[1-8],[1-8]\] .*\bk = [1-8]\b"),
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_second_pass": re.compile(r"\Agraph program: tl_own\(a, b\), backward twice\b"),
+    "of_linear_relu": re.compile(r"\Agraph program: linear_relu\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
     "of_nesterov": re.compile(r"\bNesterov\b"),
@@ -56,6 +57,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
     "pool_without_sizes": re.compile(r"\bpool2d: n is 0\b"),
+    "on_the_way_out": re.compile(r" was made to fail, and on the way out "),
     "should_fail": re.compile(r"\Ashould fail with "),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
@@ -66,16 +68,19 @@ OF_TEXT = {  # which refusal it is, or which one is missing
 }
 # of the first line of a crash's trace: which function followed a pointer that is NULL
 OF_TRACE = {"null_in_record": re.compile(r"\S+:\d+ tl_tape_record\Z")}
-FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "too_small", "last_digits", "other_flag", "ratio=1/2",
-            "one_is_zero", "nearly", "within_1_percent", "apart", "no_column", "nearly_in_double",
-            "takes_too_little", "part_of_a_row",
+# who refused, or on the way to a crash: the operation, or the given rule that calls it
+POOL_BACKWARD = re.compile(r"\b\w*pool\w*_(bwd|backward)\b")
+FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "in_pool_backward", "too_small", "last_digits",
+            "other_flag", "ratio=1/2", "one_is_zero", "nearly", "within_1_percent", "apart",
+            "no_column", "nearly_in_double", "takes_too_little", "part_of_a_row",
             "padded", "several_images", "more_outputs", "chunked", "unit_step_of_h",
             *(f"beyond={name}" for name in LIMITS),
             "conflicts_where_fetched", "number_unwritten", "zero_unwritten",
             "last_child_alone", "child_left_out", "ratio=lr", "ratio=1-mu",
-            "ratio=root_of_1-beta2", "ratio=uncorrected", "ratio=beta1_for_beta2",
-            "one_channel_right", "C_channels_right", "ratio=g_for_m", "ratio=m_for_g", "bits_twice",
-            "ratio=rows/threads", "ratio=rows/classes", "before_the_table", "thread_beyond_w",
+            "ratio=root_of_1-beta2", "ratio=1/root_of_1-beta2", "ratio=uncorrected",
+            "ratio=beta1_for_beta2", "one_channel_right", "C_channels_right", "ratio=g_for_m",
+            "ratio=m_for_g", "bits_twice", "ratio=rows/threads", "ratio=rows/classes",
+            "before_the_table", "thread_beyond_w",
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
 IMAGES = re.compile(r"\Abatch_load \d+ of \d+ images \[(\d+),")
 BEFORE = re.compile(r"hostcuda \[out-of-bounds\]: reads \d+ bytes before the start of a buffer")
@@ -100,6 +105,8 @@ def features(record: dict) -> set:
     if "null pointer" in (record.get("text") or ""):
         first = str((record.get("backtrace") or [""])[0])
         found |= {name for name, place in OF_TRACE.items() if place.match(first)}
+    if POOL_BACKWARD.search(f"{record.get('text')} {record.get('backtrace')}"):
+        found.add("in_pool_backward")
     if is_too_small(record):
         found.add("too_small")
     bits = words.bits_told(record) or ()
@@ -252,8 +259,13 @@ def is_too_small(record: dict) -> bool:
 
 
 def of_optimiser(record: dict) -> set:
-    """What of a step's formula the constant factor is: of SGD's velocity, of Adam's first step."""
+    """What of a step's formula the constant factor is: of SGD's velocity, of Adam's first step. (Of
+    a step that is far too large, eps is no such part where a gradient is small: its worst element
+    tells.)"""
     ratio, call = record.get("ratio"), record.get("call", "")
+    pair = got_and_wanted(record)
+    if ratio is None and pair and record.get("array") == "w" and abs(pair[0]) > abs(pair[1]) > 0:
+        ratio = pair[0] / pair[1]
     if not isinstance(ratio, (int, float)) or not FIRST_STEP.search(call):
         return set()
     candidates = {}
@@ -264,6 +276,7 @@ def of_optimiser(record: dict) -> set:
     if betas := BETAS.search(call):
         one, two = 1 - float(betas[1]), 1 - float(betas[2])
         candidates = {"ratio=root_of_1-beta2": two ** 0.5, "ratio=uncorrected": one / two ** 0.5,
+                      "ratio=1/root_of_1-beta2": 1 / two ** 0.5 if two > 0 else 0,
                       "ratio=beta1_for_beta2": (one / two) ** 0.5, "ratio=g_for_m": 1 / one,
                       "ratio=m_for_g": one ** 2}
     return {name for name, value in candidates.items()

@@ -185,6 +185,8 @@ class Report(Page):
             action = f"fix {file}, so that it compiles"
         elif best["kind"] == "missing":
             action = f"put {file} back in its place"
+        elif best["kind"] == "no_function":
+            action = f"fix {file}, so that it calls only what exists"
         elif best["kind"] == "build":
             action = "write what is missing, so that the lab links"
         elif best["begun"]:

@@ -53,6 +53,8 @@ def kind_of(line: str) -> str:
     """What kind of failure (words.py) a line of main() speaks of."""
     if re.match(r"\S+ does not compile: ", line):
         return "compile"
+    if re.match(r"\S+: there is no function ", line):
+        return "no_function"
     return "missing" if re.match(r"\S+ is missing\b", line) else "build"
 
 
@@ -116,6 +118,28 @@ def is_given(obj: Path) -> bool:
             or obj.parent.parent.name in ("solution", "absent"))
 
 
+# Functions of libraries, some of which are not in every program.
+OF_LIBRARIES = re.compile(r"hc_|cblas_|cublas|cuda[A-Z]|LAPACKE_|openblas_|omp_|__|\w+_\Z")
+
+
+def is_somewhere(name: str, labs: Path) -> bool:
+    """Whether there is such a function at all: of tl, of a library, or in a file of the labs."""
+    if OF_LIBRARIES.match(name):
+        return True
+    declared, defined = (re.compile(begin + rf"\b{re.escape(name)}\([^;{{}}]*\)\s*{end}", re.M)
+                         for begin, end in (("", ";"), (r"^\w[\w *]*?", r"\{")))
+    return (any(declared.search(text.read(p)) for p in (ROOT / "tl/include/tl").glob("*.h"))
+            or any(defined.search(text.read(p)) for p in labs.glob("lab*/*.c*")))
+
+
+def offer(name: str, obj: str) -> str:
+    """" (the compiler offers f)", where it has found a name that looks like this one."""
+    said = Path(f"{obj}.err")
+    found = re.search(rf"\b{re.escape(name)}\W?; did you mean \W?(\w+)",
+                      text.read(said) if said.exists() else "")
+    return f" (the compiler offers {found[1]})" if found else ""
+
+
 def missing(said: str, objects: list, labs: Path) -> list:
     """One line per function that somebody calls and nobody defines."""
     kind = ".cu" if any(".cu." in o.name for o in objects) else ".c"
@@ -124,11 +148,11 @@ def missing(said: str, objects: list, labs: Path) -> list:
         if match := re.search(r"(?:^|: )(\S+\.o):(?: in function `([^']+)':)?", line):
             obj, function = match[1], match[2] or ""
         if match := re.search(r"undefined reference to `(.+)'", line):
-            callers.setdefault(match[1], function)
+            callers.setdefault(match[1], (function, obj))
             if obj and is_given(Path(obj)):
                 given[match[1]] = obj
     lines, exported = [], owners()
-    for name, caller in callers.items():
+    for name, (caller, obj) in callers.items():
         homes = [h for h in exported.get(name, []) if Path(h).suffix == kind]
         if homes:
             lab, home = Path(homes[0]).parent.name, Path(homes[0])
@@ -138,6 +162,10 @@ def missing(said: str, objects: list, labs: Path) -> list:
         elif name in given:
             raise skeletons.Refused(f"{name}, which {given[name]} needs, is defined nowhere: a "
                                     "given file is missing or changed; get a clean copy")
+        elif obj and not is_somewhere(name.split("(")[0], labs):
+            lines.append(f"{source_of(Path(obj), labs)}: there is no function {name}"
+                         f"{f', which {caller} calls' * bool(caller)}: is it spelled right?"
+                         f"{offer(name, obj)}")
         else:
             said = re.sub("^hc_blas_", "cublas", name)  # as the source has it
             lines.append(f"{said}{f' is called by {caller}' * bool(caller)}, and defined nowhere")

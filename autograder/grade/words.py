@@ -42,8 +42,7 @@ KINDS = {
     "fence": ("wrote outside of a buffer", "Bytes before or behind a buffer changed. Check the "
               "smallest and the largest index that is written against the size of the array."),
     "input_changed": ("changed an input", "An argument that is only to be read was written to."),
-    "leak": ("kept memory", "Memory taken from the allocator was not given back, perhaps only on "
-             "the way out after an error."),
+    "leak": ("kept memory", "Memory taken from the allocator was not given back."),
     "race": ("race", "Two threads touch the same element without a barrier between them, and at "
              "least one writes. The result depends on who comes first. Either a barrier is missing "
              "or an index leads one of them to what is the other's."),
@@ -137,6 +136,7 @@ KINDS = {
     "flood": ("endless output", "The code prints without end."),
     "build": ("does not link", "The file is not whole, so nothing could be run: each function that "
               "the header declares has to be there, if only with TL_NOT_IMPLEMENTED()."),
+    "no_function": ("calls a function that does not exist", ""),
     "compile": ("does not compile", "Begin with the first error: what follows it may well come "
                 "from it."),
     "missing": ("missing", ""),
@@ -191,7 +191,7 @@ HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 OF_A_LAUNCH = ("launch_configuration", "shared_too_large", "null_kernel")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
-NOT_BUILT = ("compile", "missing", "build")
+NOT_BUILT = ("compile", "missing", "no_function", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)
 
 PATTERNS = {

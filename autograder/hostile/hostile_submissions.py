@@ -205,7 +205,7 @@ def stopped_by(graded: Graded) -> set:
         seen.add("snapshot")
     if "compile" in kinds:
         seen |= {"build box", "object check"}
-    if "build" in kinds:
+    if kinds & {"build", "no_function"}:
         seen |= {"link closure", "object check"}
     for layer, own in (("pipes", OF_PIPES), ("worker box", OF_BOX), ("counts", OF_COUNTS)):
         if kinds & own:

@@ -402,6 +402,24 @@ def test_a_right_file_that_is_linked_with_a_broken_one_waits_for_it(stage, capsy
     assert why in out and "two.c" not in out and "waiting for one" in out
 
 
+def test_a_call_of_no_function_is_said_once_and_is_nothing_that_is_not_allowed(stage, capsys):
+    why = "labs/lab9/one.c: there is no function tl_x, which tl_one calls: is it spelled right?"
+    for program in ("only-one/worker", "only-two/worker", "whole/worker"):
+        unbuilt(stage, "why", why, program)
+    stage.findings = [("labs/lab9/one.c", 7, "tl_x: this task is to be written without it")]
+    assert stage.grade("TASKWISE=1") == 0
+    out = capsys.readouterr().out
+    assert " ".join(out.split()).count("there is no function tl_x") == 1
+    assert "not allowed" not in out and "does not link" not in out and "two.c" not in out
+    assert "one.c: calls a function that does not exist" in out
+    assert "waiting for one, up to 35 points" in out and "next: fix one.c, so that it calls" in out
+    # where it can be linked, the name is somebody's
+    other = "x is called by y, and defined nowhere"
+    (stage.folder / "build/float/lab9/whole/why").write_text(other)
+    assert stage.grade("TASKWISE=1") == 0
+    assert "not allowed: labs/lab9/one.c:7: tl_x" in capsys.readouterr().out
+
+
 def test_a_broken_file_of_another_lab_is_named_by_itself(stage, capsys):
     for program in ("only-one/worker", "only-two/worker", "whole/worker"):
         unbuilt(stage, "why", "labs/lab8/other.c does not compile: x", program)

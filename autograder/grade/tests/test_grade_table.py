@@ -85,6 +85,17 @@ def test_the_task_at_fault_is_named_first():
     assert waits(BY_THE_RULE, first="crash", third="mismatch") == {"two/third": ["one"]}
 
 
+def test_where_a_result_is_nan_a_claim_that_found_nan_explains_it():
+    lab = parse(BY_THE_RULE)
+    for text, waits_for in (("the weights get nan % right", ["two"]), ("nanny", None)):
+        results = [{"claim": c.short_name, "task": c.task, "side": "c", "verdict": "fail",
+                    "kind": kind, "failures": [{"kind": kind, "text": text}]}
+                   for c, kind in zip((lab.claims[0], next(
+                       c for c in lab.claims if c.name == "third")), ("mismatch", "nan"))]
+        judge.mark_waiting(lab, results)
+        assert results[0].get("waits_for") == waits_for
+
+
 def test_a_line_of_another_file_that_touches_device_memory_is_at_fault():
     there = ("host_dereference", "two.c")
     assert waits(LAB, first=there, third=there) == {"one/first": ["two"]}

@@ -1,8 +1,10 @@
 """test_race_place.py: two writes that meet are told apart by memory and line: of one global element
 on one line it is an index that is wrong, no barrier that is missing."""
 
+from types import SimpleNamespace
+
 import pytest
-from judge import features
+from judge import features, named_elsewhere
 
 PLACE = {"global", "shared", "one_line"}
 
@@ -21,3 +23,15 @@ def test_two_writes_have_a_memory_and_perhaps_one_line(memory):
 
 def test_a_read_is_another_matter():
     assert not met("reads", "global", 48)
+
+
+@pytest.mark.parametrize("kind, told", [("bits", True), ("mismatch", True), ("leak", False)])
+def test_what_comes_of_a_race_leads_to_the_lines_that_meet(kind, told):
+    claim = SimpleNamespace(diagnosis={"bits+elsewhere=race": "writers_meet"})
+    race = {"file": "a.cu", "line": 7, "text": "writes what thread (0,0,0) writes at line 7"}
+    mine = {"task": "a", "side": "cuda", "verdict": "fail"}
+    results = [mine | {"claim": "a/values", "kind": kind, "failures": [{"kind": kind}]},
+               mine | {"claim": "a/no_two_threads_meet", "kind": "race", "failures": [race]}]
+    said = named_elsewhere(claim, "writers_meet", results[0], results)
+    assert ("T=a/no_two_threads_meet names the lines that meet (a.cu:7)" in said) == told
+    assert not named_elsewhere(claim, "another", results[0], results)

@@ -177,12 +177,20 @@ PRIMES = "graph program: linear layers that multiply by 2, 3, 5, 7 and 11 (9 ins
     ("sgd_step 0 of [700], lr 0.04 momentum 0.8 on cpu", -0.04, "ratio=lr"),
     ("sgd_step 0 of [700], lr 0.04 momentum 0.8 on cpu", 0.2, "ratio=1-mu"),
     (ADAM, 0.0316228, "ratio=root_of_1-beta2"), (ADAM, 3.16228, "ratio=uncorrected"),
+    (ADAM, 31.6228, "ratio=1/root_of_1-beta2"),
     (PRIMES, 1 / 210, "last_child_alone"), (PRIMES, 1 / 2, "child_left_out")])
 def test_a_factor_tells_which_part_of_a_formula_is_missing(call, ratio, name):
     assert name in told(call=call, ratio=ratio)
     assert name not in told(call=call, ratio=1.5)
     other = call.replace(" 0 of", " 1 of").replace("by 2", "by 4")
     assert name not in told(call=other, ratio=ratio)
+
+
+@pytest.mark.parametrize("array,got,there", [("w", -0.0316228, True), ("m", -0.0316228, False),
+                                             ("w", -0.03, False)])
+def test_of_a_step_that_is_far_too_large_the_worst_element_tells(array, got, there):
+    found = told(call=ADAM, array=array, got=got, want=-0.001)
+    assert ("ratio=1/root_of_1-beta2" in found) == there
 
 
 def test_what_is_wrong_by_a_thousandth_is_nearly_right():

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import unlinked
 
+NO_FUNCTION = ("labs/lab2/im2col.c: there is no function later, which tl_im2col calls: is it "
+               "spelled right?")
 CALLER = "int tl_im2col(void); int main(void) { return tl_im2col(); }\n"
 
 
@@ -44,15 +46,40 @@ def test_a_missing_function_is_named_with_its_file_and_lab(link):
 def test_a_helper_that_nobody_defines_is_named_with_its_caller(link):
     said = link({"main.c": CALLER, "im2col.c": "int later(void);\n"
                  "int tl_im2col(void) { return later(); }\n"})
-    assert said == "later is called by tl_im2col, and defined nowhere\n"
+    assert said == NO_FUNCTION + "\n"
 
 
 @pytest.mark.parametrize("linker", ["", "/usr/bin/ld: ", "/usr/bin/x86_64-linux-gnu-ld.bfd: "])
 def test_linkers_name_the_caller(linker):
     text = (f"{linker}b/lab2/im2col.o: in function `tl_im2col':\n"
             "im2col.c:(.text+0x5): undefined reference to `later'")
-    assert unlinked.missing(text, [Path("b/lab2/im2col.o")], Path("labs")) == [
-        "later is called by tl_im2col, and defined nowhere"]
+    assert unlinked.missing(text, [Path("b/lab2/im2col.o")], Path("labs")) == [NO_FUNCTION]
+
+
+def said_of(tmp_path, name: str) -> str:
+    """What is said of a call of `name`, by tl_im2col."""
+    (tmp_path / "labs/lab2").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "labs/lab2/col2im.c").write_text("static int helper(int n)\n{\n    return n;\n}\n")
+    text = (f"{tmp_path}/lab2/im2col.o: in function `tl_im2col':\n"
+            f"im2col.c:(.text+0x5): undefined reference to `{name}'")
+    lines = unlinked.missing(text, [tmp_path / "lab2/im2col.o"], tmp_path / "labs")
+    return " ".join(lines).replace(f"{tmp_path}/", "")
+
+
+def test_a_name_that_is_no_function_is_told_with_what_the_compiler_offers(tmp_path):
+    (tmp_path / "lab2").mkdir()
+    (tmp_path / "lab2/im2col.o.err").write_text(
+        "labs/lab2/im2col.c:18:48: warning: implicit declaration of function ‘tl_var_free’; did "
+        "you mean ‘tl_tape_free’? [-Wimplicit-function-declaration]\n")
+    said = said_of(tmp_path, "tl_var_free")
+    assert said.startswith("labs/lab2/im2col.c: there is no function tl_var_free, which ")
+    assert said.endswith(": is it spelled right? (the compiler offers tl_tape_free)")
+    assert "offers" not in said_of(tmp_path, "later")
+
+
+@pytest.mark.parametrize("name", ["tl_alloc_get", "cblas_dgemm", "hc_blas_Sgemm", "helper"])
+def test_a_function_that_there_is_somewhere_is_not_called_none(tmp_path, name):
+    assert " is called by tl_im2col, and defined nowhere" in said_of(tmp_path, name)
 
 
 def test_a_function_of_two_files_is_named_with_both(link):
@@ -126,7 +153,8 @@ def test_of_a_submission_nothing_is_restored():
 @pytest.mark.parametrize("line, kind", [
     ("labs/lab2/im2col.c does not compile: line 3: a is missing b", "compile"),
     ("labs/lab2/im2col.c is missing: make restore …", "missing"),
-    ("later is called by tl_im2col, and defined nowhere", "build")])
+    (NO_FUNCTION, "no_function"),
+    ("helper is called by tl_im2col, and defined nowhere", "build")])
 def test_each_line_speaks_of_one_kind_of_failure(line, kind):
     assert unlinked.kind_of(line) == kind
 
