@@ -166,10 +166,12 @@ def known_costs() -> dict:
 
 
 def digest(mutant: mutants.Mutant, lab: int) -> str:
-    """Of all that decides what a bug costs, short of the grader itself."""
-    room = ROOT / f"autograder/lab{lab}"
-    claims = [p.read_bytes() for p in [room / "lab.toml", *sorted(room.glob("*.[ch]"))]]
-    return hashlib.sha256(b"\0".join([*claims, mutants.mutated(mutant).encode()])).hexdigest()[:12]
+    """Of all that decides what a bug costs, short of the grader itself: points, claims, the file
+    with the bug in it. (Texts decide nothing.)"""
+    points = [[claim.name, claim.points, claim.extra] for claim in table.load(lab).claims]
+    claims = [p.read_bytes() for p in sorted((ROOT / f"autograder/lab{lab}").glob("*.[ch]"))]
+    parts = [json.dumps(points).encode(), *claims, mutants.mutated(mutant).encode()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
 
 
 def chosen(bugs: list, count: int) -> list:
