@@ -45,7 +45,7 @@ class NoBox(Exception):
 
 def launcher() -> None:
     """Makes it, unless it is newer than its sources. (make asks no more, but takes 0.4 s to begin:
-    three times in a grading, that was a tenth of it.)"""
+    three times in a grading, that was 7 % of its time.)"""
     if all(built.exists() for built in (BOX, LIBRARIES)) and max(
             source.stat().st_mtime for source in SOURCES) < min(
             built.stat().st_mtime for built in (BOX, LIBRARIES)):
