@@ -21,7 +21,7 @@ ALL_CORPORA := $(foreach c,gcc clang,$(addprefix build/hostcuda/$c,/corpus -san/
 # What warps access, counted here as by a GPU's profiler (tests/sectors): by g++ alone.
 # (it calls hostcuda's counts by their table, and those are no functions of a .cu file)
 SECTORS := build/hostcuda/gcc-check/sectors
-build/hostcuda/gcc-check/tests/sectors/sectors.cu.o: HOSTCUDA_WATCHED_JUMPS :=
+build/hostcuda/gcc-check/tests/sectors/sectors.cu.o: private HOSTCUDA_WATCHED_JUMPS :=
 $(SECTORS): build/hostcuda/gcc-check/tests/sectors/sectors.cu.o $$(hostcuda_build_library)
 	$(call say,LINK,$@)
 	$(Q)$(hostcuda_build_cxx) -o $@ $^ $(HOSTCUDA_LIBS)
@@ -62,7 +62,7 @@ HOST_OBJECTS = $(PLUGIN_CU:%=build/$(mode)/%.host.o) $(PLUGIN_C:%.c=build/$(mode
 # (tl/precision.h): these files alone call out of the plug-in, and such calls are not watched there.
 CALL_BACK := conv2d/04_tensor gemm/07_tensor_tf32 gemm/08_tensor_bf16 gemm/12_tensor_fp16 \
 	linear/02_tensor
-$(call in_modes,$(CALL_BACK:%=kernels/%.cu.host.o)): HOSTCUDA_WATCHED_JUMPS :=
+$(call in_modes,$(CALL_BACK:%=kernels/%.cu.host.o)): private HOSTCUDA_WATCHED_JUMPS :=
 
 build/%.cu.host.o: $$(source).cu $(HOSTCUDA_NEEDS) build/$$(mode)/host-flags
 	@mkdir -p $(@D)
