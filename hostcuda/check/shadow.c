@@ -196,8 +196,9 @@ size_t hc_check_shared_restore(const unsigned char *from) {
 
 /* What usually leads to this index of an array of so many elements; 0: nobody knows how many. */
 static const char *mistake_of(long index, long length) {
-    if (length && index < 0) return "an index below 0: a border (i - 1, pad) that is not guarded, or a "
-"byte with a sign (char) as an index";
+    if (length && index < 0)
+        return "an index below 0: a border (i - 1, pad) that is not guarded, or a byte with a sign "
+               "(char) as an index";
     if (length && index > length && index < 2 * length && hc_self)
         return "threads that should not take part: in a tree of halves only `if (threadIdx.x < "
                "half)` adds [threadIdx.x + half]; or the index counts in something longer than "

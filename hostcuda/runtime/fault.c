@@ -111,8 +111,8 @@ static void describe_place(hc_text *t, const char *p, const char *verb, void *pc
     hc_report_thread(t);
     add_buffer(t, b);
     hc_report_likely(t, past >= 0 ? mistake_past((size_t)(p - b->start))
-                                  : "an index below 0: a border (i - 1, pad) that is not guarded, or a "
-"byte with a sign (char) as an index");
+                                  : "an index below 0: a border (i - 1, pad) that is not "
+                                    "guarded, or a byte with a sign (char) as an index");
 }
 
 /* Where in or beside which buffer, in words; and what usually leads there. */
