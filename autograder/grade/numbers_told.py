@@ -56,6 +56,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
 }
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
+    "is_null": re.compile(r" is NULL\Z"),
     "pool_without_sizes": re.compile(r"\bpool2d: n is 0\b"),
     "on_the_way_out": re.compile(r" was made to fail, and on the way out "),
     "should_fail": re.compile(r"\Ashould fail with "),

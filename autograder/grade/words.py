@@ -76,9 +76,8 @@ KINDS = {
                   "copies are bytes."),
     "blas_argument": ("wrong size given to BLAS", "A size or leading dimension does not fit its "
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
-                      "by columns. For rows our B is its first operand, which its messages call A "
-                      "(leading dimension: parameter 8), and our A its second, which they call B "
-                      "(parameter 10); that of C is parameter 13."),
+                      "by columns. For rows our B is its first operand, which its messages call "
+                      "A, and our A its second, which they call B."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "
@@ -366,12 +365,15 @@ def advice_of(record: dict) -> str:
         return unwritten.advice(record, advice)
     if record["kind"] == "crash" and not (record.get("file") or record.get("backtrace")):
         return NO_PLACE
+    if record["kind"] == "blas_argument":
+        return advice + (NUMBERED if "parameter number" in (record.get("text") or "") else "")
     if last_digits(record) is not False:
         return advice
     return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
                                                  " wrong number was computed.")
 
 
+NUMBERED = " Leading dimensions are its parameters 8 (of its A), 10 (of its B) and 13 (of C)."
 NO_PLACE = ("The program was ended by a signal, it is not known where: often memory was freed, or "
             "written to, that is somebody else's, and that was noticed later. `make grade SAN=1` "
             "may say where it began.")

@@ -1,6 +1,6 @@
 """The committed lists, and what is refused in one."""
 
-import judge
+import faults
 import pytest
 import table
 from conftest import LAB, ROOT
@@ -60,15 +60,17 @@ def test_who_waits_for_whom():
 
 
 def waits(text: str, **failed) -> dict:
-    """Who waits for whom; failed: claim -> kind, or (kind, file that the failure names)."""
+    """Who waits for whom; failed: claim -> kind, or (kind, file that the failure names, what the
+    program printed)."""
     lab, results = parse(text), []
     for claim in lab.claims:
-        kind = failed.get(claim.name)
-        kind, file = kind if isinstance(kind, tuple) else (kind, "")
+        told = failed.get(claim.name)
+        kind, file, output = (*told, "")[:3] if isinstance(told, tuple) else (told, "", "")
+        record = {"kind": kind, "file": file, "output": output}
         results.append({"claim": claim.short_name, "task": claim.task, "side": "c"} | (
-            {"verdict": "fail", "kind": kind, "failures": [{"kind": kind, "file": file}]} if kind
+            {"verdict": "fail", "kind": kind, "failures": [record]} if kind
             else {"verdict": "pass"}))
-    judge.mark_waiting(lab, results)
+    faults.mark_waiting(lab, results)
     return {r["claim"]: r["waits_for"] for r in results if r["verdict"] == "waiting"}
 
 
@@ -85,6 +87,16 @@ def test_the_task_at_fault_is_named_first():
     assert waits(BY_THE_RULE, first="crash", third="mismatch") == {"two/third": ["one"]}
 
 
+def test_who_is_hit_by_damaged_memory_waits_for_who_writes_outside():
+    """As somebody's init.c did, which wrote one number too many, and module.c was told to be
+    mended, whose free() found it."""
+    damaged = ("crash", "", "munmap_chunk(): invalid pointer")
+    assert waits(LAB, third="fence", first=damaged) == {"one/first": ["two"]}
+    twice = ("crash", "", "free(): double free detected in tcache 2")
+    for kind, writes in (damaged, "mismatch"), (twice, "fence"), ("crash", "fence"):
+        assert waits(LAB, third=writes, first=kind) == {"two/third": ["one"]}
+
+
 def test_where_a_result_is_nan_a_claim_that_found_nan_explains_it():
     lab = parse(BY_THE_RULE)
     for text, waits_for in (("the weights get nan % right", ["two"]), ("nanny", None)):
@@ -92,7 +104,7 @@ def test_where_a_result_is_nan_a_claim_that_found_nan_explains_it():
                     "kind": kind, "failures": [{"kind": kind, "text": text}]}
                    for c, kind in zip((lab.claims[0], next(
                        c for c in lab.claims if c.name == "third")), ("mismatch", "nan"))]
-        judge.mark_waiting(lab, results)
+        faults.mark_waiting(lab, results)
         assert results[0].get("waits_for") == waits_for
 
 
@@ -104,4 +116,4 @@ def test_a_line_of_another_file_that_touches_device_memory_is_at_fault():
 
 def test_what_is_wrong_in_c_alone_is_wrong_on_the_device():
     lab = parse(LAB)
-    assert judge.in_c_alone(lab, {("one", "c"), ("two", "c"), ("whole", "c")}) == {("two", "cuda")}
+    assert faults.in_c_alone(lab, {("one", "c"), ("two", "c"), ("whole", "c")}) == {("two", "cuda")}
