@@ -44,10 +44,11 @@ static void find_in_batch(finding *f, const comparison *x) {
     if (!first) finding_pattern(f, "channel>0");
 }
 
-/* The rim of the planes that the last two dimensions span. */
+/* The rim of the planes that the last two dimensions span. (The first and the last row of a matrix
+ * are no rim.) */
 static void find_borders(finding *f, const comparison *x) {
     int rows = x->shape.ndim - 2, cols = x->shape.ndim - 1;
-    if (rows < 0 || x->shape.dim[rows] < 3 || x->shape.dim[cols] < 3) return;
+    if (rows < 1 || x->shape.dim[rows] < 3 || x->shape.dim[cols] < 3) return;
     bool rim = false, inside = false;
     for (size_t i = 0; i < x->n; i++) {
         if (!pattern_wrong(x, i)) continue;

@@ -21,6 +21,8 @@ void finding_begin(finding *f, const claim *c, const char *kind) {
     memcpy(f->call, c->call, sizeof f->call);
     memcpy(f->bound, c->bound, sizeof f->bound);
     f->ratio = NAN;
+    f->printed = call_evidence_now()->output_bytes;
+    f->traced = call_evidence_now()->line != 0;
 }
 
 void finding_place(finding *f, const char *error) {
@@ -204,12 +206,14 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
         fprintf(out, "\"name\":\"%s\",\"right\":%lld,\"wrong\":%lld}", limit->name,
                 limit->most_passed, limit->least_failed);
     }
-    const char *file = e->line ? e->file : f->file;
-    if (e->line || f->line) {
-        put_text(out, "file", file);
-        fprintf(out, ",\"line\":%d", e->line ? e->line : f->line);
+    /* (wrong numbers are no crash's; a checker's place is told late, when the worker has answered) */
+    bool own = !f->array[0] || f->traced || e->checkers;
+    int line = own && e->line ? e->line : f->line;
+    if (line) {
+        put_text(out, "file", own && e->line ? e->file : f->file);
+        fprintf(out, ",\"line\":%d", line);
     }
-    put_list(out, "backtrace", e->backtrace[0], sizeof e->backtrace[0], e->frames);
+    put_list(out, "backtrace", e->backtrace[0], sizeof e->backtrace[0], own ? e->frames : 0);
     put_list(out, "checker", e->checker[0], sizeof e->checker[0], e->checkers);
 }
 
@@ -242,6 +246,7 @@ static void put_line(FILE *out, claim *c, finding *f) {
         fputs(",\"output\":", out);
         put_bytes(out, e->output, e->output_bytes);
         fprintf(out, ",\"output_bytes\":%zu", e->output_total);
+        if (f) fprintf(out, ",\"output_by_then\":%zu", f->printed);
     }
     fprintf(out, ",\"cases\":%d,\"compared\":%d", c->cases, c->compared);
     put_number(out, "worst", c->worst);

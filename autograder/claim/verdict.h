@@ -25,7 +25,9 @@ typedef struct finding {
     char call[512];
     char file[64]; /* of the judged code */
     int line;
-    bool last; /* no further call could be made */
+    bool last;      /* no further call could be made */
+    size_t printed; /* bytes that the judged code had printed by then */
+    bool traced;    /* a place was known by then: what comes later is of another case */
     /* of an array that is wrong in places */
     char array[48]; /* "" if it is none */
     expect_shape shape;

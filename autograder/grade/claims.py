@@ -16,8 +16,8 @@ FIELDS = {
     "index": list, "axes": list, "patterns": list, "map": list, "backtrace": list, "checker": list,
     "got": (int, float, str), "want": (int, float, str), "allowed": (int, float, str),
     "ratio": (int, float, str), "worst": (int, float, str), "cpu_s": (int, float),
-     "counters": dict, "said": str, "by_line": list, "window": dict,
-    "limit": dict,
+    "counters": dict, "said": str, "by_line": list, "window": dict,
+    "limit": dict, "output_by_then": int,
 }
 
 

@@ -47,7 +47,8 @@ GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 def of_blas(record: dict) -> dict:
     """A failure that comes from what BLAS was given is called so: not by the numbers that a call
     leaves alone when it is refused, nor a copy, which there is none of."""
-    refused = BLAS_REFUSES.search(record.get("output") or "")
+    printed = record.get("output") or ""
+    refused = BLAS_REFUSES.search(printed[:record.get("output_by_then", len(printed))])
     if refused and record["kind"] in NUMBERS:
         told = {key: value for key, value in record.items() if key not in OF_NUMBERS}
         return told | {"kind": "blas_argument", "text": refused[0]}

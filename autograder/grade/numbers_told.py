@@ -2,6 +2,7 @@
 call a constant factor is, and so what was left out, or taken twice.
 """
 
+import math
 import re
 
 import blas_said
@@ -81,8 +82,9 @@ FEATURES = {*OF_CALLS, *OF_TEXT, *OF_TRACE, "in_pool_backward", "too_small", "la
             "ratio=root_of_1-beta2", "ratio=1/root_of_1-beta2", "ratio=uncorrected",
             "ratio=beta1_for_beta2", "one_channel_right", "C_channels_right", "ratio=g_for_m",
             "ratio=m_for_g", "bits_twice", "ratio=rows/threads", "ratio=rows/classes",
-            "before_the_table", "thread_beyond_w",
+            "before_the_table", "thread_beyond_w", "first_index_fastest",
             *(f"ratio={over}{name}" for name in CALLED for over in ("", "1/"))}
+OFFSET = re.compile(r"offset of \(([\d,]+)\) in \[([\d,]+)\]")
 IMAGES = re.compile(r"\Abatch_load \d+ of \d+ images \[(\d+),")
 BEFORE = re.compile(r"hostcuda \[out-of-bounds\]: reads \d+ bytes before the start of a buffer")
 BUFFER = re.compile(r"\bbuffer +(\d+) bytes")
@@ -135,7 +137,7 @@ def features(record: dict) -> set:
         found.add("part_of_a_row")
     if limit := record.get("limit"):
         found.add(f"beyond={limit['name']}")
-    found |= of_unwritten(record)
+    found |= of_unwritten(record) | of_offset(record)
     found |= of_channels(record)
     found |= of_mean(record) | of_place(record)
     return found | of_optimiser(record) | of_children(record) | of_convolution(call)
@@ -214,6 +216,16 @@ def of_unwritten(record: dict) -> set:
     if record["kind"] != "never_written" or not isinstance(want, (int, float)):
         return set()
     return {"number_unwritten" if want else "zero_unwritten"}
+
+
+def of_offset(record: dict) -> set:
+    """Whether an element's place is the one that it has where the first index runs fastest."""
+    said, pair = OFFSET.match(record.get("call", "")), got_and_wanted(record)
+    if not said or not pair:
+        return set()
+    index, dim = ([int(word) for word in words.split(",")] for words in said.groups())
+    place = sum(i * math.prod(dim[:axis]) for axis, i in enumerate(index))
+    return {"first_index_fastest"} if pair[0] == place else set()
 
 
 def of_channels(record: dict) -> set:

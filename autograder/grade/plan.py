@@ -50,7 +50,8 @@ class Text:
         self.lists = {name: [] for name in (
             "LAB_SOURCES", "LAB_C_OBJECTS", "LAB_HOSTCUDA_OBJECTS", "LAB_CUDA_OBJECTS",
             "LAB_IN_ORDER", "LAB_WORKERS", "LAB_BARE_WORKERS", "LAB_BARE_COPIES",
-            "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS", "LAB_ABSENT", "LAB_GRADERS")}
+            "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS", "LAB_ABSENT", "LAB_SHARED",
+            "LAB_GRADERS")}
         self.rules = []
 
     def rule(self, kind: str, target: str, *needs: str) -> None:
@@ -142,6 +143,14 @@ def add_absent(text: Text, mode: str, files: tuple) -> list:
     return made
 
 
+def add_shared(text: Text, mode: str, who: str) -> str:
+    """All that is nobody's lab, in one object: linked once for all submissions."""
+    made = f"build/{mode}/shared/{who}.o"
+    if made not in text.lists["LAB_SHARED"]:
+        text.rule("LAB_SHARED", made, f"$(call lab_{who}_given,{mode})")
+    return made
+
+
 def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.World,
                side: str) -> None:
     """Where no host code is judged, the worker is the same for all: it is linked once."""
@@ -149,7 +158,7 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.W
     needs = [*references(mode, world.reference, ".o"), *add_absent(text, mode, world.absent),
              f"{without}/plugin.o" if side == "c" else f"build/{mode}/tl/device_plugin.o",
              *([] if ".c" in world.blas else [f"{without}/blas.o"]),
-             f"$(call lab_worker_given,{mode})"]
+             add_shared(text, mode, "worker")]
     if world.own or world.reference:
         text.rule("LAB_WORKERS", f"{folder}/worker", *objects(mode, world.own, ".o"), *needs)
         return
@@ -161,11 +170,13 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.W
 
 def add_plugin(text: Text, folder: str, mode: str, world: grants.World, device: str) -> None:
     kind = {"hostcuda": ".lab.o", "cuda": ".o"}[device]
+    given = (add_shared(text, mode, "hostcuda") if device == "hostcuda"  # nvcc links device code
+             else f"$(call lab_cuda_given,{mode})")
     blas = [f"$(call lab_{device}_blas,{mode})"] if ".cu" in world.blas else []
     text.rule(f"LAB_{device.upper()}_PLUGINS", f"{folder}/libtl_{device}.so",
               *objects(mode, world.own, f".{device}.o"), *references(mode, world.reference, kind),
               *add_absent(text, host_mode(mode), world.absent),
-              f"$(call lab_{device}_given,{mode})", *blas)
+              given, *blas)
 
 
 def check_names(order: Order, places: list) -> None:

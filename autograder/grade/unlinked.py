@@ -179,7 +179,8 @@ def twice(said: str, objects: list, labs: Path) -> list:
         if match := re.match(r"(?:\S+: )?(\S+\.o)[:(]", line):  # behind the linker's own name
             second = match[1]
         if match := re.search(r"multiple definition of `([^']+)'; (\S+?\.o):", line):
-            first, other = (own.get(o, o) for o in (match[2], second))
+            first, other = ("what is given" if is_given(Path(o)) else own.get(o, o)
+                            for o in (match[2], second))
             lines.append(f"{match[1]} is defined in {first} and in {other}: make your own one "
                          "static, or give it another name")
     return lines

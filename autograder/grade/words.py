@@ -76,8 +76,8 @@ KINDS = {
                   "copies are bytes."),
     "blas_argument": ("wrong size given to BLAS", "A size or leading dimension does not fit its "
                       "matrix, so BLAS refused the call or would read past it. BLAS takes matrices "
-                      "by columns. For rows our B is its first operand, which its messages call "
-                      "A, and our A its second, which they call B."),
+                      "by columns. So for rows the operands are exchanged: our B comes first, and "
+                      "is the A of its messages, and our A comes second, their B."),
     "launch_configuration": ("impossible launch", "A grid or a block of a launch has a size that "
                              "no device can run."),
     "shared_too_large": ("too much shared memory", "A block asks for more shared memory than a "

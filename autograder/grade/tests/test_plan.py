@@ -49,7 +49,7 @@ def read(text: str) -> dict:
 
 CPU = ["build/float/autograder/call/absent/plugin.o"]
 NO_BLAS = ["build/float/autograder/call/absent/blas.o"]
-GIVEN = ["$(call", "lab_worker_given,float)"]
+GIVEN = ["build/float/shared/worker.o"]
 
 
 def absent(*names: str) -> list:
@@ -81,7 +81,9 @@ def test_on_a_device_host_code_is_linked_that_is_judged_there_and_no_other_c():
     assert "build/float/tl/device_plugin.o" in made[f"{folder}/worker"]
     assert made[f"{folder}/libtl_hostcuda.so"] == [
         "build/float/$(LAB_FROM)labs/lab2/im2col.cu.hostcuda.o", *absent("tl/cuda/metrics.cu"),
-        "$(call", "lab_hostcuda_given,float)"]
+        "build/float/shared/hostcuda.o"]
+    assert made["LAB_SHARED"] == [*GIVEN, "build/float/shared/hostcuda.o"]
+    assert made["build/float/shared/hostcuda.o"] == ["$(call", "lab_hostcuda_given,float)"]
 
 
 def test_where_no_host_code_is_judged_all_have_one_worker():

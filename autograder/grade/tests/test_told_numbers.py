@@ -2,6 +2,7 @@
 bits differ in the last digits alone, whether cuBLAS was given another flag than the matrix has.
 """
 
+import judge
 import map_told
 import pytest
 import words
@@ -313,3 +314,19 @@ def test_what_lies_behind_the_workspace_is_told_from_what_lies_behind_y():
     for array in ("work", "y"):
         said = f"32 elements behind the end of {array} were written to"
         assert ("behind_work" in told(kind="fence", text=said)) == (array == "work")
+
+
+def test_a_place_by_columns_is_told():
+    call = "offset of (0,1,0,2) in [3,4,5,6] on cpu"
+    record = {"kind": "mismatch", "call": call, "got": 123.0, "want": 32.0}
+    assert "first_index_fastest" in features(record, "c")  # 1 * 3 + 2 * 60
+    assert "first_index_fastest" not in features(record | {"got": 122.0}, "c")
+
+
+def test_what_blas_refuses_in_a_later_case_tells_nothing_of_this_one():
+    """As of somebody whose leading dimension ignored trans_a: of the smallest product the numbers
+    were wrong, and BLAS refused only one with k < m."""
+    refused = " ** On entry to DGEMM  parameter number 10 had an illegal value\n"
+    record = {"kind": "mismatch", "got": 1.0, "want": 2.0, "output": refused, "output_by_then": 0}
+    assert judge.of_blas(record) == record
+    assert judge.of_blas(record | {"output_by_then": len(refused)})["kind"] == "blas_argument"
