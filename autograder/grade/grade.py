@@ -49,6 +49,7 @@ OPTIONS = {
 }
 DEVICES = tuple(table.SIDE_OF)
 DIAGNOSES = ("full", "staged")  # all at once; or a question first, and with HINT= more
+KEPT = Path("build/grade")  # where the machine's speed is noted, for all gradings
 SUBMISSIONS = "build/submissions/"  # where submission.py puts the code of others
 
 
@@ -169,7 +170,7 @@ def grade(given: dict) -> int:
     begin = time.monotonic()
     out, graded = out_folder(given), identity(given)
     seed, seed_from = seeds.choose(given, graded)
-    runner = execute.Runner(programs, seed, machine.cpu_factor(out.parent))
+    runner = execute.Runner(programs, seed, machine.cpu_factor(KEPT))
     try:
         open_because = runner.build_sandbox(runs)
         if open_because and others_wrote(given):

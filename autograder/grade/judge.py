@@ -231,6 +231,8 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
             if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:
                 result["hint"] = ""  # it is about what is counted, and the numbers are wrong
+            if name in lab.unhinted:
+                result["hint"] = ""
             if name and OF_A_PART.intersection(result["failures"][0].get("patterns", ())):
                 result["hint"] = ""  # it is about the formula, which is right for a whole batch
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):

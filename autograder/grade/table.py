@@ -98,6 +98,7 @@ class Lab:
     diagnoses: dict  # name -> what the student probably believes, in words
     path: Path
     steps: bool = False  # done or not done: its points are steps on the way, and count nowhere
+    unhinted: tuple = ()  # diagnoses beside which a claim's hint, on something else, leads away
 
     @property
     def claims(self) -> list:
@@ -230,6 +231,9 @@ def _check_whole(lab: Lab) -> None:
     for name in sorted(used ^ set(lab.diagnoses)):
         raise TableError(f"{where}: diagnosis {name} is "
                          + ("not written" if name in used else "used by no claim"))
+    for name in lab.unhinted:
+        if name not in lab.diagnoses:
+            raise TableError(f"{where}: unhinted: there is no diagnosis {name}")
     if lab.total != TOTAL and not lab.steps:
         raise TableError(f"{where}: the points add up to {lab.total}, not {TOTAL}")
     if lab.hard > HARD_MOST and not lab.steps:
@@ -242,11 +246,13 @@ def parse(text: str, path: Path) -> Lab:
         top = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TableError(f"{name_of(path)}: {error}") from None
-    _known(name_of(path), top, lab=int, title=str, steps=bool, task=list, diagnoses=dict)
+    _known(name_of(path), top, lab=int, title=str, steps=bool, task=list, diagnoses=dict,
+           unhinted=list)
     _need(name_of(path), top, "lab", "title", "task")
     diagnoses = {name: one_line(str(text)) for name, text in top.get("diagnoses", {}).items()}
     tasks = [_task(f"{name_of(path)}: task", top["lab"], t) for t in top["task"]]
-    lab = Lab(top["lab"], top["title"], tasks, diagnoses, path, top.get("steps", False))
+    lab = Lab(top["lab"], top["title"], tasks, diagnoses, path, top.get("steps", False),
+              tuple(top.get("unhinted", ())))
     _check_whole(lab)
     _check_patterns(lab)
     return lab

@@ -45,6 +45,7 @@ def test_committed_lists_are_whole(path):
     ('"borders" = "garbage"', '"borders" = "rubbish"', "is used by no claim"),
     ('hint = "look at the second"', 'hint = "look."\nexplained_by = ["one/second"]',
      "neither a claim"),
+    ("lab = 9", 'lab = 9\nunhinted = ["edges"]', "there is no diagnosis edges"),
     ("lab = 9", "lab = ", "Invalid value"),
 ])
 def test_a_slip_in_a_list_is_named(old, changed, words):

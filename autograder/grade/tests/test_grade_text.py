@@ -14,7 +14,7 @@ import pytest
 import render
 import text
 import words
-from conftest import fail
+from conftest import LAB, fail
 
 
 def shown(stage, capsys, *arguments) -> str:
@@ -40,6 +40,15 @@ def test_the_first_failure_of_a_half_is_in_full_the_others_in_a_line(stage, caps
     assert out.count("hint") == 1
     assert "one/second (C): crash on cpu, 10 points" in out
     assert shown(stage, capsys, "V=1").count("hint") == 2
+
+
+def test_beside_a_cause_that_a_hint_leads_away_from_there_is_none(stage, capsys):
+    stage.says["lab9_one/first@cpu"] = fail()  # as at the border: "garbage"
+    assert "look at the first" in shown(stage, capsys)
+    changed = LAB.replace("lab = 9", 'lab = 9\nunhinted = ["garbage"]')
+    stage.write("autograder/lab9/lab.toml", changed)
+    out = shown(stage, capsys)
+    assert "an index left its row" in out and "look at the first" not in out
 
 
 def test_a_skeleton_is_short(stage, capsys):
