@@ -6,6 +6,7 @@
 #   build/<mode>/labN/<variant>/worker           C on the cpu
 #   build/<mode>/labN/<variant>-cuda/worker      CUDA, and host code on a device, with
 #   build/<mode>/labN/<variant>-cuda/libtl_<device>.so
+#   build/<mode>/shared/{worker,hostcuda}.o      what is nobody's lab of all these, in one object
 #
 # A variant says whose files of lab N are linked: `all` takes every task from $(LABS), `whole` all
 # but extra credit, `only-<task>` that one. Of the reference (solution/) there is what lab.toml

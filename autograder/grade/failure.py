@@ -230,10 +230,12 @@ class Page:
         # the first line of a trace mostly repeats what `in` has said
         traced = [text.visible(str(x)) for x in record.get("backtrace", ())[:TRACE_LINES]]
         self.block("trace", [ANOTHER] * (elsewhere and bool(traced)) + traced)
+        # what a checker takes for likely knows the access alone, a diagnosis all claims
+        explained = record["kind"] == "blas_argument" or result.get("diagnosis")
         told, printed = split_output(record.get("output", ""))
         told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
         told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
-                                  and not (record["kind"] == "blas_argument" and "likely" in t)
+                                  and not (explained and "likely" in t)
                                   and not OF_A_PROGRAM.match(t)))
         if told and elsewhere:
             told.insert(0, ANOTHER)

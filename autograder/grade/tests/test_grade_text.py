@@ -312,6 +312,14 @@ def test_what_a_checker_says_is_of_the_students_own_files(allocated, told):
     assert said == told
 
 
+def test_what_a_checker_takes_for_likely_gives_way_to_a_named_cause(stage, capsys):
+    lines = ["buffer 8 bytes", "likely an index below 0"]
+    for pattern, there in ("everything", True), ("borders", False):  # of "borders" a cause is named
+        stage.says["lab9_one/first@cpu"] = fail("out_of_bounds", checker=lines, patterns=[pattern])
+        out = shown(stage, capsys)
+        assert "buffer 8 bytes" in out and ("likely an index" in out) == there
+
+
 def test_a_crash_without_a_place_names_none():
     assert "not known where" in words.advice_of({"kind": "crash"})
     assert "noticed" in words.advice_of({"kind": "crash", "file": "a.c", "line": 3})

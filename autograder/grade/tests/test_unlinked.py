@@ -99,6 +99,15 @@ def test_linkers_have_many_names(says):
     assert said.startswith("tl_im2col is defined in labs/lab2/im2col.c and in labs/lab2/col2im.c:")
 
 
+def test_a_function_of_what_is_given_is_named_so():
+    """Whose object is linked of many files, and called by none of them."""
+    text = ("/usr/bin/ld: build/float/shared/worker.o: in function `tl_shape_text':\nshape.c:(.text"
+            "+0x0): multiple definition of `tl_shape_text'; b/lab2/im2col.o:im2col.c: first defined"
+            " here")
+    said = unlinked.twice(text, [Path("b/lab2/im2col.o")], Path("labs"))[0]
+    assert said.startswith("tl_shape_text is defined in labs/lab2/im2col.c and in what is given:")
+
+
 @pytest.mark.parametrize("said, stopped", [
     ("gcc: fatal error: Killed signal terminated program cc1\n", True),
     ("cc1plus: out of memory allocating 65536 bytes\n", True),
