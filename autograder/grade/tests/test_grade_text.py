@@ -314,7 +314,7 @@ def test_what_a_checker_says_is_of_the_students_own_files(allocated, told):
 
 def test_what_a_checker_takes_for_likely_gives_way_to_a_named_cause(stage, capsys):
     lines = ["buffer 8 bytes", "likely an index below 0"]
-    for pattern, there in ("everything", True), ("borders", False):  # of "borders" a cause is named
+    for pattern, there in ("one_element", True), ("borders", False):  # "borders" has a cause
         stage.says["lab9_one/first@cpu"] = fail("out_of_bounds", checker=lines, patterns=[pattern])
         out = shown(stage, capsys)
         assert "buffer 8 bytes" in out and ("likely an index" in out) == there
