@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
+import skeletons
 import table
 import words
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # The file that a line of unlinked.py is about.
 BROKEN = re.compile(r"(\S+\.cu?)(?: does not compile: | is missing\b| does not define |"
@@ -22,12 +25,12 @@ def names_own_file(record: dict, task: str) -> bool:
 
 
 def names_file_of(lab: table.Lab, result: dict) -> str:
-    """The task in whose file the host touched memory of the device: whoever called it, the line
-    stands there. (A crash is no such evidence: it may stand where somebody else's pointer is used.)
-    """
+    """The task in whose file the host touched memory of the device, or says that it is not written:
+    whoever called it, the line stands there. (A crash is no such evidence: it may stand where
+    somebody else's pointer is used.)"""
     record = result["failures"][0]
     named = Path(record.get("file") or "").name
-    if result["kind"] != "host_dereference":
+    if result["kind"] not in ("host_dereference", "not_implemented"):
         return ""
     return next((t.name for t in lab.tasks if named and t.file(result["side"]) == named), "")
 
@@ -93,6 +96,12 @@ def broken_files_of(record: dict) -> list:
     return [Path(match[1]) for match in matches] if all(matches) else []
 
 
+def in_its_lab(name: str) -> str:
+    """A file that students write, with its folder: labs/lab1/gemm.cu."""
+    listed = (ROOT / skeletons.MANIFEST).read_text(encoding="utf-8").split()
+    return next((path for path in listed if path.endswith(f"/{name}")), name)
+
+
 def mark_unbuilt(lab: table.Lab, results: list) -> None:
     """A right file that is linked with a broken one waits for it: where there is no reference (in a
     handout, with MINE=1, in the whole lab), each task runs with the others' files as they are. A
@@ -102,7 +111,7 @@ def mark_unbuilt(lab: table.Lab, results: list) -> None:
         if result["verdict"] == "fail" and result["kind"] == "not_implemented":
             unwritten = UNWRITTEN.search(result["failures"][0].get("text") or "")
             if unwritten and unwritten[1] not in task_of:
-                result["broken"] = unwritten[1]
+                result["broken"] = in_its_lab(unwritten[1])
         if result["verdict"] != "fail" or result["kind"] not in words.NOT_BUILT:
             continue
         broken = broken_files_of(result["failures"][0])

@@ -67,8 +67,9 @@ def matches(name: str, patterns) -> bool:
 def without_reference(root: Path, files) -> frozenset:
     """Files that are here neither as a solution nor, as in a handout, as an object of it."""
     def is_here(file: str) -> bool:
-        return (root / "solution" / file).exists() or any(
-            root.glob(f"{OBJECTS}/solution/{file.removesuffix('.c')}.o"))
+        # (of CUDA that by the host's compiler, which each handout has: nvcc's only some)
+        made = f"{file}.host.o" if file.endswith(".cu") else f"{file.removesuffix('.c')}.o"
+        return (root / "solution" / file).exists() or any(root.glob(f"{OBJECTS}/solution/{made}"))
 
     return frozenset(f for f in files if not is_here(f))
 

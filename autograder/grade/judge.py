@@ -256,8 +256,8 @@ def totals(results: list) -> dict:
 
 def file_to_mend(task: table.Task, side: str, mine: list) -> str:
     """The task's own; or that of another lab without which none of it works."""
-    broken = [r.get("broken", "") for r in mine]
-    return broken[0] if all(broken) else task.file(side)
+    broken = [r.get("broken", "") for r in mine if r["verdict"] != "pass"]
+    return broken[0] if broken and all(broken) else task.file(side)
 
 
 def by_task(lab: table.Lab, results: list) -> list:

@@ -59,7 +59,7 @@ class Report(Page):
             written = [r for r in group if r["kind"] != "not_implemented"]
             if not written and not self.everything:
                 continue
-            in_full = written if self.everything else written[:1]
+            in_full = group if self.everything else written[:1]
             if not self.everything and self.told_in_c(written[0], groups):
                 in_full = []
             in_brief = [r for r in group if r not in in_full]
@@ -167,7 +167,7 @@ class Report(Page):
         shown = [f"{c['points']:+d} {c['claim']} ({SIDE_NAMES[c['side']]})"
                  for c in self.changes[: len(self.changes) if self.everything else 4]]
         more = len(self.changes) - len(shown)
-        self.paragraph("since the last run: ", f"{total:+d} in all: " + ", ".join(shown)
+        self.paragraph("since the last run of the whole lab: ", f"{total:+d} in all: " + ", ".join(shown)
                        + (f" and {more} more" if more else ""))
 
     def what_next(self) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import grants
 import handed
 import handout
 import machines
@@ -147,3 +148,13 @@ def test_version_says_for_which_machines(tmp_path, monkeypatch):
     made[0][0].nvcc = False
     assert "newer; of closed labs nothing for a GPU\n" in handout.version([1], [1], made)
     assert handout.version([1], [], made).endswith("glibc 2.34 or newer\n")
+
+
+def test_a_closed_lab_is_here_in_a_handout_that_was_made_without_nvcc(tmp_path):
+    made = handed.objects_of(ROOT, [1], nvcc=False)
+    for name in made:
+        path = tmp_path / "given/x86_64" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    files = ["lab1/gemm.c", "lab1/gemm.cu", "lab2/im2col.cu"]
+    assert grants.without_reference(tmp_path, files) == {"lab2/im2col.cu"}

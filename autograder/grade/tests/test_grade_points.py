@@ -328,7 +328,7 @@ def test_change_since_the_last_run(stage, capsys):
     stage.says["lab9_one/second"] = fail()
     capsys.readouterr()
     stage.grade()
-    assert "since the last run: +20 in all: +30 two/third (C), -10 one/second (C)" in (
+    assert "since the last run of the whole lab: +20 in all: +30 two/third (C), -10 one/second" in (
         capsys.readouterr().out)
 
 
@@ -438,6 +438,10 @@ def test_what_another_lab_has_not_written_is_not_this_labs(stage, capsys):
     out = capsys.readouterr().out
     assert "other.c is not written yet" in out and "next: write other.c" in out
     assert "two.c" not in out
+    stage.says["lab9_two/third"] = fail("not_implemented", text=said.replace("other.c", "gemm.cu"))
+    del stage.says["lab9_two/bonus"]  # what holds speaks for nobody's file
+    stage.grade()
+    assert "next: write labs/lab1/gemm.cu" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("why", [

@@ -88,6 +88,14 @@ def test_the_task_at_fault_is_named_first():
     assert waits(BY_THE_RULE, first="crash", third="mismatch") == {"two/third": ["one"]}
 
 
+def test_a_right_file_waits_for_a_later_one_that_it_calls_and_nobody_has_written():
+    """As tape.c, finished first, whose graphs run rules of ops_math.c."""
+    unwritten = ("not_implemented", "two.c")
+    assert waits(LAB, first=unwritten, third=unwritten) == {"one/first": ["two"]}
+    own = waits(LAB, first=("not_implemented", "one.c"), second=unwritten, third=unwritten)
+    assert own == {}
+
+
 def test_who_is_hit_by_damaged_memory_waits_for_who_writes_outside():
     """As somebody's init.c did, which wrote one number too many, and module.c was told to be
     mended, whose free() found it."""
