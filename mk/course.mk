@@ -16,9 +16,11 @@ handout: ## the instructor's: what students get: OUT=folder LABS=1,2 CLOSED=1 MA
 
 # (one that is given is checked as it is)
 handout-check: ## the instructor's: a handout's labs done with the solution's files: FROM=handout
-	@$(if $(FROM),,rm -rf build/handout && $(LAB_PYTHON) autograder/course/handout.py \
-	    OUT=build/handout &&) autograder/course/handout_check.sh \
-	    $(call quote,$(or $(value FROM),build/handout)) solution
+	@$(if $(FROM),,rm -rf build/handout build/handout-closed && \
+	    $(LAB_PYTHON) autograder/course/handout.py OUT=build/handout && \
+	    $(LAB_PYTHON) autograder/course/handout.py OUT=build/handout-closed LABS=1,2,3,4 \
+	    CLOSED=1,2,3 && autograder/course/handout_check.sh build/handout-closed solution &&) \
+	    autograder/course/handout_check.sh $(call quote,$(or $(value FROM),build/handout)) solution
 
 mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
 	@$(LAB_PYTHON) autograder/maintain/mutants.py LAB=$(LAB) $(call given,T V KEEP)

@@ -268,7 +268,8 @@ def is_nearly_right(record: dict, share: float) -> bool:
 def is_too_small(record: dict) -> bool:
     """A part of what it should be, or nothing."""
     pair = got_and_wanted(record)
-    return pair is not None and 0 <= pair[0] * pair[1] < pair[1] ** 2
+    # (a square by ** is an error where it is too large: by * it is infinite)
+    return pair is not None and 0 <= pair[0] * pair[1] < pair[1] * pair[1]
 
 
 def of_optimiser(record: dict) -> set:

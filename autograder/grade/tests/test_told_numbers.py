@@ -330,3 +330,11 @@ def test_what_blas_refuses_in_a_later_case_tells_nothing_of_this_one():
     record = {"kind": "mismatch", "got": 1.0, "want": 2.0, "output": refused, "output_by_then": 0}
     assert judge.of_blas(record) == record
     assert judge.of_blas(record | {"output_by_then": len(refused)})["kind"] == "blas_argument"
+
+
+@pytest.mark.parametrize("want", [-1.7976931348623157e308, 5e-324])
+def test_numbers_at_the_ends_of_their_range_are_numbers(want):
+    """The least of all doubles is what a pool's maximum begins with."""
+    for got in (0.0, want / 2, -want):
+        features({"kind": "mismatch", "call": "maxpool2d_fwd", "got": got, "want": want}, "c")
+    assert "too_small" in features({"kind": "mismatch", "got": 0.0, "want": -1e308}, "c")
