@@ -57,14 +57,15 @@ struct tl_trainer {
     int32_t *label;
     tl_real *row_loss, *prob;
     tl_metric_sums *sums;
-    tl_var *loss; /* of the work that runs: it lies on the tape */
+    tl_var *loss; /* of the training work that ran last; gone with the tape's next reset */
 
     bool graph;                   /* true: replay captured work where the device can */
     struct tl_captured *captured; /* owned; one per work, split and number of images */
     struct tl_captured *ran;      /* the one that ran last; NULL: the last work was not captured */
 
-    /* Called after every step with the number of its images, for progress, logs and checkpoints. It
-     * may end the epoch early by any status but TL_OK. NULL: nothing. */
+    /* Called after every step with the number of its images, for progress, logs and checkpoints;
+     * the position has moved by them, but not to the next epoch. It may end the epoch early by any
+     * status but TL_OK. NULL: nothing. */
     tl_status (*on_step)(tl_trainer *tr, int images, void *user);
     void *user;
 };
@@ -87,8 +88,9 @@ tl_status tl_trainer_read_loss(tl_trainer *tr, tl_real *loss);
 
 /* The student's training loop (lab 5). */
 
-/* Gradients of the mean loss over the next n images of the training order: writes *ctx->step for
- * this position, zeroes gradients, loads the batch, runs forward and backward, adds to tr->sums. */
+/* Gradients of the mean loss over the next n images of the training order, at once and never
+ * captured: writes *ctx->step for this position, zeroes gradients, loads the batch, runs forward
+ * and backward, adds to tr->sums. */
 tl_status tl_train_gradients(tl_trainer *tr, int n);
 /* tl_train_gradients, then one optimiser step; moves the position by n images and one step. */
 tl_status tl_train_step(tl_trainer *tr, int n);
