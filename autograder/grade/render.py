@@ -167,8 +167,8 @@ class Report(Page):
         shown = [f"{c['points']:+d} {c['claim']} ({SIDE_NAMES[c['side']]})"
                  for c in self.changes[: len(self.changes) if self.everything else 4]]
         more = len(self.changes) - len(shown)
-        self.paragraph("since the last run of the whole lab: ", f"{total:+d} in all: " + ", ".join(shown)
-                       + (f" and {more} more" if more else ""))
+        self.paragraph("since the last run of the whole lab: ", f"{total:+d} in all: "
+                       + ", ".join(shown) + (f" and {more} more" if more else ""))
 
     def what_next(self) -> None:
         best = self.document["next"]
