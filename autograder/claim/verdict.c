@@ -206,7 +206,7 @@ static void put_failure(FILE *out, finding *f, const claim *c) {
         fprintf(out, "\"name\":\"%s\",\"right\":%lld,\"wrong\":%lld}", limit->name,
                 limit->most_passed, limit->least_failed);
     }
-    /* (wrong numbers are no crash's; a checker tells its place late, when the worker has answered) */
+    /* (wrong numbers are no crash's; a checker tells its place late, when the call is over) */
     bool own = !f->array[0] || f->traced || e->checkers;
     int line = own && e->line ? e->line : f->line;
     if (line) {
