@@ -20,6 +20,7 @@
 #   mk/class.mk             a class graded
 #   mk/export.mk            grades in the forms of other systems
 #   mk/image.mk             a container image to grade in
+#   mk/site.mk              the handouts as pages for a browser
 #   mk/lib.mk               libtl.so, the library for other programs and languages
 #   mk/bridge.mk           the C++ extension of bridge/, PyTorch operators by libtl.so
 #   mk/labs_check.mk        make labs-check: solution and skeletons in every build
@@ -102,6 +103,7 @@ include mk/show.mk
 -include mk/class.mk
 -include mk/export.mk
 -include mk/image.mk
+-include mk/site.mk
 -include mk/labs_check.mk
 
 include mk/train.mk

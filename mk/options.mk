@@ -121,6 +121,7 @@ OPTIONS_update := FROM
 OPTIONS_export := FROM TO OUT ROSTER COLUMN LAB ATTEMPT FEEDBACK
 OPTIONS_gradescope := LAB OUT SECRET
 OPTIONS_image := OUT TAG FROM BASE MIRROR
+OPTIONS_site := OUT PDF
 OPTIONS_help := ALL
 # (a goal with a slash in it is a file's name)
 options_of_goal = $(if $(filter $(LAB_GOALS),$1),$(OPTIONS_labs),$(OPTIONS_$1)) \

@@ -55,6 +55,7 @@ autograder/claim    ->
 baseline            -> tools
 bridge/gradlab      ->
 report              -> tools
+site                -> tools
 hostcuda            ->
 tools               ->
 tests               -> autograder/grade autograder/maintain autograder/hostile autograder/course

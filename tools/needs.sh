@@ -40,7 +40,8 @@ machine=$(
         "${CPATH:-}" "${C_INCLUDE_PATH:-}" "${CPLUS_INCLUDE_PATH:-}" "${LIBRARY_PATH:-}" \
         "${CUBLAS_HOME:-}"
     command -v ${CC##* } ${CXX##* } "$PYTHON" python3 nm objcopy objdump addr2line nvcc clang \
-        clang++ curl clang-format latexmk pdflatex xelatex pdftotext zstd mmdebstrap buildah
+        clang++ curl clang-format latexmk pdflatex xelatex pdftotext zstd mmdebstrap buildah \
+        sphinx-build
     cat tools/probe.sh
 )
 lacking=

@@ -128,6 +128,10 @@ have_slurm() {
     PATH=$PATH:/usr/sbin command -v slurmctld slurmd sbatch munged | wc -l | grep -qx 4
 }
 have_mmdebstrap() { command -v mmdebstrap >/dev/null; }
+have_sphinx() {
+    command -v sphinx-build >/dev/null && ls /usr/lib/python3/dist-packages 2>/dev/null |
+        grep -cxE 'myst_parser|furo' | grep -qx 2
+}
 have_buildah() { command -v buildah >/dev/null; }
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
@@ -159,6 +163,7 @@ needs_of() {
         ;;
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
     image) echo mmdebstrap buildah ;;
+    site) echo grading sphinx ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
             echo $build
@@ -213,6 +218,7 @@ about() {
     slurm) words="Slurm and munge, for a cluster on this host" debian="slurm-wlm munge" ;;
     mmdebstrap) words="mmdebstrap, to make a Debian of its packages" \
         debian="mmdebstrap debian-archive-keyring" ;;
+    sphinx) words="Sphinx with MyST and Furo" debian="python3-sphinx python3-myst-parser furo" ;;
     buildah) words="buildah, to make an image of it" debian=buildah ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;

@@ -25,7 +25,7 @@ for goal in ${goals:-train lab1}; do
     show) of_goal+=(cxx plotting) ;;
     lab[0-9]) read -ra of_goal <<<"$(needs_of "$goal") $(needs_of grade)" ;; # who builds, grades
     esac
-    if [ "$goal" = test-all ]; then of_goal+=(slurm); fi
+    if [ "$goal" = test-all ]; then of_goal+=(slurm sphinx); fi
     case $goal in
     cuda-all | gpu-suite) need_cuda=1 ;;
     *) if have_gpu; then need_cuda=1; fi ;; # without a GPU nothing else uses the plug-in

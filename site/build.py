@@ -1,0 +1,139 @@
+"""build.py [OUT=build/site] [PDF=1]: the handouts as pages for a browser, offline and searchable.
+
+By Sphinx with MyST (Debian: python3-sphinx, python3-myst-parser, furo); PDF=1: as one PDF, too.
+
+The pages are those of labs/, as they are. A file that one of them links to (a header, a list of
+what may be called) becomes a page of its own, so that no link leads out of the site; a folder is
+named, not linked. A page or picture that is not there ends it with status 1.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import options
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.M | re.S)
+INDEX = """# gradlab
+
+```{{toctree}}
+:maxdepth: 2
+
+{pages}
+```
+
+```{{toctree}}
+:caption: Files that pages name
+:maxdepth: 1
+
+{files}
+```
+"""
+LANGUAGES = {".h": "c", ".c": "c", ".cu": "c", ".py": "python"}
+
+
+FENCE = "``````"  # longer than any within a file
+# What a PDF takes beside pages, and Debian's packages of it.
+FOR_PDF = {"rsvg-convert": "librsvg2-bin", "latexmk": "latexmk",
+           "xelatex": "texlive-xetex texlive-latex-extra "
+                      "texlive-fonts-recommended fonts-dejavu-core fonts-dejavu-extra"}
+
+
+class SiteError(Exception):
+    """One line: what cannot be made, and why."""
+
+
+def pages() -> list:
+    """In the order of reading: how the course works, each lab and its derivations, the bridge."""
+    labs = ROOT / "labs"
+    found = [labs / "README.md"]
+    for lab in sorted(labs.glob("lab[0-9]")):
+        found += [lab / "README.md", *sorted(set(lab.glob("*.md")) - {lab / "README.md"})]
+    return [*found, *sorted(set(labs.glob("*.md")) - set(found))]
+
+
+def place_of(file: Path) -> Path:
+    """A named file's page, below the source folder."""
+    return Path("files", "-".join(file.relative_to(ROOT).parts).replace(".", "-") + ".md")
+
+
+def of_page(page: Path, known: set, named: set) -> str:
+    """The page's text with links as they are in the site; adds to `named` the files it names."""
+    def link(match: re.Match) -> str:
+        words, target = match[1], match[2]
+        there = (page.parent / target).resolve()
+        if re.match(r"[a-z]+:", target) or there in known:
+            return match[0]
+        if there.is_dir():
+            return words
+        if not there.is_file():
+            raise SiteError(f"{page.relative_to(ROOT)}: {target} is not there")
+        named.add(there)
+        depth = len(page.relative_to(ROOT / "labs").parts) - 1
+        return f"[{words}]({'../' * depth}{place_of(there)})"
+
+    pieces = CODE.split(page.read_text(encoding="utf-8"))
+    text = "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
+    return re.sub(r"^```math$", "```{math}", text, flags=re.M)
+
+
+def lay_out(source: Path) -> None:
+    """What Sphinx reads."""
+    known, named, order = set(pages()), set(), []
+    for page in pages():
+        place = source / page.relative_to(ROOT / "labs")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(of_page(page, known, named), encoding="utf-8")
+        order.append(str(place.relative_to(source).with_suffix("")))
+        for picture in page.parent.glob("*.svg"):
+            shutil.copyfile(picture, place.parent / picture.name)
+    (source / "files").mkdir()
+    for file in named:
+        name = file.relative_to(ROOT)
+        (source / place_of(file)).write_text(
+            f"# {name}\n\n{FENCE}{{code-block}} {LANGUAGES.get(file.suffix, 'text')}\n"
+            f"{file.read_text(encoding='utf-8')}{FENCE}\n", encoding="utf-8")
+    files = sorted(str(place_of(file).with_suffix("")) for file in named)
+    (source / "index.md").write_text(INDEX.format(pages="\n".join(order), files="\n".join(files)))
+
+
+def sphinx(builder: str, source: Path, to: Path) -> None:
+    """Any warning, as of a link that leads nowhere, ends it."""
+    done = subprocess.run(["sphinx-build", "-q", "-W", "--keep-going", "-b", builder, "-c",
+                           ROOT / "site", "-d", to.parent / "doctrees", source, to])
+    if done.returncode:
+        raise SiteError(f"sphinx-build -b {builder} ended with {done.returncode}: see above")
+
+
+def main(arguments: list) -> int:
+    try:
+        given = options.parse(arguments, {"OUT": "build/site", "PDF": ""})
+        out = Path(given["OUT"]).absolute()
+        lacking = [p for p in FOR_PDF if given["PDF"] and not shutil.which(p)]
+        if lacking:
+            raise SiteError(f"PDF=1: there is no {', no '.join(lacking)}: apt-get install "
+                            + " ".join(FOR_PDF[name] for name in lacking))
+        for name in ("source", "html", "doctrees", "pdf"):
+            shutil.rmtree(out / name, ignore_errors=True)
+        lay_out(out / "source")
+        sphinx("html", out / "source", out / "html")
+        print(f"pages    {out / 'html/index.html'}")
+        if given["PDF"]:
+            sphinx("latex", out / "source", out / "pdf")
+            made = subprocess.run(["make", "-s", "-C", out / "pdf", "LATEXMKOPTS=-silent"],
+                                  capture_output=True, text=True, errors="replace")
+            if made.returncode:
+                raise SiteError(f"latexmk: {made.stdout[-400:]}")
+            print(f"one PDF  {out / 'pdf/gradlab.pdf'}")
+    except (options.OptionError, SiteError) as error:
+        print(f"site: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,28 @@
+"""conf.py: how Sphinx makes the site (build.py). No script and no font comes from a network."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "gradlab"
+copyright = "handouts CC BY 4.0, code MIT"  # noqa: A001 (so Sphinx calls it)
+extensions = ["myst_parser", "mathml", "drawings"]
+html_theme = "furo"
+html_title = "gradlab"
+html_math_renderer = "mathml"
+html_copy_source = html_show_sourcelink = False
+html_static_path = ["style"]
+html_css_files = ["site.css"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # a page's first heading may be followed by one two levels down
+highlight_language = "none"
+latex_engine = "xelatex"
+latex_documents = [("index", "gradlab.tex", "gradlab: the labs", "", "manual")]
+# (fonts that have the signs which stand in the pages' programs)
+latex_elements = {"papersize": "a4paper", "fontpkg": r"""
+\setmainfont{DejaVu Serif}[Scale=0.9]
+\setsansfont{DejaVu Sans}[Scale=0.9]
+\setmonofont{DejaVu Sans Mono}[Scale=0.8]
+"""}
