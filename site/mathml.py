@@ -17,7 +17,7 @@ def mathml(node: nodes.Node, block: bool) -> str:
     tex = NEEDLESS.sub("", node.astext()).replace(r"\dots", r"\ldots")
     try:
         made = latex2mathml.tex2mathml(ALONE.sub("{}", tex))
-    except (SyntaxError, IndexError) as error:
+    except (SyntaxError, ValueError, IndexError) as error:  # by version of docutils
         raise ExtensionError(f"{node.source}: {tex!r}: {error}") from None
     return made.replace("<math ", '<math display="block" ', 1) if block else made
 
