@@ -45,8 +45,8 @@ tl_status tl_adam_step(tl_ctx *ctx, tl_real *w, tl_real *m, tl_real *v, const tl
 
 typedef enum tl_schedule_kind {
     TL_SCHEDULE_CONSTANT,
-    TL_SCHEDULE_STEP,      /* base * factor^(number of turns reached), turns at turn, 2*turn, … */
-    TL_SCHEDULE_COSINE,    /* base * (1 + cos(pi * i / total)) / 2  (Loshchilov, Hutter 2017) */
+    TL_SCHEDULE_STEP,   /* base * factor^(number of turns reached), turns at turn, 2*turn, … */
+    TL_SCHEDULE_COSINE, /* base * (1 + cos(pi * i / total)) / 2  (Loshchilov, Hutter 2017) */
     /* linear from 0 up to base at `turn`, then down to 0 at `total`; up alone if turn >= total */
     TL_SCHEDULE_TRIANGULAR
 } tl_schedule_kind;
