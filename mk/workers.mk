@@ -206,7 +206,8 @@ $(LAB_SHARED):
 BLAS_NAMES := build/box/blas_names.so
 $(BLAS_NAMES): build/box/libraries mk/workers.mk
 	$(call say,LINK,$@)
-	$(Q)ldd $< | awk '/openblas/ { print $$1, $$3 }' | { read -r name library && \
+	$(Q)ldd $< | awk '/openblas/ { print $$1, $$3 }' | { read -r name library || { \
+	    echo 'grade: OpenBLAS is not there as a shared library: make setup grade' >&2; false; } && \
 	    nm -D --defined-only "$$library" | awk '$$3 ~ /^(cblas|openblas)_/ { \
 	        sub(/@.*/, "", $$3); print ".globl", $$3; print $$3 ":" }' | \
 	    $(CC) -shared -nostdlib -Wl,-soname="$$name" -x assembler - -o $@.$$$$; } && \
