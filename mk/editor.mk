@@ -11,8 +11,9 @@ commands = $(foreach d,yes no,$(call quote,$1 $(if $(filter yes,$d),-I.)) \
 	$(sort $(if $(filter yes,$d),$(filter $(SEE_EACH_OTHER),$2),\
 	$(filter-out $(SEE_EACH_OTHER),$2))) --)
 compile_commands.json: always ## for an editor with clangd: how each file is compiled
+	@mkdir -p build
 	@tools/compile_commands.sh $(call commands,$(CC) $(call flags,$(MODE)) -Itl/include,$(SEEN_C)) \
-	    $(call commands,$(seen_cu),$(SEEN_CU)) | { $(call replace,$@); }
+	    $(call commands,$(seen_cu),$(SEEN_CU)) | { $(call replace,$@,build/$@); }
 # (a copy that cannot be written to needs no editor)
 ifneq ($(shell [ -w . ] && echo yes),)
 $(filter lab%,$(MAKECMDGOALS)): | compile_commands.json
