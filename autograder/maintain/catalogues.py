@@ -1,12 +1,13 @@
 """catalogues.py write: brings locale/ up to date with the English texts, by GNU gettext (make
 update-po).
 
-The texts are those that a person is shown of words.py, its neighbours and labN.toml, each whole. Of
-each language that has a folder locale/<language>/LC_MESSAGES, msgmerge keeps what is still the same,
-marks as fuzzy what is nearly so, and leaves empty what is new; a catalogue that is not there yet is
-begun. Texts that have gone are taken out.
+The texts are those that a person is shown of words.py, its neighbours and labN.toml, each whole.
+Of each language that has a folder locale/<language>/LC_MESSAGES, msgmerge keeps what is still the
+same, marks as fuzzy what is nearly so, and leaves empty what is new; a catalogue that is not there
+yet is begun. Texts that have gone are taken out. What is left to do is said.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +24,10 @@ msgstr ""
 "Content-Type: text/plain; charset=UTF-8\\n"
 "Content-Transfer-Encoding: 8bit\\n"
 """
-OF_LANGUAGE = """# gradlab's texts, English and in the language named below. UNREVIEWED, as X-Reviewed says: no
-# teacher whose language this is has read them yet, so take them as you take a machine's translation.
-# How a catalogue is kept: CONTRIBUTING.md, "Other languages".
+OF_LANGUAGE = """# gradlab's texts, English and in the language named below. UNREVIEWED, as
+# X-Reviewed says: no teacher whose language this is has read them yet, so take
+# them as you take a machine's translation. CONTRIBUTING.md says how a catalogue
+# is kept ("Other languages").
 {header}"Language: {name}\\n"
 "X-Reviewed: no\\n"
 """
@@ -39,9 +41,10 @@ def texts_of_words() -> list:
     found += [(f"kind {name}: what it means", means) for name, (_, means) in words.KINDS.items()]
     found += [(f"kind {name}: question {i}, DIAGNOSIS=staged", question)
               for name, asked in words.QUESTIONS.items() for i, question in enumerate(asked)]
-    found += [(f"pattern {name}: where it is wrong", told) for name, told in words.PATTERNS.items()]
-    found += [(f"pattern {name}: where it is wrong, {'of a matrix' if n == 2 else 'of a list'}", told)
-              for n, of in words.OF_FEW_DIMENSIONS.items() for name, told in of.items()]
+    found += [(f"pattern {name}: where it is wrong", where)
+              for name, where in words.PATTERNS.items()]
+    found += [(f"pattern {name}: where it is wrong, of {'a matrix' if n == 2 else 'a list'}", where)
+              for n, of_few in words.OF_FEW_DIMENSIONS.items() for name, where in of_few.items()]
     found += [("kind crash, its place unknown: what it means", words.NO_PLACE),
               ("kind blas_argument, a number told: what it means", words.NUMBERED),
               ("kind bits, far apart: what it means", words.NO_ROUNDING),
@@ -94,10 +97,16 @@ def update(catalogue: Path, from_template: Path, name: str) -> None:
         catalogue.write_text(OF_LANGUAGE.format(header=HEADER, name=name), encoding="utf-8")
     run("msgmerge", "--update", "--quiet", "--previous", "--backup=off", catalogue, from_template)
     run("msgattrib", "--no-obsolete", "--output-file", catalogue, catalogue)
+    counts = run("msgfmt", "--statistics", "--output-file=/dev/null", catalogue).strip()
+    if "fuzzy" in counts or "untranslated" in counts:
+        print(f"{catalogue}: {counts}")
 
 
-def run(*command) -> None:
-    subprocess.run(command, check=True)
+def run(*command) -> str:
+    """What it said, in English."""
+    done = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True,
+                          env=os.environ | {"LC_ALL": "C"})
+    return done.stderr
 
 
 def write() -> None:
