@@ -49,6 +49,7 @@ skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites 
 # (by GNU gettext's usual name of this)
 update-po: ## the maintainer's: catalogues of other languages (locale/) after a change of English texts
 	@$(LAB_PYTHON) autograder/maintain/catalogues.py write
+	@$(LAB_PYTHON) site/page_catalogues.py write
 
 secret: ## the instructor's: the file of which official seeds are made: SECRET=file
 	@$(LAB_PYTHON) autograder/grade/seeds.py make $(call given,SECRET)

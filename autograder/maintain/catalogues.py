@@ -1,37 +1,18 @@
-"""catalogues.py write: brings locale/ up to date with the English texts, by GNU gettext (make
-update-po).
+"""catalogues.py write: brings the grader's catalogues of other languages up to date with its
+English texts (make update-po), for each language that has a folder locale/<language>/LC_MESSAGES.
 
 The texts are those that a person is shown of words.py, its neighbours and labN.toml, each whole.
-Of each language that has a folder locale/<language>/LC_MESSAGES, msgmerge keeps what is still the
-same, marks as fuzzy what is nearly so, and leaves empty what is new; a catalogue that is not there
-yet is begun. Texts that have gone are taken out. What is left to do is said.
 """
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
+import catalogue
 import language
+import languages
 import table
 import unwritten
 import words
-
-TEMPLATES = Path("build/locale/templates")
-HEADER = """msgid ""
-msgstr ""
-"Project-Id-Version: gradlab\\n"
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Content-Transfer-Encoding: 8bit\\n"
-"""
-OF_LANGUAGE = """# gradlab's texts, English and in the language named below. UNREVIEWED, as
-# X-Reviewed says: no teacher whose language this is has read them yet, so take
-# them as you take a machine's translation. CONTRIBUTING.md says how a catalogue
-# is kept ("Other languages").
-{header}"Language: {name}\\n"
-"X-Reviewed: no\\n"
-"""
-
 
 # ---- the English texts ---------------------------------------------------------------------------
 
@@ -77,53 +58,15 @@ def by_text(texts: list) -> dict:
     return places
 
 
-# ---- catalogues ----------------------------------------------------------------------------------
-
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def template(file: str, texts: dict) -> str:
-    entries = [HEADER]
-    for text, places in texts.items():
-        comments = "".join(f"#. {place}\n" for place in places)
-        entries.append(f'{comments}#: {file}\nmsgid {quoted(text)}\nmsgstr ""\n')
-    return "\n".join(entries)
-
-
-def update(catalogue: Path, from_template: Path, name: str) -> None:
-    if not catalogue.exists():
-        catalogue.parent.mkdir(parents=True, exist_ok=True)
-        catalogue.write_text(OF_LANGUAGE.format(header=HEADER, name=name), encoding="utf-8")
-    run("msgmerge", "--update", "--quiet", "--previous", "--backup=off", catalogue, from_template)
-    run("msgattrib", "--no-obsolete", "--output-file", catalogue, catalogue)
-    counts = run("msgfmt", "--statistics", "--output-file=/dev/null", catalogue).strip()
-    if "fuzzy" in counts or "untranslated" in counts:
-        print(f"{catalogue}: {counts}")
-
-
-def run(*command) -> str:
-    """What it said, in English."""
-    done = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True,
-                          env=os.environ | {"LC_ALL": "C"})
-    return done.stderr
-
-
-def write() -> None:
-    for domain, (file, texts) in catalogues().items():
-        made = TEMPLATES / f"{domain}.pot"
-        made.parent.mkdir(parents=True, exist_ok=True)
-        made.write_text(template(file, texts), encoding="utf-8")
-        for name in language.names():
-            update(language.path_of(name, domain), made, name)
-
-
 def main(arguments: list) -> int:
     if arguments != ["write"]:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        write()
+        for domain, (file, texts) in catalogues().items():
+            for name in languages.names():
+                catalogue.update(languages.catalogue(name, domain),
+                                 catalogue.template(texts, file), name)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"update-po: {error}", file=sys.stderr)
         return 1

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import language
+import languages
 import pytest
 import text
 import words
@@ -24,8 +25,8 @@ msgstr "下标离开了它的行"
 @pytest.fixture(name="chinese")
 def fixture_chinese(stage, monkeypatch):
     """Catalogues as make lays them: of the grader's words the real ones, of lab 9 two texts."""
-    monkeypatch.setattr(language, "CATALOGUES", ROOT / "locale")
-    words_po = language.path_of("zh_CN", "grade/words")
+    monkeypatch.setattr(languages, "CATALOGUES", ROOT / "locale")
+    words_po = languages.catalogue("zh_CN", "grade/words")
     for domain, po in {"words": words_po, "lab9": stage.write("lab9.po", CATALOGUE)}.items():
         made = stage.folder / f"build/locale/zh_CN/LC_MESSAGES/grade/{domain}.mo"
         made.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,9 @@ import ast
 import re
 from pathlib import Path
 
+import catalogue
 import catalogues
-import language
+import languages
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +42,7 @@ def kept(said: str) -> list:
 @pytest.mark.parametrize("domain", FOUND)
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_every_text_is_there_and_translated(name, domain):
-    found = read(ROOT / language.path_of(name, domain))
+    found = read(ROOT / languages.catalogue(name, domain))
     assert found.pop("").count("X-Reviewed: ") == 1
     assert set(found) == set(FOUND[domain][1]), "make update-po, then translate what is new"
     assert not [said for said, translated in found.items() if not translated]
@@ -50,19 +51,18 @@ def test_every_text_is_there_and_translated(name, domain):
 @pytest.mark.parametrize("domain", FOUND)
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_names_and_numbers_are_those_of_the_english_text(name, domain):
-    for said, translated in read(ROOT / language.path_of(name, domain)).items():
+    for said, translated in read(ROOT / languages.catalogue(name, domain)).items():
         if said:
             assert kept(translated) == kept(said), translated
 
 
 def test_a_catalogue_follows_its_texts(tmp_path, monkeypatch):
     """What is gone is taken out, what is new is empty, what is nearly the same is marked."""
-    path = tmp_path / "a.po"
+    monkeypatch.chdir(tmp_path)
+    path = Path("a.po")
     for texts in ({"the first text of all": ["a"], "gone": ["b"]},
                   {"the first text of them": ["a"], "quite new, and \"quoted\"": ["c"]}):
-        made = tmp_path / "a.pot"
-        made.write_text(catalogues.template("x.toml", texts), encoding="utf-8")
-        catalogues.update(path, made, "zh_CN")
+        catalogue.update(path, catalogue.template(texts, "x.toml"), "zh_CN")
         said = 'msgid "the first text of all"\nmsgstr '
         path.write_text(path.read_text(encoding="utf-8").replace(said + '""', said + '"A"'),
                         encoding="utf-8")
