@@ -2,8 +2,8 @@
  * the solution.
  *
  * A case is data: a call of the lab, its numbers, and the seed of its inputs. It runs as one of the
- * claims' cases does, against the oracle, with a worker that holds a broken version: where it fails,
- * it has noticed the version. Each version is tried by a process of its own.
+ * claims' cases does, against the oracle, but with a worker that holds a broken version. Where it
+ * fails, it has noticed the version. Each version is tried by a process of its own.
  *
  * GRADLAB_CASES names a file that autograder/grade/cases.py has written: a line `version TASK` for
  * each broken version, the first being GRADLAB_BROKEN/1, then `case KIND SEED NUMBER…`, the

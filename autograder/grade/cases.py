@@ -1,12 +1,13 @@
-"""cases.py: a student's own cases, labs/labN/cases.toml: read, checked, and written down for the grader's
-program (autograder/claim/cases.h), which tries them with broken versions of the solution.
+"""cases.py: a student's own cases, labs/labN/cases.toml: read, checked, and written down for the
+grader's program (autograder/claim/cases.h), which tries them with broken versions of the solution.
 
     case = [
         { call = "im2col", seed = 1, n = 1, c = 2, h = 5, w = 7, r = 3, s = 2 },
     ]
 
-They are data: a call of the lab's list (lab.toml), its numbers, and the seed of its inputs. Nobody's code is
-run here, and what a file may cost is bounded by its length, by the number of cases and by the list.
+They are data: a call of the lab's list (lab.toml), its numbers, and the seed of its inputs.
+Nobody's code is run here, and what a file may cost is bounded by its length, by the number of cases
+and by the list.
 """
 
 from pathlib import Path

@@ -41,8 +41,8 @@ class CannotGrade(Exception):
 class Run:
     """Where claims are judged."""
 
-    # "all" of the student's files; "whole": those but extra credit's; "only-<task>"; CASES: none, but
-    # broken versions of ours
+    # "all" of the student's files; "whole": those but extra credit's; "only-<task>"; CASES: none of
+    # them, but broken versions of ours
     variant: str
     device: str
     real: str
@@ -80,7 +80,7 @@ class Programs:
         return Path(self.worker.replace("{mode}", mode).replace("{variant}", variant))
 
     def broken_of(self, run: Run) -> Path:
-        """The folder of the lab's broken versions, called by their numbers: nobody's to sanitise."""
+        """The folder of the lab's broken versions, 1 to 10: nobody's to sanitise."""
         return Path(self.grader.replace("{mode}", run.real)).with_name("broken")
 
     def sanitized(self, run: Run) -> dict:
@@ -243,7 +243,8 @@ class Runner:
     def take_cases(self, runs: dict, labs: Path, lab: table.Lab) -> dict:
         """(claim, Run) -> the record of a claim about cases of which there are none to try."""
         found = {}
-        for run, claim in [(run, c) for run in runs if run.variant == CASES for c in runs[run]]:
+        asked = [(run, claim) for run, claims in runs.items() for claim in claims if claim.data]
+        for run, claim in asked:
             try:
                 cases.write(labs, lab.number, lab.task(claim.task), self.cases)
             except cases.Unusable as why:

@@ -9,8 +9,8 @@ A marker is a comment on a line of its own:
     // return TL_NOT_IMPLEMENTED();  lines without their `// `
     //@end
 
-A piece without text leaves no trace: helpers that are the student's to invent. In a .toml, `#` stands
-for `//`.
+A piece without text leaves no trace: helpers that are the student's to invent. In a .toml, `#`
+stands for `//`.
 """
 
 import re

@@ -21,12 +21,11 @@ KINDS = {
                       "how many elements the loops (or the threads) cover."),
     "not_implemented": ("not implemented", ""),
     "no_cases": ("cases that cannot be read", "The file holds data: one list, and in it a line for "
-                 "each case, as the comment at its head shows. Nothing else of it was tried."),
-    "no_such_case": ("a case that there is no call of", "These numbers do not go together: the comment "
-                     "on the operation's geometry, in tl/geometry.h, says which do."),
-    "unnoticed": ("broken versions unnoticed", "Each broken version is right on many inputs. Think of a "
-                  "mistake that its task invites, then of numbers on which it shows: sizes that differ "
-                  "from each other, a step above 1, more than one of what there can be several of."),
+                 "each case, as the comment at its head shows. None of them was tried."),
+    "no_such_case": ("a case that there is no call of", "These numbers do not go together: the "
+                     "comment on the operation's geometry, in tl/geometry.h, says which do."),
+    "unnoticed": ("broken versions unnoticed", "Each broken version is right on many inputs. Think "
+                  "of a mistake that its task invites, then of numbers on which it shows."),
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
                "the comment on the function, in its header in tl/include/tl, says what is an "
                "error, and which status it has."),

@@ -1,6 +1,6 @@
-"""broken.py LAB=n OUT=folder: writes the ten broken versions that a student's own cases of a lab are tried
-with (grade/cases.py), OUT/1.c to OUT/10.c: mutants of the solution (mutants.toml: broken = 1 …), each in
-the file of the task that lab.toml names for it.
+"""broken.py LAB=n OUT=folder: writes the ten broken versions that a student's own cases of a lab
+are tried with (grade/cases.py), OUT/1.c to OUT/10.c: mutants of the solution (mutants.toml: broken
+= 1, …), each in the file of the task that lab.toml names for it.
 """
 
 import sys
