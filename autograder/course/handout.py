@@ -88,7 +88,7 @@ def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) 
     build = compiler.copy / "build"
     compiler.make(*(f"build/{name}" for name in names))
     for lab in handed.with_cases(ROOT, labs):
-        compiler.make("broken", f"LAB={lab}")
+        compiler.make("broken", f"LAB={lab}", "LABS=solution")
     broken = handed.broken(ROOT, labs)
     for name in names + broken:
         target = to / name.replace("/handed/", "/")
