@@ -111,6 +111,30 @@ def steps(page: Path, task: str, told: str) -> dict:
     return dict(zip(parts[1::2], parts[2::2]))
 
 
+NOT_COUNTED = [r"(?s)<details>.*?</details>", r"(?s)```.*?```", r"(?m)^\|.*$", r"(?s)<!--.*?-->",
+               r"(?s)\$\$.*?\$\$|\$[^$\n]*\$"]  # fmt: skip
+
+
+def words_to_read(text: str) -> int:
+    for pattern in NOT_COUNTED:
+        text = re.sub(pattern, "", text)
+    return len(text.split())
+
+
+def test_words_to_read_are_prose_and_inline_code():
+    text = ("# Two words\n\nsay `make grade`\n```\nno\n```\n| no | no |\n<!-- no -->\n"
+            "$no x$ and\n```math\nno\n```\n<details><summary>no</summary>\nno\n</details>\n")
+    assert words_to_read(text) == len("# Two words say `make grade` and".split())
+
+
+@pytest.mark.parametrize("number", LABS)
+def test_a_handout_can_be_read_in_one_sitting(number):
+    """1,200 to 1,800 words of prose; code, tables, formulas and folds not counted. Lab 0 is short,
+    and a task's own page or derivations.md can hold what would be too much."""
+    words = words_to_read((ROOT / f"labs/lab{number}/README.md").read_text(encoding="utf-8"))
+    assert (1200 if number else 0) <= words <= 1800, f"{words} words"
+
+
 @pytest.mark.parametrize("number", [n for n in LABS if not LABS[n].steps])
 def test_questions_are_worth_ten_points_and_each_has_a_rubric(number):
     asked = sections(ROOT / f"labs/lab{number}/README.md")["Questions"]
