@@ -1,7 +1,7 @@
 # course.mk: what maintainers and instructors run around the labs; no part of a handout. Included by
 # the Makefile.
 
-.PHONY: grade-cost grader-soak hostile mutants taskwise skeletons update-po secret handout \
+.PHONY: broken grade-cost grader-soak hostile mutants taskwise skeletons update-po secret handout \
 	handout-check
 ##@@ course
 # A handout's graders bring Criterion along, and what it needs: RPATH, and not RUNPATH, is looked at
@@ -25,6 +25,9 @@ handout-check: ## the instructor's: a handout's labs done with the solution's fi
 
 mutants: ## the maintainer's: do the claims catch known bugs, and name them? LAB=N T=name,name V=1
 	@$(LAB_PYTHON) autograder/maintain/mutants.py LAB=$(LAB) $(call given,T V KEEP)
+
+broken: ## the maintainer's: the broken versions that a student's own cases are tried with: LAB=N
+broken: $(LAB_BROKEN)
 
 taskwise: ## the maintainer's: does an unwritten task cost its own points alone? LAB=N T=task V=1
 	@$(LAB_PYTHON) autograder/maintain/taskwise.py LAB=$(LAB) $(call given,T V)

@@ -2,6 +2,7 @@
 # it there). Included by the Makefile.
 #
 #   given/<machine>/<mode>/labN/grader                  the lab's claims, with oracle and Criterion
+#   given/<machine>/double/labN/broken/1 …              what a student's own cases are tried with
 #   given/<machine>/<mode>/solution/labN/im2col.o       of labs that are closed: im2col.cu.lab.o …
 #   given/<machine>/lib                                 libraries that the graders are linked with
 
@@ -16,9 +17,10 @@ given_mode = $(subst -debug,,$(subst -san,,$1))
 given_in_modes = $(foreach m,$(MODES),$(patsubst $(HANDOUT)/$(call given_mode,$m)/%,build/$m/%,\
 	$(wildcard $(HANDOUT)/$(call given_mode,$m)/$1)))
 GIVEN_GRADERS := $(call given_in_modes,lab*/grader)
+GIVEN_BROKEN := $(call given_in_modes,lab*/broken/*)
 GIVEN_OBJECTS := $(call given_in_modes,solution/lab*/*.o)
 
-$(GIVEN_GRADERS) $(GIVEN_OBJECTS): \
+$(GIVEN_GRADERS) $(GIVEN_BROKEN) $(GIVEN_OBJECTS): \
 		$$(patsubst build/$$(mode)/%,$(HANDOUT)/$$(call given_mode,$$(mode))/%,$$@)
 	@mkdir -p $(@D) && cp $< $@
 GIVEN_LIBRARIES := $(patsubst $(HANDOUT)/lib/%,build/grader/%,$(wildcard $(HANDOUT)/lib/*))

@@ -2,15 +2,17 @@
 # is in workers.mk. Included by the Makefile.
 
 ifeq ($(origin LABS),undefined)
-LABS := $(if $(filter grader-soak,$(MAKECMDGOALS)),solution,labs)
+LABS := $(if $(filter broken grader-soak,$(MAKECMDGOALS)),solution,labs)
 endif
 
 # ---- which lab, whose files ----------------------------------------------------------------------
 
-# lab2/im2col.c …: the files that a student writes, as the generator wrote them last
+# lab2/im2col.c …: the files that a student writes, as the generator wrote them last; and data,
+# which no compiler reads
 LAB_LIST := autograder/grade/skeletons.sha256
-LAB_FILES := $(patsubst labs/%,%,$(if $(wildcard $(LAB_LIST)),$(shell \
+LAB_LISTED := $(patsubst labs/%,%,$(if $(wildcard $(LAB_LIST)),$(shell \
 	awk '{ print $$2 }' $(LAB_LIST))))
+LAB_FILES := $(filter-out %.toml,$(LAB_LISTED))
 ifeq ($(LAB_FILES)$(filter skeletons setup doctor clean help,$(or $(MAKECMDGOALS),help)),)
 $(error $(LAB_LIST) is missing, which says what a student writes: get a clean copy)
 endif
@@ -22,7 +24,7 @@ LAB_PYTHON := env PYTHONPATH=autograder/grade:tools PYTHONDONTWRITEBYTECODE= \
 LABS_NOT_PLAIN = $(filter-out 1,$(words $(value LABS))$(shell printf %s \
 	$(call quote,$(value LABS)) | tr -d 'A-Za-z0-9_./+@\200-\377-'))
 
-ifneq ($(filter $(LAB_GOALS) grade grader-soak,$(MAKECMDGOALS)),)
+ifneq ($(filter $(LAB_GOALS) broken grade grader-soak,$(MAKECMDGOALS)),)
 # A first build is that of the whole reference: all cores, unless -j says otherwise. (Who grades a
 # class has submissions to go side by side; the make behind `make -j2 setup lab2` has been told.)
 ifeq ($(MAKELEVEL)$(filter grade,$(MAKECMDGOALS))$(jobs_told),0)
@@ -103,7 +105,7 @@ include mk/workers.mk
 $(LAB_GOALS): $(LAB_BUILT)
 	@echo $(@:lab%=%) >build/lab
 	@$(lab_say_once)
-	@why=$$(cat $(LAB_WHYS) 2>/dev/null | sort -u || true); \
+	@why=$$(cat /dev/null $(LAB_WHYS) 2>/dev/null | sort -u || true); \
 	    if [ -n "$$why" ]; then printf '%s\n' "$$why" >&2; exit 1; fi
 	@echo '$@ is built. Now: make grade'
 
@@ -122,7 +124,7 @@ as_said = { case $$? in \
 
 # Where one file cannot be built, the others are graded one by one: it costs its own points alone.
 # (two lines: one that names MAKE is run even by make -n)
-lab_not_whole = [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) 2>/dev/null)" ]
+lab_not_whole = [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) /dev/null 2>/dev/null | grep why)" ]
 grade_exec = $(if $(MIN),,exec)
 grade_end = $(if $(MIN),|| $(as_said))
 grade: ## grade the lab built last: LAB=N T=task MIN=n TASKWISE=1 SEED=s …
@@ -144,7 +146,7 @@ claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N
 WATCHED_LAB = $(or $(LAB),$(if $(wildcard build/lab),$(file <build/lab)))
 watch: ## grade again whenever you save a file of the lab: LAB=N T=task
 	@[ -d 'labs/lab$(WATCHED_LAB)' ] || { echo 'watch: say which lab: make watch LAB=2' >&2; exit 2; }; \
-	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_FILES:%=labs/%)) | \
+	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_LISTED:%=labs/%)) | \
 	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
 	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
 

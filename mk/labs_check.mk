@@ -53,7 +53,8 @@ labs-check: $(CHECK_OBJECTS)
 	@$(LAB_PYTHON) autograder/maintain/labs_check.py files build/check
 	@$(LAB_PYTHON) autograder/maintain/handouts.py check
 	@for n in $(LAB_GOALS:lab%=%); do \
-	    copy=build/skeletons/lab$$n; rm -rf $$copy; mkdir -p $$copy; cp -p labs/lab$$n/*.c* $$copy; \
+	    copy=build/skeletons/lab$$n; rm -rf $$copy; mkdir -p $$copy; \
+	    cp -p $$(ls labs/lab$$n/*.c* labs/lab$$n/*.toml 2>/dev/null) $$copy; \
 	    for side in solution build/skeletons; do \
 	        echo "$$side, lab $$n"; \
 	        $(MAKE) -s grade LAB=$$n LABS=$$side JSON=1 \

@@ -55,7 +55,7 @@ include $(LAB_PLAN)
 endif
 LAB_OBJECTS := $(LAB_C_OBJECTS) $(LAB_HOSTCUDA_OBJECTS) $(LAB_CUDA_OBJECTS)
 LAB_BUILT := $(LAB_WORKERS) $(LAB_BARE_COPIES) $(LAB_HOSTCUDA_PLUGINS) $(LAB_CUDA_PLUGINS) \
-	$(LAB_GRADERS)
+	$(LAB_BROKEN) $(filter build/double/lab$(LAB_N)/broken/%,$(GIVEN_BROKEN)) $(LAB_GRADERS)
 
 # (make expands what they name, so nothing that came of a SUBMISSION= is read: it includes no headers
 # but ours)
@@ -238,6 +238,21 @@ $(LAB_BARE_WORKERS):
 
 $(LAB_BARE_COPIES):
 	@mkdir -p $(@D) && rm -f $(@D)/why && cp $< $@
+
+# Broken versions of ours, for a student's own cases: all ten of a lab are written at once. (A
+# handout has them ready-made.)
+BROKEN_C := $(LAB_BROKEN:build/double/lab$(LAB_N)/broken/%=build/broken/lab$(LAB_N)/%.c)
+ifneq ($(BROKEN_C),)
+$(BROKEN_C) &: autograder/maintain/broken.py autograder/maintain/mutants.py \
+		$(wildcard autograder/lab$(LAB_N)/*.toml solution/lab$(LAB_N)/*.c)
+	@mkdir -p $(@D)
+	$(Q)$(LAB_PYTHON) autograder/maintain/broken.py LAB=$(LAB_N) OUT=$(@D)
+endif
+$(LAB_BROKEN):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(if $(filter \
+	    %/absent/blas.o,$^),$(call lab_no_blas,$(LIBS)),$(LIBS)) $(HOST_WRAPS)
 
 LAB_HOSTCUDA_LIBS := $(HOSTCUDA_LIBS)
 $(LAB_HOSTCUDA_PLUGINS): private HOSTCUDA_LIBS = $(if $(filter \

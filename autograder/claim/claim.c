@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "limits.h"
 #include "verdict.h"
@@ -106,8 +107,12 @@ void claim_begin(claim *c, const char *name) {
     char *end = NULL;
     c->seed = seed && *seed ? strtoull(seed, &end, 10) : 1;
     if (end && *end) claim_fail(c, "GRADLAB_SEED=%s is not a whole number", seed);
-    /* FNV-1a of the name, so that claims do not share their inputs */
-    c->state = UINT64_C(0xCBF29CE484222325) ^ c->seed;
+    claim_draw_from(c, c->seed, name);
+}
+
+/* (FNV-1a) */
+void claim_draw_from(claim *c, uint64_t seed, const char *name) {
+    c->state = UINT64_C(0xCBF29CE484222325) ^ seed;
     for (const char *p = name; *p; p++) c->state = (c->state ^ (uint8_t)*p) * 0x100000001B3;
 }
 
@@ -137,6 +142,7 @@ __attribute__((noreturn)) static void finish(claim *c) {
 static void close_case(claim *c);
 
 void claim_take(claim *c, const finding *f, bool last) {
+    if (c->trial) _exit(finding_is_ours(f) ? CLAIM_AT_FAULT : c->trial);
     if (!c->verdicts) leave(c, f);
     if (!c->finding) {
         c->finding = claim_memory(c, 1, sizeof *f);
@@ -296,7 +302,7 @@ static void parallel(const claim *c, finding *f, const call_sharing *few) {
 }
 
 /* What shows only when all is over: memory still out, a warning of a checker, nothing launched. */
-static void judge_end(claim *c) {
+void claim_end_of_calls(claim *c) {
     call_report r;
     finding f;
     const char *idle = c->copies ? NULL : call_idle_op();
@@ -321,7 +327,7 @@ static void judge_end(claim *c) {
 void claim_end(claim *c) {
     close_case(c);
     if (c->finding) finish(c);
-    judge_end(c);
+    claim_end_of_calls(c);
     /* an assertion that passes too: a test that reports none has left before its end */
     cr_assert_gt(c->compared, 0, "%s compared nothing", c->name);
     if (c->coarse && !c->sharp) {

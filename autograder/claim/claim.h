@@ -65,7 +65,9 @@ typedef struct claim {
     claim_size_limit size[CLAIM_SIZES];
     int64_t counter[CALL_COUNTERS]; /* of the latest call */
     bool copies;                    /* copies may do all of it: it need not launch anything */
+    int trial; /* not 0: in a process of its own (cases.c), which ends with this at a failure */
 } claim;
+enum { CLAIM_AT_FAULT = 100 }; /* … or with this, if the test itself is at fault */
 
 /* Seconds that a claim may take: a few, but minutes under sanitizers. */
 enum { CLAIM_LIMIT_S = 600 };
@@ -82,6 +84,10 @@ enum { CLAIM_LIMIT_S = 600 };
 
 void claim_begin(claim *c, const char *name);
 void claim_end(claim *c);
+/* What the arrays to come are drawn from: a seed, and a name, so that names do not share inputs. */
+void claim_draw_from(claim *c, uint64_t seed, const char *name);
+/* Closes the processes that hold the judged code, and judges what shows only then. */
+void claim_end_of_calls(claim *c);
 /* Says what is called next, for messages: operation, target and shapes. */
 __attribute__((format(printf, 3, 4))) void claim_case(claim *c, const call_target *t,
                                                       const char *format, ...);

@@ -44,6 +44,8 @@ typedef struct finding {
 
 /* Fills kind and call, the rest with nothing. */
 void finding_begin(finding *f, const claim *c, const char *kind);
+/* Whether the test or the machine is at fault: only the judged code costs points. */
+bool finding_is_ours(const finding *f);
 /* "im2col.c:42: text" gives file and line. */
 void finding_place(finding *f, const char *error);
 void finding_pattern(finding *f, const char *name);

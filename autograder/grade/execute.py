@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import cases
 import claims as claim_lines
 import criterion
 import machine
@@ -29,6 +30,9 @@ LIMIT_S, CLAIM_LIMIT_S = 900, 60
 BUILD_FACTOR = {"": 1, "count": 2, "check": 20}
 
 
+CASES = "cases"  # what a student's own cases are tried with: no code of theirs
+
+
 class CannotGrade(Exception):
     """One line: what is missing or broken, and how to fix it."""
 
@@ -37,7 +41,9 @@ class CannotGrade(Exception):
 class Run:
     """Where claims are judged."""
 
-    variant: str  # "all" of the student's files; "whole": those but extra credit's; "only-<task>"
+    # "all" of the student's files; "whole": those but extra credit's; "only-<task>"; CASES: none of
+    # them, but broken versions of ours
+    variant: str
     device: str
     real: str
     build: str = ""  # "check" and "count": hostcuda's check build, which in "count" names no races
@@ -73,6 +79,10 @@ class Programs:
         variant = run.variant + ("" if run.device == "cpu" else "-cuda")
         return Path(self.worker.replace("{mode}", mode).replace("{variant}", variant))
 
+    def broken_of(self, run: Run) -> Path:
+        """The folder of the lab's broken versions, 1 to 10: nobody's to sanitise."""
+        return Path(self.grader.replace("{mode}", run.real)).with_name("broken")
+
     def sanitized(self, run: Run) -> dict:
         """What a grader hears of a worker under sanitizers. (A handout's is not under them itself,
         and knows no other way.)"""
@@ -88,6 +98,8 @@ class Outcome:
 
 def variant_of(claim: table.Claim, taskwise: bool) -> str:
     """Taskwise the whole lab, too, goes without what costs it nothing: refused extra credit."""
+    if claim.data:
+        return CASES
     if not taskwise:
         return "all"
     return "whole" if claim.task == "whole" else f"only-{claim.task}"
@@ -159,6 +171,7 @@ class Runner:
         self.programs, self.seed, self.cpu_factor = programs, seed, cpu_factor
         # mkdtemp gives 0700; the worker is never told where it is
         self.folder = Path(tempfile.mkdtemp(prefix="gradlab-"))
+        self.cases = self.folder / "cases"  # a student's own, for the grader's program
         self.sandbox = {}  # what tells the grader to start workers in a sandbox
         self.numbers = itertools.count(1)
         self.live, self.stopped = set(), False
@@ -166,7 +179,7 @@ class Runner:
     def build_sandbox(self, runs) -> str:
         """From now on workers run in a sandbox; returns why not all of them can, or nothing."""
         script = self.folder / "sandbox"
-        built = {program for run in runs
+        built = {program for run in runs if run.variant != CASES
                  for program in self.programs.worker_of(run).parent.glob("*")
                  if program.name == "worker" or program.suffix == ".so"}
         if reason := sandbox.write(script, sorted(built)):
@@ -212,6 +225,9 @@ class Runner:
         for run in runs:
             grader, worker = self.programs.grader_of(run), self.programs.worker_of(run)
             needed = {worker: worker.with_name("why")}
+            if run.variant == CASES:
+                worker = self.programs.broken_of(run)
+                needed = {worker: worker / "why"}
             if run.device != "cpu":
                 needed[worker.with_name(f"libtl_{run.device}.so")] = worker.with_name(
                     f"why-{run.device}")
@@ -224,6 +240,26 @@ class Runner:
                 raise CannotGrade(f"{grader} is not there: run `make grade`, which builds it")
         return unbuilt
 
+    def take_cases(self, runs: dict, labs: Path, lab: table.Lab) -> dict:
+        """(claim, Run) -> the record of a claim about cases of which there are none to try."""
+        found = {}
+        asked = [(run, claim) for run, claims in runs.items() for claim in claims if claim.data]
+        for run, claim in asked:
+            try:
+                cases.write(labs, lab.number, lab.task(claim.task), self.cases)
+            except cases.Unusable as why:
+                found[claim.full_name, run] = self.failed(run, why.kind, str(why))
+        return found
+
+    def of_cases(self, run: Run) -> dict:
+        return {"GRADLAB_CASES": str(self.cases),
+                "GRADLAB_BROKEN": str(self.programs.broken_of(run).resolve())}
+
+    def failed(self, run: Run, kind: str, why: str) -> dict:
+        """The record of a claim that could not be run."""
+        return {"verdict": "fail", "kind": kind, "text": why, "device": run.device,
+                "real": run.real, "seed": self.seed}
+
     def one(self, run: Run, claims: list, jobs: int) -> tuple:
         """(records, problems, log, exit status, seconds) of one process."""
         stem = self.folder / f"{next(self.numbers)}-{run.variant}-{run.device}-{run.mode}"
@@ -235,7 +271,7 @@ class Runner:
             GRADLAB_ONLY=" ".join(names),
             GRADLAB_CPU_FACTOR=str(self.cpu_factor * BUILD_FACTOR[run.build]),
             HOSTCUDA_RACES="0" if run.build == "count" else "1", **self.sandbox,
-            **self.programs.sanitized(run))
+            **(self.of_cases(run) if run.variant == CASES else self.programs.sanitized(run)))
         command = [self.programs.grader_of(run), f"-j{jobs}"]
         begin = time.monotonic()
         status = self.start(command, log, env,
@@ -244,14 +280,17 @@ class Runner:
         records, problems = claim_lines.read(path, run.device, run.real, set(names))
         return records, problems, log, status, seconds
 
-    def run(self, runs: dict, unbuilt: dict) -> Outcome:
-        """Everything side by side, then, alone, what the machine kept from being judged."""
-        outcome, again = Outcome(), []
+    def run(self, runs: dict, unbuilt: dict, known: dict | None = None) -> Outcome:
+        """Everything side by side, then, alone, what the machine kept from being judged. known: of
+        claims that are not to be run, the records."""
+        known = known or {}
+        outcome, again = Outcome(records=dict(known)), []
         for run, why in unbuilt.items():
             for claim in runs[run]:
-                outcome.records[claim.full_name, run] = {
-                    "verdict": "fail", "kind": unlinked.kind_of(why), "text": why,
-                    "device": run.device, "real": run.real, "seed": self.seed}
+                outcome.records[claim.full_name, run] = self.failed(
+                    run, unlinked.kind_of(why), why)
+        runs = {run: left for run, claims in runs.items()
+                if (left := [c for c in claims if (c.full_name, run) not in known])}
         runs = {run: claims for run, claims in runs.items() if run not in unbuilt}
         side_by_side = min(len(runs), machine.cores()) or 1
         jobs = max(1, machine.cores() // side_by_side)

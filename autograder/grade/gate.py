@@ -292,7 +292,7 @@ def file_findings(lab: int, path: Path, objects: list, made: tuple = ()) -> list
 
 def findings(lab: int, folder: str) -> list:
     """[(file, line, text)] of everything in the lab's files that is not allowed."""
-    paths = [Path(folder, f"lab{lab}", name) for name in skeletons.own_files(ROOT, lab)]
+    paths = [Path(folder, f"lab{lab}", name) for name in skeletons.code_files(ROOT, lab)]
     paths = [path for path in paths if path.exists()]
     out = []
     for path in paths:

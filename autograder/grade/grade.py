@@ -134,7 +134,8 @@ def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
         # the gate asks compilers, which takes as long as the claims do
         with ThreadPoolExecutor(1) as beside:
             gated = beside.submit(gate.findings, lab.number, labs)
-            outcome = runner.run(runs, unbuilt)
+            known = runner.take_cases(runs, Path(labs), lab)
+            outcome = runner.run(runs, unbuilt, known)
             findings = gated.result()
         problems = outcome.problems
     if problems:

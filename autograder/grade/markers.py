@@ -9,7 +9,8 @@ A marker is a comment on a line of its own:
     // return TL_NOT_IMPLEMENTED();  lines without their `// `
     //@end
 
-A piece without text leaves no trace: helpers that are the student's to invent.
+A piece without text leaves no trace: helpers that are the student's to invent. In a .toml, `#`
+stands for `//`.
 """
 
 import re
@@ -40,11 +41,16 @@ def code_lines(lines: list) -> int:
     return sum(1 for line in bare.splitlines() if line.strip())
 
 
+def comment_of(name: str) -> str:
+    return "#" if name.endswith(".toml") else "//"
+
+
 class Reader:
     """Takes a file line by line; `parts` fills with given lines (str) and pieces (Piece)."""
 
     def __init__(self, name: str, lab: int):
         self.name, self.lab = name, lab
+        self.comment = comment_of(name)
         self.number = 0
         self.parts = []
         self.piece = None  # the one whose //@end is still to come
@@ -55,9 +61,9 @@ class Reader:
 
     def take(self, line: str) -> None:
         self.number += 1
-        if marker := re.match(r"(\s*)//@(.*)$", line):
+        if marker := re.match(rf"(\s*){self.comment}@(.*)$", line):
             self.marker(marker[1], marker[2])
-        elif "//@" in line:
+        elif f"{self.comment}@" in line:
             self.fail("a marker stands on a line of its own")
         else:
             self.in_text = False
@@ -68,7 +74,7 @@ class Reader:
             self.parts.append(line)
         elif self.piece.skeleton is None:
             self.piece.solution.append(line)
-        elif given := re.match(rf"{self.piece.indent}//(?: (.*))?$", line):
+        elif given := re.match(rf"{self.piece.indent}{self.comment}(?: (.*))?$", line):
             self.piece.skeleton.append(self.piece.indent + given[1] if given[1] else "")
         else:
             self.fail("lines of a skeleton are comments, `// …`, indented as its marker is")
@@ -126,8 +132,8 @@ def parse(text: str, name: str, lab: int) -> list:
     return reader.parts
 
 
-def todo(piece: Piece, lab: int) -> list:
-    """The text of a piece as a C comment; an empty line of the text begins a paragraph."""
+def todo(piece: Piece, lab: int, comment: str) -> list:
+    """The text of a piece as a comment; an empty line of the text begins a paragraph."""
     paragraphs = " ".join(line or "\n" for line in piece.text).split("\n")
     paragraphs[0] = f"TODO(lab {lab}): {paragraphs[0]}"
     lines, room = [], WIDTH - len(piece.indent) - 3
@@ -136,6 +142,8 @@ def todo(piece: Piece, lab: int) -> list:
                                break_on_hyphens=False)
         lines.append("")
     lines.pop()
+    if comment == "#":
+        return [f"{piece.indent}# {line}".rstrip() for line in lines]
     if len(lines) == 1 and len(lines[0]) + 6 <= WIDTH - len(piece.indent):
         return [f"{piece.indent}/* {lines[0]} */"]
     out = [f"{piece.indent}/* {lines[0]}"]
@@ -157,7 +165,7 @@ def generate(text: str, name: str, lab: int) -> str:
             out.append(part)
             continue
         if part.text:
-            out += todo(part, lab)
+            out += todo(part, lab, comment_of(name))
         out += part.skeleton or []
     joined = re.sub(r"\n{3,}", "\n\n", "\n".join(out))  # where pieces vanished between empty lines
     return joined.strip("\n") + "\n"

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import execute
 import grants
 import skeletons
 import table
@@ -41,6 +42,7 @@ class Order:
     devices: list  # CUDA devices for which there is a compiler
     suffix: str  # of the modes of whatever has no build of its own
     mine: bool  # the other labs are the student's, too
+    broken: tuple = ()  # files of the solution of which there is a broken version, in their order
 
 
 class Text:
@@ -51,7 +53,7 @@ class Text:
             "LAB_SOURCES", "LAB_C_OBJECTS", "LAB_HOSTCUDA_OBJECTS", "LAB_CUDA_OBJECTS",
             "LAB_IN_ORDER", "LAB_WORKERS", "LAB_BARE_WORKERS", "LAB_BARE_COPIES",
             "LAB_HOSTCUDA_PLUGINS", "LAB_CUDA_PLUGINS", "LAB_ABSENT", "LAB_SHARED",
-            "LAB_GRADERS")}
+            "LAB_BROKEN", "LAB_GRADERS")}
         self.rules = []
 
     def rule(self, kind: str, target: str, *needs: str) -> None:
@@ -168,6 +170,21 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.W
     text.rule("LAB_BARE_COPIES", f"{folder}/worker", bare)
 
 
+def add_broken(text: Text, order: Order, mode: str) -> None:
+    """The solution on the cpu with one file broken, as maintain/broken.py has written it: what a
+    student's own cases are tried with, the same for all submissions."""
+    world = order.grants.world("all", "c").of_kind(".c")
+    for number, file in enumerate(order.broken, 1):
+        others = [f for f in (*world.own, *world.reference) if f != file]
+        own = f"build/{mode}/build/broken/lab{order.lab}/{number}.o"
+        text.rule("LAB_BROKEN", f"build/{mode}/lab{order.lab}/broken/{number}", own,
+                  *references(mode, others, ".o"), *add_absent(text, mode, world.absent),
+                  f"build/{mode}/autograder/call/absent/plugin.o",
+                  *([] if ".c" in world.blas
+                    else [f"build/{mode}/autograder/call/absent/blas.o"]),
+                  add_shared(text, mode, "worker"))
+
+
 def add_plugin(text: Text, folder: str, mode: str, world: grants.World, device: str) -> None:
     kind = {"hostcuda": ".lab.o", "cuda": ".o"}[device]
     given = (add_shared(text, mode, "hostcuda") if device == "hostcuda"  # nvcc links device code
@@ -195,7 +212,9 @@ def folder_of(order: Order, mode: str, variant: str, side: str) -> str:
 
 def makefile(order: Order) -> str:
     """The text that make includes."""
-    text, places = Text(), places_of(order)
+    text = Text()
+    places = [place for place in places_of(order) if place[1] != execute.CASES]
+    cases = sorted({r.real for r in order.runs if r.variant == execute.CASES})
     check_names(order, places)
     worlds = {(variant, side): order.grants.world(variant, side, order.mine)
               for _, variant, side in places}
@@ -208,7 +227,10 @@ def makefile(order: Order) -> str:
         add_worker(text, order, folder, host_mode(mode), world.of_kind(".c"), side)
         for device in devices_of(order, mode) if side == "cuda" else []:
             add_plugin(text, folder, mode, world.of_kind(".cu"), device)
-    text.lists["LAB_GRADERS"] = [f"build/{mode}/lab{order.lab}/grader" for mode in hosts]
+    for real in cases:
+        add_broken(text, order, real)
+    text.lists["LAB_GRADERS"] = [f"build/{mode}/lab{order.lab}/grader" for mode in dict.fromkeys(
+        [*hosts, *(real + order.suffix.removesuffix("-check") for real in cases)])]
     return HEAD.format(lab=order.lab) + str(text)
 
 
@@ -227,5 +249,10 @@ def write(order: Order, folder: Path) -> Path:
 
 def order_of(lab: int, runs, devices: list, suffix: str, mine: bool) -> Order:
     """The same with the files of the tree in which we are."""
-    files = [name.removeprefix("labs/") for name in skeletons.read_manifest(Path())]
-    return Order(lab, list(runs), files, grants.of_tree(lab, files), devices, suffix, mine)
+    files = [name.removeprefix("labs/") for name in skeletons.read_manifest(Path())
+             if name.endswith((".c", ".cu"))]
+    # (a handout has them ready-made)
+    broken = [f"lab{lab}/{task}.c" for t in table.load(lab).tasks if t.cases
+              for task in t.cases.versions] if Path(f"solution/lab{lab}").is_dir() else []
+    return Order(lab, list(runs), files, grants.of_tree(lab, files), devices, suffix, mine,
+                 tuple(broken))

@@ -30,8 +30,8 @@ def lab_of(path: Path) -> int:
 
 
 def sources(folder: Path) -> list:
-    """The files of all labs under a folder that a student edits."""
-    return sorted(p for p in folder.glob("lab[0-9]/*") if p.suffix in (".c", ".cu"))
+    """The files of all labs under a folder that a student edits: code, and cases.toml."""
+    return sorted(p for p in folder.glob("lab[0-9]/*") if p.suffix in (".c", ".cu", ".toml"))
 
 
 def skeletons(root: Path) -> dict:
@@ -74,6 +74,11 @@ def own_files(root: Path, lab: int) -> list:
     if not (root / MANIFEST).exists():
         raise Refused(f"{MANIFEST} is missing, which says what a student writes: get a clean copy")
     return sorted(p.name for p in map(Path, read_manifest(root)) if p.parent.name == f"lab{lab}")
+
+
+def code_files(root: Path, lab: int) -> list:
+    """Those of them that a compiler reads."""
+    return [name for name in own_files(root, lab) if name.endswith((".c", ".cu"))]
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -148,8 +148,9 @@ def folder_of(path: Path, files: dict, lab: int) -> Path:
 
 
 def note_on(lab: int, copy: Path, shown: Path) -> str:
-    """Why it is not to be compiled, or an empty string."""
-    for line, said in gate.file_findings(lab, copy, [])[:1]:
+    """Why it is not to be compiled, or an empty string; data is not."""
+    code = copy.suffix in (".c", ".cu")
+    for line, said in gate.file_findings(lab, copy, [])[:1] if code else []:
         return f"{shown}:{line}: not compiled: {text.visible(said)}\n"
     return ""
 

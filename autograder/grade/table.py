@@ -56,6 +56,7 @@ class Claim:
     build: str = ""  # "check": hostcuda with the checkers compiled in
     extra: bool = False  # extra credit: outside the hundred
     explained_by: tuple = ()  # claims, as T= names them: one that fails, too, may be the cause
+    data: bool = False  # about data of the student's, not code (Cases)
 
     @property
     def full_name(self) -> str:
@@ -68,6 +69,14 @@ class Claim:
         return f"{self.task}/{self.name}"
 
 
+@dataclass(frozen=True)
+class Cases:
+    """What cases of a student's own are made of (cases.py), and what they are tried with."""
+    calls: dict  # what a case can call -> names of its numbers
+    numbers: dict  # of all calls, in this order -> (least, most, what it is if left out or None)
+    versions: tuple  # of each broken version the task whose file is broken
+
+
 @dataclass
 class Task:
     name: str
@@ -76,17 +85,25 @@ class Task:
     claims: list
     allow: dict  # side -> what its file may use beside what every file may (gate.py)
     beside: tuple = ()  # tasks, of this lab or earlier ones, that its claims call (grants.py)
+    cases: object = None  # Cases, where what the student writes is data: name.toml, and no code
 
     @property
     def extra(self) -> bool:
         """Extra credit alone: the whole lab goes without it."""
         return all(c.extra for c in self.claims)
 
+    @property
+    def code(self) -> bool:
+        """Whether it has a file of its own that a compiler reads."""
+        return self.name != "whole" and not self.cases
+
     def file(self, side: str) -> str:
         """What the student fixes. A C file may be judged on the device, too; the whole lab has none
         of its own."""
         if self.name == "whole":
             return ""
+        if self.cases:
+            return f"{self.name}.toml"
         return self.name + SUFFIX[side if side in self.sides else self.sides[0]]
 
 
@@ -168,13 +185,28 @@ def _claim(where: str, lab: int, task: dict, entry: dict) -> Claim:
     return Claim(task=task["name"], name=entry["name"], suite=f"lab{lab}_{task['name']}",
                  real=tuple(entry["real"]), points=points, evidence=entry["evidence"],
                  hint=one_line(entry["hint"]), diagnosis=diagnosis, build=build,
-                 extra=entry.get("extra", False),
+                 extra=entry.get("extra", False), data="calls" in task,
                  explained_by=tuple(entry.get("explained_by", ())))
+
+
+def _cases(where: str, entry: dict) -> Cases | None:
+    if "calls" not in entry:
+        return None
+    _need(where, entry, "calls", "numbers", "versions")
+    calls = {name: tuple(words.split()) for name, words in entry["calls"].items()}
+    numbers = {name: (*bounds, *[None] * (3 - len(bounds)))
+               for name, bounds in entry["numbers"].items()}
+    if set(numbers) != {name for names in calls.values() for name in names}:
+        raise TableError(f"{where}: numbers are those of calls, each with its bounds")
+    if wrong := [name for name, (low, high, usual) in numbers.items()
+                 if not low <= (low if usual is None else usual) <= high]:
+        raise TableError(f"{where}: numbers: {wrong[0]} is not within its bounds")
+    return Cases(calls, numbers, tuple(entry["versions"]))
 
 
 def _task(where: str, lab: int, entry: dict) -> Task:
     _known(where, entry, name=str, sides=list, needs=list, diagnosis=dict, allow=dict,
-           beside=list, claim=list)
+           beside=list, claim=list, calls=dict, numbers=dict, versions=list)
     _need(where, entry, "name", "sides", "claim")
     where = f"{where} {entry['name']}"
     if not entry["sides"] or any(h not in SIDES for h in entry["sides"]):
@@ -185,7 +217,7 @@ def _task(where: str, lab: int, entry: dict) -> Task:
     for side, lists in allow.items():
         _known(f"{where}, allow.{side}", lists, calls=list, members=list, headers=list)
     return Task(entry["name"], tuple(entry["sides"]), tuple(entry.get("needs", ())), claims, allow,
-                tuple(entry.get("beside", ())))
+                tuple(entry.get("beside", ())), _cases(where, entry))
 
 
 def _check_patterns(lab: Lab) -> None:

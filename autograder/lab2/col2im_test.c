@@ -4,6 +4,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/columns.h"
 #include "autograder/claim/device_claims.h"
+#include "cases.h"
 
 /* Up to R*S terms meet in a pixel, and what was there. */
 static size_t terms_of(const tl_conv2d_geom *g) { return (size_t)g->r * (size_t)g->s + 1; }
@@ -38,7 +39,7 @@ static void expect_pixels_of(claim *c, const call_target *t, const tl_conv2d_geo
     expect_same_bits(c, "dx", again, dx, AXES("nchw", images, g->c, g->h, g->w));
 }
 
-static void expect_pixels(claim *c, const call_target *t, const tl_conv2d_geom *g, bool old) {
+void expect_pixels(claim *c, const call_target *t, const tl_conv2d_geom *g, bool old) {
     expect_pixels_of(c, t, g, g->n, old);
 }
 

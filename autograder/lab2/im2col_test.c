@@ -3,6 +3,7 @@
 #include "autograder/oracle/oracle.h"
 #include "autograder/claim/columns.h"
 #include "autograder/claim/device_claims.h"
+#include "cases.h"
 
 /* Columns are copies: exact. The array arrives as NaN, so that a place left out shows. */
 static void expect_columns_of(claim *c, const call_target *t, const tl_conv2d_geom *g, int images) {
@@ -19,7 +20,7 @@ static void expect_columns_of(claim *c, const call_target *t, const tl_conv2d_ge
     expect_equal(c, "col", col, want, AXES("rnpq", rows, images, g->p, g->q));
 }
 
-static void expect_columns(claim *c, const call_target *t, const tl_conv2d_geom *g) {
+void expect_columns(claim *c, const call_target *t, const tl_conv2d_geom *g) {
     expect_columns_of(c, t, g, g->n);
 }
 

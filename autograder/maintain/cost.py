@@ -108,7 +108,7 @@ def run_alone(lab: table.Lab, folder: Path, taskwise: bool) -> dict:
         runner.build_sandbox(runs)
         for run, claims in runs.items():
             before = used_s()
-            runner.run({run: claims}, {})
+            runner.run({run: claims}, {}, runner.take_cases({run: claims}, folder, lab))
             step = "check" if run.build == "check" else run.device
             found[step] = found.get(step, 0) + used_s() - before
     finally:

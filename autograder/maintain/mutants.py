@@ -36,6 +36,7 @@ class Mutant:
     diagnosis: str  # of the first message: a diagnosis of lab.toml, or a kind of failure
     hint: str  # what was done to the code, in words
     device: str = ""  # where it shows: a bug in C on the cpu, one in CUDA on hostcuda, or as said
+    broken: int = 0  # its number among the versions that a student's own cases are tried with
 
     def __post_init__(self):
         self.device = self.device or ("cpu" if self.file.endswith(".c") else "hostcuda")

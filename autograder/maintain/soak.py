@@ -69,10 +69,11 @@ def rows(worst: dict) -> list:
     return lines
 
 
-def one_seed(programs: execute.Programs, runs: dict, factor: float, seed: int):
+def one_seed(lab: table.Lab, labs: Path, programs: execute.Programs, runs: dict, factor: float,
+             seed: int):
     runner = execute.Runner(programs, seed, factor)
     try:
-        outcome = runner.run(runs, {})
+        outcome = runner.run(runs, {}, runner.take_cases(runs, labs, lab))
     finally:
         runner.close()
     if outcome.problems:

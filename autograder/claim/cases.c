@@ -1,0 +1,169 @@
+/* cases.c: runs a student's cases with each broken version (cases.h). */
+#include "cases.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "verdict.h"
+
+enum { CASES = 12, VERSIONS = 10, NAME = 40, LINE = 1024 }; /* as autograder/grade/cases.py */
+
+typedef struct one_case {
+    const case_kind *kind;
+    unsigned long long seed;
+    double number[CASES_NUMBERS];
+} one_case;
+
+typedef struct case_list {
+    char task[VERSIONS][NAME]; /* that each version breaks */
+    int versions;
+    one_case at[CASES];
+    int cases;
+} case_list;
+
+/* ---- the file ---- */
+
+static const case_kind *kind_called(const case_kind kinds[], const char *name) {
+    while (kinds->name && strcmp(kinds->name, name) != 0) kinds++;
+    return kinds->name ? kinds : NULL;
+}
+
+/* `KIND SEED NUMBER…` */
+static bool read_case(one_case *to, const case_kind kinds[], const char *text) {
+    char name[NAME];
+    int at = 0, used = 0, count = 0;
+    if (sscanf(text, "%39s %llu%n", name, &to->seed, &at) != 2) return false;
+    to->kind = kind_called(kinds, name);
+    while (count < CASES_NUMBERS && sscanf(text + at, "%lf%n", &to->number[count], &used) == 1) {
+        at += used;
+        count++;
+    }
+    return to->kind != NULL;
+}
+
+static case_list read_list(claim *c, const case_kind kinds[]) {
+    case_list list = {.versions = 0};
+    const char *path = getenv("GRADLAB_CASES");
+    char line[LINE];
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!file) claim_fail(c, "GRADLAB_CASES=%s: %s", path ? path : "", strerror(errno));
+    while (fgets(line, sizeof line, file)) {
+        bool good = false;
+        if (strncmp(line, "version ", 8) == 0 && list.versions < VERSIONS)
+            good = sscanf(line + 8, "%39s", list.task[list.versions++]) == 1;
+        else if (strncmp(line, "case ", 5) == 0 && list.cases < CASES)
+            good = read_case(&list.at[list.cases++], kinds, line + 5);
+        if (!good) claim_fail(c, "%s: cannot be read: %s", path, line);
+    }
+    fclose(file);
+    return list;
+}
+
+/* A call that there is none of is the student's mistake, and said to be one. */
+static bool all_can_be_made(claim *c, const case_list *list) {
+    for (int i = 0; i < list->cases; i++) {
+        const one_case *one = &list->at[i];
+        if (!one->kind->check || one->kind->check(one->number) == TL_OK) continue;
+        const char *why = strstr(tl_error(), ": "); /* the line is ours, and nobody's to look at */
+        finding_take(c, "no_such_case", false, "case %d, %s, cannot be called: %s", i + 1,
+                     one->kind->name, why ? why + 2 : tl_error());
+        return false;
+    }
+    return true;
+}
+
+/* ---- one version ---- */
+
+/* In the version's own process, which ends with the number of the first case that fails, from 1,
+ * or 0. */
+__attribute__((noreturn)) static void try_version(claim *c, const case_list *list, int version) {
+    char path[LINE];
+    const call_target *t = claim_targets; /* the first row is the cpu's, with one thread */
+    const char *folder = getenv("GRADLAB_BROKEN");
+    snprintf(path, sizeof path, "%s/%d", folder ? folder : "", version + 1);
+    if (setenv("GRADLAB_WORKER", path, 1) != 0) _exit(CLAIM_AT_FAULT);
+    unsetenv("GRADLAB_SANDBOX"); /* what is in it is ours */
+    for (int i = 0; i < list->cases; i++) {
+        c->trial = i + 1;
+        claim_draw_from(c, list->at[i].seed, list->at[i].kind->name);
+        list->at[i].kind->run(c, t, list->at[i].number);
+        claim_case(c, t, "(after case %d)", i + 1); /* what a case leaves open fails with its end */
+    }
+    claim_end_of_calls(c);
+    _exit(0);
+}
+
+/* The number of the first case that notices it; 0: none does. */
+static int noticed_by(claim *c, const case_list *list, int version) {
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) try_version(c, list, version);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) pid = -1;
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == CLAIM_AT_FAULT)
+        claim_fail(c, "broken version %d (%s) could not be tried", version + 1,
+                   list->task[version]);
+    claim_note(c, 0);
+    return WEXITSTATUS(status);
+}
+
+/* ---- all of them ---- */
+
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t room, const char *format,
+                                                      ...) {
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, room - used, format, arguments);
+    va_end(arguments);
+}
+
+/* " im2col 1 of 3, conv2d_bwd 2 of 4": of the tasks with versions that no case has noticed. */
+static void add_unnoticed(char *text, size_t room, const case_list *list, const int by[VERSIONS]) {
+    for (int v = 0; v < list->versions; v++) {
+        int of = 0, missed = 0, first = v;
+        for (int u = 0; u < list->versions; u++) {
+            if (strcmp(list->task[u], list->task[v]) != 0) continue;
+            if (u < first) first = u;
+            of++;
+            missed += by[u] == 0;
+        }
+        if (first == v && missed)
+            add(text, room, "%s %s %d of %d", *text ? "," : "", list->task[v], missed, of);
+    }
+}
+
+/* What each case adds to those before it: who writes the next one sees which kind is of use. */
+static void add_shares(char *text, size_t room, const case_list *list, const int by[VERSIONS]) {
+    for (int i = 0; i < list->cases; i++) {
+        int own = 0;
+        for (int v = 0; v < list->versions; v++) own += by[v] == i + 1;
+        add(text, room, "%s%d", i ? ", " : "", own);
+    }
+}
+
+void expect_noticed(claim *c, const case_kind kinds[]) {
+    case_list list = read_list(c, kinds);
+    int by[VERSIONS] = {0}, noticed = 0;
+    char missed[400] = "", shares[100] = "";
+    claim_case(c, NULL, "cases.toml, %d case%s", list.cases, list.cases == 1 ? "" : "s");
+    if (!all_can_be_made(c, &list)) return;
+    for (int v = 0; v < list.versions; v++) {
+        by[v] = noticed_by(c, &list, v);
+        noticed += by[v] != 0;
+    }
+    add_shares(shares, sizeof shares, &list, by);
+    add_unnoticed(missed, sizeof missed, &list, by);
+    claim_say(c, "%d of %d broken versions are noticed; case by case, those new to it: %s", noticed,
+              list.versions, shares);
+    if (noticed < CASES_ENOUGH)
+        finding_take(c, "unnoticed", false,
+                     "%d of %d broken versions are noticed, and %d have to be. Case by case, those "
+                     "new to it: %s. Not noticed:%s",
+                     noticed, list.versions, CASES_ENOUGH, shares, missed);
+}
