@@ -6,6 +6,7 @@ The texts are those that Sphinx takes from a page, paragraph by paragraph (its b
 those that it leaves as they are, summaries of folds.
 """
 
+import ast
 import re
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ import catalogue
 import languages
 
 WORK = Path("build/site-texts")
-MESSAGE = re.compile(r'^msgid "(.+)"$', re.M)
+MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)', re.M)
+FORMULA = re.compile(r"^```\{math\}\n(.*?)^```", re.M | re.S)
 
 
 def templates() -> dict:
@@ -26,16 +28,18 @@ def templates() -> dict:
     source, found = WORK / "source", {}
     build.lay_out(source)
     places = [str(p.relative_to(build.ROOT / "labs").with_suffix("")) for p in build.pages()]
-    summaries = {}
+    summaries, formulas = {}, {}
     for place in places:
         page = source / f"{place}.md"
         text = page.read_text(encoding="utf-8")
         summaries[place] = build.SUMMARY.findall(text)
+        formulas[place] = {"".join(formula.split()) for formula in FORMULA.findall(text)}
         page.write_text(build.noted(place, text), encoding="utf-8")
     build.sphinx("gettext", source, WORK / "texts", "-D", "gettext_compact=0")
     for place in places:
         said = MESSAGE.findall((WORK / "texts" / f"{place}.pot").read_text(encoding="utf-8"))
-        said = [re.sub(r"\\(.)", r"\1", text) for text in said]
+        said = [text for text in (ast.literal_eval(f"({lines})") for lines in said)
+                if text and "".join(text.split()) not in formulas[place]]
         found[place] = catalogue.template(dict.fromkeys(
             [*without_twins(said), *summaries[place]], ()))
     return found
