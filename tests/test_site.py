@@ -106,8 +106,7 @@ if os.environ.get("GRADLAB_TEST_ALL") == "1":  # (it needs Sphinx: make setup si
     def test_what_sphinx_takes_from_a_page_is_what_its_catalogue_has(monkeypatch):
         monkeypatch.syspath_prepend(ROOT / "site")
         monkeypatch.chdir(ROOT)
-        import page_catalogues
-        texts = page_catalogues.templates()
+        texts = importlib.import_module("page_catalogues").templates()
         for language, place in map(str.split, TRANSLATED):
             held = (ROOT / f"locale/{language}/LC_MESSAGES/{place}.po").read_text(encoding="utf-8")
             assert entries_of(held) == entries_of(texts[place]), "make update-po"
