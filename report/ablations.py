@@ -7,7 +7,7 @@ from parts import Missing, Table, command_of
 from training import DEVICES, all_lines, data_of, picked
 from whose import owner
 
-# What labs/lab5/README.md has typed. The rate is the one that momentum 0.9 bears.
+# What labs/lab5/experiments.md has typed. The rate is the one that momentum 0.9 bears.
 ALL = {"NET": "a", "LR": "0.01", "MOMENTUM": "0.9", "WD": "0.0005", "AUG": "crop+flip"}
 NAMES = {"": "with-all", **{name: f"no-{name}" for name in store.OFF}}  # of folders and values
 

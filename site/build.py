@@ -48,7 +48,7 @@ class SiteError(Exception):
 
 
 def pages() -> list:
-    """In the order of reading: how the course works, each lab and its derivations, the bridge."""
+    """In the order of reading: how the course works, each lab and pages beside it, the bridge."""
     labs = ROOT / "labs"
     found = [labs / "README.md"]
     for lab in sorted(labs.glob("lab[0-9]")):

@@ -94,12 +94,45 @@ def test_a_handout_has_its_headings(number):
     tasks = heads[len(BEFORE):-len(AFTER)]
     assert len(tasks) == len(names) and set(tasks) == {f"Task: {name}" for name in names}
     for task in tasks:
-        leads = re.findall(r"^\*\*([^*]+)\*\*", found[task], re.M)
-        assert leads == LEADS, f"{task}: {leads}"
-        said = found[task].split("**Grade.**")[1]
-        assert f"make grade T={task.removeprefix('Task: ')}`" in said, task
-        asked = found[task].split("**The mathematics.**")[0]
-        assert "<summary>Check your prediction</summary>" in asked, task
+        parts = steps(page, task.removeprefix("Task: "), found[task])
+        assert list(parts) == LEADS, f"{task}: {list(parts)}"
+        assert f"make grade T={task.removeprefix('Task: ')}`" in parts["Grade."], task
+        assert "<summary>Check your prediction</summary>" in parts["Predict."], task
+
+
+def steps(page: Path, task: str, told: str) -> dict:
+    """lead -> text. A task that is long has a page of its own beside the handout, with a heading
+    for each lead; what the handout tells of it leads there."""
+    own = page.parent / f"{task}.md"
+    if own.exists():
+        assert f"]({own.name})" in told, f"{page.parent.name}: nothing leads to {own.name}"
+        return {f"{head}.": text for head, text in list(sections(own).items())[:len(LEADS)]}
+    parts = re.split(r"^\*\*([^*]+)\*\*", told, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+NOT_COUNTED = [r"(?s)<details>.*?</details>", r"(?s)```.*?```", r"(?m)^\|.*$", r"(?s)<!--.*?-->",
+               r"(?s)\$\$.*?\$\$|\$[^$\n]*\$"]  # fmt: skip
+
+
+def words_to_read(text: str) -> int:
+    for pattern in NOT_COUNTED:
+        text = re.sub(pattern, "", text)
+    return len(text.split())
+
+
+def test_words_to_read_are_prose_and_inline_code():
+    text = ("# Two words\n\nsay `make grade`\n```\nno\n```\n| no | no |\n<!-- no -->\n"
+            "$no x$ and\n```math\nno\n```\n<details><summary>no</summary>\nno\n</details>\n")
+    assert words_to_read(text) == len("# Two words say `make grade` and".split())
+
+
+@pytest.mark.parametrize("number", LABS)
+def test_a_handout_can_be_read_in_one_sitting(number):
+    """1,200 to 1,800 words of prose; code, tables, formulas and folds not counted. Lab 0 is short,
+    and a task's own page or derivations.md can hold what would be too much."""
+    words = words_to_read((ROOT / f"labs/lab{number}/README.md").read_text(encoding="utf-8"))
+    assert (1200 if number else 0) <= words <= 1800, f"{words} words"
 
 
 @pytest.mark.parametrize("number", [n for n in LABS if not LABS[n].steps])

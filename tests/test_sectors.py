@@ -146,7 +146,7 @@ def sectors_in_all(designs) -> dict:
 
 
 def tables_of_lab_5() -> list[list[str]]:
-    page = (ROOT / "labs/lab5/README.md").read_text(encoding="utf-8").replace(",", "")
+    page = (ROOT / "labs/lab5/conv3x3.md").read_text(encoding="utf-8").replace(",", "")
     return [[cell.strip() for cell in line.split("|")[1:-1]]
             for line in page.splitlines() if line.startswith("| ")]  # fmt: skip
 

@@ -152,7 +152,7 @@ needs_of() {
     bridge | bridge-bench) echo $build openblas_archive cxx binutils packages ;;
     lab[0-9]) echo $build $labs ;;
     grade | gradcheck | grade-class | regrade | replay | grade-cost | grader-soak | hostile | \
-        mutants | taskwise | labs-check)
+        broken | mutants | taskwise | labs-check)
         echo $build $labs legality shm
         ;;
     watch) echo $build $labs legality shm entr ;;

@@ -1,5 +1,6 @@
 """handed.py: what a handout has ready-made below given/<machine>, by name: graders, libraries that
-they bring along, and objects of the reference for closed labs.
+they bring along, broken versions that a student's own cases are tried with, and objects of the
+reference for closed labs.
 
 handout.py makes and lays them; for leaks.py, anything else that a compiler made is a leak.
 """
@@ -16,6 +17,15 @@ STAND_INS = ("libgit2",)  # made here: libcriterion names it, and nothing calls 
 def graders(labs: list) -> list:
     """float/lab1/grader …"""
     return [f"{real}/lab{n}/grader" for real in REALS for n in labs]
+
+
+def with_cases(root: Path, labs: list) -> list:
+    return [n for n in labs if (root / f"autograder/lab{n}/cases_test.c").exists()]
+
+
+def broken(root: Path, labs: list) -> list:
+    """double/lab2/broken/1 …, as make broken LAB=2 builds them."""
+    return [f"double/lab{n}/broken/{k}" for n in with_cases(root, labs) for k in range(1, 11)]
 
 
 def object_names(root: Path, lab: int, nvcc: bool) -> list:
@@ -42,7 +52,8 @@ def labs_of(root: Path) -> list:
 
 def names(root: Path, closed: list) -> set:
     """All programs and objects of a handout in which these labs are closed, but for libraries."""
-    ready = graders(labs_of(root)) + objects_of(root, closed, nvcc=True)
+    labs = labs_of(root)
+    ready = graders(labs) + broken(root, labs) + objects_of(root, closed, nvcc=True)
     return {f"given/{machine}/{name}" for machine in machines.KNOWN for name in ready}
 
 

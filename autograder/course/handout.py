@@ -3,8 +3,8 @@
 Lays out what students get, and nothing else.
 
 What goes along is said by given.toml, of the committed files alone. What must not be read goes as
-programs and objects: the graders, without symbols, and, of the labs that CLOSED names, the
-reference's objects. They are made in a clean copy of the commit for each of MACHINES (machines.py);
+programs and objects: the graders and the broken versions, without symbols, and, of the labs that
+CLOSED names, the reference's objects. They are made in a clean copy of the commit for each of MACHINES (machines.py);
 VERSION says for which, and which glibc they want. MANIFEST.sha256 has the hash of every file: by it
 `make update` knows what is given and what is the student's. The same commit gives the same bytes.
 
@@ -87,7 +87,10 @@ def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) 
     names = graders + handed.objects_of(ROOT, closed, compiler.nvcc)
     build = compiler.copy / "build"
     compiler.make(*(f"build/{name}" for name in names))
-    for name in names:
+    for lab in handed.with_cases(ROOT, labs):
+        compiler.make("broken", f"LAB={lab}", "LABS=solution")
+    broken = handed.broken(ROOT, labs)
+    for name in names + broken:
         target = to / name.replace("/handed/", "/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(build / name, target)
@@ -98,7 +101,8 @@ def make_ready(compiler: machines.Compiler, to: Path, labs: list, closed: list) 
     (to / "lib").mkdir()
     for path in brought:
         shutil.copyfile(path, to / "lib" / path.name)
-    return compiler.newest_glibc([to / n.replace("/handed/", "/") for n in graders] + brought)
+    programs = [to / name.replace("/handed/", "/") for name in graders + broken]
+    return compiler.newest_glibc(programs + brought)
 
 
 # ---- the folder ----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ for folder in labs/lab*/; do
         cat said"
     step "$lab: an untouched skeleton is not packed" '.*there is nothing to hand in yet' \
         "! make -s submit LAB=$n >said 2>&1 && grep -v ^make: said"
-    for file in "$solution/$lab"/*.c "$solution/$lab"/*.cu; do
+    for file in "$solution/$lab"/*.c "$solution/$lab"/*.cu "$solution/$lab"/*.toml; do
         [ ! -e "$file" ] || cp "$file" "$folder"
     done
     step "$lab: all is written" "$lab: (done|100/100(, extra ([0-9]+)/\3)?)" \
@@ -89,10 +89,10 @@ cp -r "$handout" "$newer" && (
         find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >"$work/list" &&
         mv "$work/list" MANIFEST.sha256
 ) || exit 2
-mine=$(cat labs/lab*/*.c* | sha256sum)
+mine=$(cat labs/lab*/*.c* labs/lab*/*.toml | sha256sum)
 step "an update is taken" 'was gradlab .*, is now gradlab newer' "make update FROM=$newer"
 step "it is there, and the student's files are as they were" good "
     grep -q newer tl/include/tl/vector.h && [ ! -e LICENSE ] &&
-    [ '$mine' = \"\$(cat labs/lab*/*.c* | sha256sum)\" ] && echo good"
+    [ '$mine' = \"\$(cat labs/lab*/*.c* labs/lab*/*.toml | sha256sum)\" ] && echo good"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

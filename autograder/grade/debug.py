@@ -177,7 +177,11 @@ def debug(given: dict) -> int:
     lab = table.load(listing.number_of(given))
     if not given["T"]:
         raise OptionError("T= says which claim: make claims lists them")
-    claim, run, worker, kept, record = failing(lab, listing.wanted(lab, given["T"]), given)
+    wanted = [claim for claim in listing.wanted(lab, given["T"]) if not claim.data]
+    if not wanted:
+        raise Nothing(f"T={given['T']}: cases are data, and none of your code runs them: make grade "
+                      f"T={given['T']} says what they notice")
+    claim, run, worker, kept, record = failing(lab, wanted, given)
     count = calls(worker, kept)
     stops = functions(lab, claim, table.SIDE_OF[run.device])
     text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "

@@ -3,13 +3,13 @@
 #include "tl/cuda.h"
 
 /* TODO(lab 5): The kernel below is right and slow: neighbouring threads fetch nearly the same
- * pixels, and all of them the same weights, again for every output channel. Climb the rungs of the
- * handout: (1) a thread makes four output channels of its place, with four sums in registers; (2) a
- * tile of the image in shared memory, with a rim of one pixel, fetched once for each input channel
- * by all threads together; (3) the weights in shared memory, too, and eight channels a thread; (4)
- * all 16 from one tile, without conflicts of banks; (5) four places a thread, one below the other:
- * a weight that is read once serves all of them, and so does a pixel, from registers. And
- * g.transposed, which the given launch refuses. Traps: K need not be a multiple of the channels
+ * pixels, and all of them the same weights, again for every output channel. Climb the rungs of
+ * conv3x3.md: (1) a thread makes four output channels of its place, with four sums in registers;
+ * (2) a tile of the image in shared memory, with a rim of one pixel, fetched once for each input
+ * channel by all threads together; (3) the weights in shared memory, too, and eight channels a
+ * thread; (4) all 16 from one tile, without conflicts of banks; (5) four places a thread, one below
+ * the other: a weight that is read once serves all of them, and so does a pixel, from registers.
+ * And g.transposed, which the given launch refuses. Traps: K need not be a multiple of the channels
  * that a thread keeps, nor h of its places; every thread takes part in fetching and in both
  * barriers, also if its own places lie outside of the image; a barrier after fetching, and another
  * one before the tile is overwritten. */

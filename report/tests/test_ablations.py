@@ -111,12 +111,12 @@ def test_the_run_with_all_three_is_the_one_that_the_report_is_about(lab):
     assert {run.start["wd"] for run in chosen.values()} == {5e-4}
 
 
-def test_the_handout_has_the_same_commands_typed(lab, monkeypatch, tmp_path):
+def test_lab_5s_page_has_the_same_commands_typed(lab, monkeypatch, tmp_path):
     """As in a handout, where MINE=1 is not typed: labs may be closed."""
     (tmp_path / "given").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINE", "1")
     monkeypatch.setenv("MAKEFLAGS", "")
-    handout = (REPORT.parent / "labs/lab5/README.md").read_text(encoding="utf-8")
+    page = (REPORT.parent / "labs/lab5/experiments.md").read_text(encoding="utf-8")
     for name in ablations.NAMES:
-        assert f"\n{ablations.command(name)}\n" in handout
+        assert f"\n{ablations.command(name)}\n" in page

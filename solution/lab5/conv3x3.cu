@@ -62,7 +62,7 @@ static __device__ void add_channel(tl_real sum[PLACES][CHANNELS], const shared_p
 //@end
 
 //@lab 5: The kernel below is right and slow: neighbouring threads fetch nearly the same pixels, and
-//@  all of them the same weights, again for every output channel. Climb the rungs of the handout:
+//@  all of them the same weights, again for every output channel. Climb the rungs of conv3x3.md:
 //@  (1) a thread makes four output channels of its place, with four sums in registers; (2) a tile
 //@  of the image in shared memory, with a rim of one pixel, fetched once for each input channel by
 //@  all threads together; (3) the weights in shared memory, too, and eight channels a thread; (4)

@@ -15,7 +15,8 @@ from small_mounts import Mount
 # goals that anybody can run, and two that look for themselves: what they need is theirs to bring
 BARE = {"setup", "doctor", "clean", "gpu-suite", "test-distros", "compile_commands.json"}
 WITH = {"grade": ["LAB=1"], "restore": ["LAB=1", "T=tensor"], "mutants": ["LAB=1"],
-        "taskwise": ["LAB=1"], "grader-soak": ["LAB=1"], "cuda-all": ["NVCC=none"]}
+        "broken": ["LAB=2"], "taskwise": ["LAB=1"], "grader-soak": ["LAB=1"],
+        "cuda-all": ["NVCC=none"]}
 COMPILERS = ("gcc*", "g++*", "cc", "c++*", "c[89]9*", "*-gcc*", "*-g++*", "clang*", "nvcc")
 TOOLS = ("python*", "pypy*", "nm", "objdump", "objcopy", "addr2line", "curl", "latexmk",
          "pdflatex", "xelatex", "clang-format*", "kpsewhich", "mmdebstrap", "buildah")
