@@ -90,7 +90,7 @@ static void triangular(claim *c, const call_target *t, const double number[]) {
 
 static tl_status check_batch(const double number[]) {
     TL_NEED(number[FIRST] + number[BATCH] <= number[COUNT], TL_EINVAL,
-            "%g images from number %g on are more than there are: count = %g", number[BATCH],
+            "batch = %g images from first = %g on are more than count = %g", number[BATCH],
             number[FIRST], number[COUNT]);
     return TL_OK;
 }

@@ -31,7 +31,6 @@ void expect_rates(claim *c, const tl_schedule *o, uint64_t first, uint64_t count
                kinds[o->kind], (int)o->turn, (int)o->total);
     claim_trait(c, "cosine", o->kind == TL_SCHEDULE_COSINE);
     claim_trait(c, "triangular", o->kind == TL_SCHEDULE_TRIANGULAR);
-    claim_trait(c, "late_turn", o->kind == TL_SCHEDULE_TRIANGULAR && o->turn > o->total);
     claim_trait(c, "steps", o->kind == TL_SCHEDULE_STEP);
     call_schedule_lr(&claim_targets[0], &r, lr, count, first, o);
     expect_ok(c, &r);
