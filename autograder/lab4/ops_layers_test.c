@@ -122,7 +122,7 @@ CLAIM(lab4_ops_layers, winners_live_until_backward) {
     }
 }
 
-/* Operations that round: the tape must give what the operation gives on its own, to the last bit. */
+/* An operation that rounds: the tape must give what it gives on its own, to the last bit. */
 void expect_softmax(claim *c, const call_target *t, int rows, int classes, int factor) {
     const size_t n = (size_t)rows * (size_t)classes;
     tl_real *x = draw_between(c, n, -3, 3), loss, *row_loss = reals(c, (size_t)rows);
