@@ -4,9 +4,10 @@ Lays out what students get, and nothing else.
 
 What goes along is said by given.toml, of the committed files alone. What must not be read goes as
 programs and objects: the graders and the broken versions, without symbols, and, of the labs that
-CLOSED names, the reference's objects. They are made in a clean copy of the commit for each of MACHINES (machines.py);
-VERSION says for which, and which glibc they want. MANIFEST.sha256 has the hash of every file: by it
-`make update` knows what is given and what is the student's. The same commit gives the same bytes.
+CLOSED names, the reference's objects. They are made in a clean copy of the commit for each of
+MACHINES (machines.py); VERSION says for which, and which glibc they want. MANIFEST.sha256 has the
+hash of every file: by it `make update` knows what is given and what is the student's. The same
+commit gives the same bytes.
 
 OUT must not be there yet: it is complete when it has its name.
 """

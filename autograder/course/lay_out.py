@@ -37,13 +37,19 @@ JPLAG = ("java -jar jplag.jar students --mode=RUN -l c -p .c,.cu --base-code=ske
          "--csv-export -r jplag-report")
 
 
+def code_of(files: dict) -> dict:
+    """Without data: lists of cases are alike by themselves."""
+    return {name: data for name, data in files.items() if name.endswith((".c", ".cu"))}
+
+
 def files_of_lab(lab: int, folder: str) -> dict:
     """name -> content, of the solution or of what was given out."""
     if folder == compared.SKELETON:
-        return {Path(name).name: data for name, data in skeletons.skeletons(submission.ROOT).items()
-                if Path(name).parent.name == f"lab{lab}"}
-    return {p.name: p.read_bytes() for p in skeletons.sources(submission.ROOT / folder)
-            if p.parent.name == f"lab{lab}"}
+        return code_of({Path(name).name: data
+                        for name, data in skeletons.skeletons(submission.ROOT).items()
+                        if Path(name).parent.name == f"lab{lab}"})
+    return code_of({p.name: p.read_bytes() for p in skeletons.sources(submission.ROOT / folder)
+                    if p.parent.name == f"lab{lab}"})
 
 
 def counting(out: Path, lab: int, known: roster.Roster) -> dict:
@@ -61,7 +67,8 @@ def counting(out: Path, lab: int, known: roster.Roster) -> dict:
 
 def own(entry: ledger.Entry, given: dict) -> dict:
     """The files in which something was written."""
-    return {name: data for name, data in ledger.files_of(entry).items() if given.get(name) != data}
+    return {name: data for name, data in code_of(ledger.files_of(entry)).items()
+            if given.get(name) != data}
 
 
 class Tree:

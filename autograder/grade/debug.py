@@ -179,8 +179,8 @@ def debug(given: dict) -> int:
         raise OptionError("T= says which claim: make claims lists them")
     wanted = [claim for claim in listing.wanted(lab, given["T"]) if not claim.data]
     if not wanted:
-        raise Nothing(f"T={given['T']}: cases are data, and none of your code runs them: make grade "
-                      f"T={given['T']} says what they notice")
+        raise Nothing(f"T={given['T']}: cases are data, and none of your code runs them: make "
+                      f"grade T={given['T']} says what they notice")
     claim, run, worker, kept, record = failing(lab, wanted, given)
     count = calls(worker, kept)
     stops = functions(lab, claim, table.SIDE_OF[run.device])

@@ -129,7 +129,7 @@ class Grants:
 
     def file_of(self, lab: int, task, side: str) -> str:
         """What is run of a task on a side: on a device host code is C, too."""
-        return "" if task.name == "whole" or task.cases else f"lab{lab}/{task.file(side)}"
+        return f"lab{lab}/{task.file(side)}" if task.code else ""
 
     def home(self, name: str, task: str) -> int:
         """The lab of a task that `beside` names: this one, or the last before it."""

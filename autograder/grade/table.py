@@ -92,6 +92,11 @@ class Task:
         """Extra credit alone: the whole lab goes without it."""
         return all(c.extra for c in self.claims)
 
+    @property
+    def code(self) -> bool:
+        """Whether it has a file of its own that a compiler reads."""
+        return self.name != "whole" and not self.cases
+
     def file(self, side: str) -> str:
         """What the student fixes. A C file may be judged on the device, too; the whole lab has none
         of its own."""

@@ -80,7 +80,7 @@ def main(arguments: list) -> int:
         given = options.parse(arguments, {"LAB": "", "T": "*", "V": ""})
         lab = table.load(options.whole(given, "LAB"))
         patterns = given["T"].split(",")
-        tasks = [t.name for t in lab.tasks if t.name != "whole"
+        tasks = [t.name for t in lab.tasks if t.code
                  and any(fnmatch.fnmatchcase(t.name, p) for p in patterns)]
         if not tasks:
             raise TaskwiseError(f"T={given['T']}: lab {lab.number} has no such task")

@@ -33,6 +33,14 @@ def cublas_include() -> str:
     return (found.stdout.split() + ["", ""])[1]
 
 
+@pytest.fixture(autouse=True)
+def another_machine():
+    """What is remembered of this one's compilers is not true of the next one's."""
+    cuda_legality.judge_headers.cache_clear()
+    yield
+    cuda_legality.judge_headers.cache_clear()
+
+
 @pytest.fixture
 def machine(tmp_path, monkeypatch, say):
     """Makes this process one on a machine with this nvcc and with or without clang; None, and a

@@ -63,7 +63,7 @@ def test_watch_grades_again_what_is_saved(entr):
     done = make.run("-C", str(ROOT), "watch", "LAB=2", "T=im2col", timeout=60)
     assert done.returncode == 0, done.stderr
     files = (entr / "files").read_text().split()
-    assert "labs/lab2/im2col.cu" in files and all(re.fullmatch(r"labs/lab2/\w+\.cu?", f)
+    assert "labs/lab2/im2col.cu" in files and all(re.fullmatch(r"labs/lab2/\w+\.(cu?|toml)", f)
                                                   for f in files)
     assert (entr / "command").read_text().split()[-4:] == ["make", "grade", "LAB=2", "T=im2col"]
 

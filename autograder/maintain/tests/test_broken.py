@@ -1,5 +1,5 @@
-"""The broken versions that a student's own cases are tried with: the solution's cases notice each of
-them, and nothing of the solution itself."""
+"""The broken versions that a student's own cases are tried with: the solution's cases notice each
+of them, and nothing of the solution itself."""
 
 import json
 import os
@@ -64,8 +64,8 @@ def test_the_solutions_cases_notice_every_version(lab, tmp_path):
 
 @BY_LAB
 def test_the_solution_itself_is_noticed_by_none(lab, tmp_path):
-    """Ten times the solution, with no file broken: who notices it has a wrong definition, or a bound
-    that is too narrow."""
+    """Ten times the solution, with no file broken: who notices it has a wrong definition, or a
+    bound that is too narrow."""
     built(lab)
     done = make.run(f"lab{lab.number}", "LABS=solution", "T=whole", timeout=600)
     worker = ROOT / f"build/double/from/solution/lab{lab.number}/all/worker"
