@@ -212,6 +212,7 @@ void claim_say(claim *c, const char *format, ...) {
 }
 
 void claim_trait(claim *c, const char *name, bool has) {
+    if (c->trial) return; /* as in claim_size */
     for (int i = 0; i < CLAIM_TRAITS; i++) {
         claim_trait_count *t = &c->trait[i];
         if (t->name && strcmp(t->name, name) != 0) continue;

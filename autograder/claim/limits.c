@@ -4,6 +4,7 @@
 #include <string.h>
 
 void claim_size(claim *c, const char *name, long long size) {
+    if (c->trial) return; /* of all calls of a lab: too many names, and nobody asks */
     for (int i = 0; i < CLAIM_SIZES; i++) {
         claim_size_limit *s = &c->size[i];
         if (s->name && strcmp(s->name, name) != 0) continue;

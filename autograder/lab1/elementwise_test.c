@@ -4,6 +4,7 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <string.h>
 
@@ -27,63 +28,73 @@ static double *rounded(claim *c, const double *x, size_t n) {
     return y;
 }
 
-CLAIM(lab1_elementwise, fill_sets_every_element) {
+static void expect_fill(claim *c, const call_target *t, size_t n) {
     call_report r;
+    double value = draw_uniform(c, -3, 3);
+    tl_real *y = reals(c, n);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
+    elementwise_case(c, t, "fill", n);
+    call_fill(t, &r, y, n, value);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, SHAPE((int)n));
+}
+
+CLAIM(lab1_elementwise, fill_sets_every_element) {
     FOR_TARGETS (t)
         FOR_SIZES (n) {
             call_target failing = launches_failing(t);
-            double value = draw_uniform(c, -3, 3);
-            tl_real *y = reals(c, n);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
-            elementwise_case(c, t, "fill", n);
-            call_fill(&failing, &r, y, n, value);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, want, SHAPE((int)n));
+            expect_fill(c, &failing, n);
         }
+}
+
+static void expect_add(claim *c, const call_target *t, size_t n) {
+    call_report r;
+    tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) want[i] = (double)a[i] + (double)b[i];
+    elementwise_case(c, t, "add", n);
+    call_add(t, &r, y, a, b, n);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
 }
 
 CLAIM(lab1_elementwise, add_is_rounded_once) {
-    call_report r;
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] + (double)b[i];
-            elementwise_case(c, t, "add", n);
-            call_add(t, &r, y, a, b, n);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-        }
+        FOR_SIZES (n) expect_add(c, t, n);
+}
+
+static void expect_mul(claim *c, const call_target *t, size_t n) {
+    call_report r;
+    tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) want[i] = (double)a[i] * (double)b[i];
+    elementwise_case(c, t, "mul", n);
+    call_mul(t, &r, y, a, b, n);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
 }
 
 CLAIM(lab1_elementwise, mul_is_rounded_once) {
-    call_report r;
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *a = draw_reals(c, n), *b = draw_reals(c, n), *y = reals(c, n);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) want[i] = (double)a[i] * (double)b[i];
-            elementwise_case(c, t, "mul", n);
-            call_mul(t, &r, y, a, b, n);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-        }
+        FOR_SIZES (n) expect_mul(c, t, n);
+}
+
+static void expect_scale(claim *c, const call_target *t, size_t n) {
+    call_report r;
+    tl_real *x = draw_reals(c, n), *y = reals(c, n);
+    tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) want[i] = (double)x[i] * (double)factor;
+    elementwise_case(c, t, "scale", n);
+    call_scale(t, &r, y, x, n, factor);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
 }
 
 CLAIM(lab1_elementwise, scale_is_rounded_once) {
-    call_report r;
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *x = draw_reals(c, n), *y = reals(c, n);
-            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) want[i] = (double)x[i] * (double)factor;
-            elementwise_case(c, t, "scale", n);
-            call_scale(t, &r, y, x, n, factor);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, rounded(c, want, n), SHAPE((int)n));
-        }
+        FOR_SIZES (n) expect_scale(c, t, n);
 }
 
 /* y0 + a*b element by element, with its bound, for axpy (a constant) and mul_add. */
@@ -102,32 +113,36 @@ static void expect_sum_of(claim *c, const tl_real *got, const tl_real *y0, const
 }
 
 /* Two roundings, or one fused: both lie within the bound. */
-CLAIM(lab1_elementwise, axpy_adds_to_what_is_there) {
+static void expect_axpy(claim *c, const call_target *t, size_t n) {
     call_report r;
+    tl_real *x = draw_reals(c, n), *y0 = draw_reals(c, n), *y = copy_reals(c, y0, n);
+    tl_real *alpha = reals(c, n);
+    tl_real factor = (tl_real)draw_uniform(c, -2, 2);
+    for (size_t i = 0; i < n; i++) alpha[i] = factor;
+    elementwise_case(c, t, "axpy", n);
+    call_axpy(t, &r, y, x, n, factor);
+    expect_ok(c, &r);
+    expect_sum_of(c, y, y0, alpha, x, n);
+}
+
+CLAIM(lab1_elementwise, axpy_adds_to_what_is_there) {
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *x = draw_reals(c, n), *y0 = draw_reals(c, n), *y = copy_reals(c, y0, n);
-            tl_real *alpha = reals(c, n);
-            tl_real factor = (tl_real)draw_uniform(c, -2, 2);
-            for (size_t i = 0; i < n; i++) alpha[i] = factor;
-            elementwise_case(c, t, "axpy", n);
-            call_axpy(t, &r, y, x, n, factor);
-            expect_ok(c, &r);
-            expect_sum_of(c, y, y0, alpha, x, n);
-        }
+        FOR_SIZES (n) expect_axpy(c, t, n);
+}
+
+static void expect_mul_add(claim *c, const call_target *t, size_t n) {
+    call_report r;
+    tl_real *a = draw_reals(c, n), *dy = draw_reals(c, n);
+    tl_real *dx0 = draw_reals(c, n), *dx = copy_reals(c, dx0, n);
+    elementwise_case(c, t, "mul_add", n);
+    call_mul_add(t, &r, dx, a, dy, n);
+    expect_ok(c, &r);
+    expect_sum_of(c, dx, dx0, a, dy, n);
 }
 
 CLAIM(lab1_elementwise, mul_add_adds_to_what_is_there) {
-    call_report r;
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *a = draw_reals(c, n), *dy = draw_reals(c, n);
-            tl_real *dx0 = draw_reals(c, n), *dx = copy_reals(c, dx0, n);
-            elementwise_case(c, t, "mul_add", n);
-            call_mul_add(t, &r, dx, a, dy, n);
-            expect_ok(c, &r);
-            expect_sum_of(c, dx, dx0, a, dy, n);
-        }
+        FOR_SIZES (n) expect_mul_add(c, t, n);
 }
 
 /* The operands of an operation in place, y and two inputs: which of them are one array. */
@@ -170,17 +185,27 @@ static void call_axpy_of_two(call_where t, call_report *r, tl_real *y, const tl_
 
 /* Whoever clears the output first, or forms it in two passes, loses an input; so does who takes an
  * element twice, as threads of several blocks may. */
+static void expect_all_in_place(claim *c, const call_target *t, shared which, size_t n) {
+    expect_in_place(c, t, "add", call_add, which, false, n);
+    expect_in_place(c, t, "mul", call_mul, which, false, n);
+    expect_in_place(c, t, "mul_add", call_mul_add, which, true, n);
+    if (which != Y_IS_A) return;
+    expect_in_place(c, t, "scale", call_scale_of_two, which, false, n);
+    expect_in_place(c, t, "axpy", call_axpy_of_two, which, true, n);
+}
+
 CLAIM(lab1_elementwise, output_may_be_an_input) {
     FOR_TARGETS (t)
         for (size_t n = 37; n <= 601; n += 564)
-            for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++) {
-                expect_in_place(c, t, "add", call_add, which, false, n);
-                expect_in_place(c, t, "mul", call_mul, which, false, n);
-                expect_in_place(c, t, "mul_add", call_mul_add, which, true, n);
-                if (which != Y_IS_A) continue;
-                expect_in_place(c, t, "scale", call_scale_of_two, which, false, n);
-                expect_in_place(c, t, "axpy", call_axpy_of_two, which, true, n);
-            }
+            for (shared which = Y_IS_A; which <= ALL_ARE_ONE; which++)
+                expect_all_in_place(c, t, which, n);
+}
+
+void expect_elementwise(claim *c, const call_target *t, size_t n, int same) {
+    static void (*const alone[])(claim *, const call_target *, size_t) = {
+        expect_fill, expect_add, expect_mul, expect_scale, expect_axpy, expect_mul_add};
+    for (size_t i = 0; same == 0 && i < sizeof alone / sizeof *alone; i++) alone[i](c, t, n);
+    if (same != 0) expect_all_in_place(c, t, (shared)(same - 1), n);
 }
 
 /* All of them one after the other: who lets every thread take every element adds several times. */

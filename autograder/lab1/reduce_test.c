@@ -5,6 +5,7 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 static const int shapes[][2] = {{3, 5},    {1, 1},   {1, 9},    {9, 1},    {7, 64},
                                 {65, 10},  {33, 17}, {257, 31}, {31, 257}, {2, 1000},
@@ -197,6 +198,12 @@ CLAIM(lab1_reduce, sum_cols_matches_definition) {
             expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
 }
 
+void expect_all_sums(claim *c, const call_target *t, int rows, int cols) {
+    expect_sum(c, t, (size_t)rows * (size_t)cols);
+    expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, rows, cols, t);
+    expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, rows, cols, t);
+}
+
 /* The maximum itself is wrong, perhaps after its place was: is it one of the row's numbers? */
 static void tell_maximum(claim *c, const tl_real *y, const double *x, int rows, int cols) {
     bool all_in_row = true;
@@ -220,12 +227,11 @@ static void tell_last_unseen(claim *c, const tl_real *y, const double *x, int ro
     if (all) finding_pattern_of_case(c, "last_unseen");
 }
 
-/* Maxima of negative numbers, and argmax of the first of equal ones. */
-static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
+/* The maxima of these rows, and where the first of equal ones stands. */
+void expect_maxima(claim *c, const call_target *t, const tl_real *x, int rows, int cols) {
     call_report r;
     size_t n = (size_t)rows * (size_t)cols;
-    tl_real *x = reals(c, n), *y = reals(c, (size_t)rows);
-    for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1); /* full of ties */
+    tl_real *y = reals(c, (size_t)rows);
     double *wide = widen(c, x, n), *want = doubles(c, (size_t)rows);
     int32_t *where = ints(c, (size_t)rows), *got = ints(c, (size_t)rows);
     for (int i = 0; i < rows; i++) {
@@ -244,6 +250,14 @@ static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     call_argmax_cols(t, &r, got, x, rows, cols);
     expect_ok(c, &r);
     expect_ints(c, "y", got, where, SHAPE(rows));
+}
+
+/* Of negative numbers full of ties. */
+static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
+    size_t n = (size_t)rows * (size_t)cols;
+    tl_real *x = reals(c, n);
+    for (size_t i = 0; i < n; i++) x[i] = (tl_real)draw_int(c, -6, -1);
+    expect_maxima(c, t, x, rows, cols);
 }
 
 CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {

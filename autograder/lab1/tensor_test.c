@@ -2,6 +2,7 @@
 #include "autograder/call/call_ops.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "cases.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -115,67 +116,71 @@ CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
         }
 }
 
-/* (n*C + c)*H + … in size_t: an int product is negative from 2^31 elements on. */
-CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
-    const int dim[4] = {3, 4, 5, 6}, plane[2] = {100000, 100000}, last[2] = {99999, 99999};
-    call_report r;
-    FOR_TARGETS (t) {
-        size_t want = 0, got;
-        for (int n = 0; n < 3; n++)
-            for (int k = 0; k < 4; k++)
-                for (int h = 0; h < 5; h++)
-                    for (int w = 0; w < 6; w++, want++) {
-                        const int index[4] = {n, k, h, w};
-                        claim_case(c, t, "offset of (%d,%d,%d,%d) in [3,4,5,6]", n, k, h, w);
-                        claim_trait(c, "large", false);
-                        call_tensor_offset(t, &r, &got, 4, dim, index);
-                        expect_ok(c, &r);
-                        expect_number(c, "offset", (double)got, (double)want, 0);
-                    }
-        claim_case(c, t, "offset of (99999,99999) in [100000,100000]");
-        claim_trait(c, "large", true);
-        call_tensor_offset(t, &r, &got, 2, plane, last);
-        expect_ok(c, &r);
-        want = (size_t)99999 * 100000 + 99999;
-        expect_number(c, "offset", (double)got, (double)want, 0);
-    }
-}
-
-/* "[3,4]" */
-static const char *shape_said(char to[40], int ndim, const int dim[]) {
-    int used = snprintf(to, 40, "[%d", dim[0]);
+/* "[3,4]", or with other brackets */
+static const char *shape_said(char to[40], int ndim, const int dim[], const char brackets[2]) {
+    int used = snprintf(to, 40, "%c%d", brackets[0], dim[0]);
     for (int i = 1; i < ndim; i++) used += snprintf(to + used, 40 - (size_t)used, ",%d", dim[i]);
-    snprintf(to + used, 40 - (size_t)used, "]");
+    snprintf(to + used, 40 - (size_t)used, "%c", brackets[1]);
     return to;
 }
 
+void expect_offset(claim *c, const call_target *t, int ndim, const int dim[], const int index[]) {
+    char at[40], shape[40];
+    call_report r;
+    size_t want = 0, step = 1, got;
+    for (int i = ndim - 1; i >= 0; i--) {
+        want += (size_t)index[i] * step;
+        step *= (size_t)dim[i];
+    }
+    claim_case(c, t, "offset of %s in %s", shape_said(at, ndim, index, "()"),
+               shape_said(shape, ndim, dim, "[]"));
+    claim_trait(c, "large", want > INT_MAX);
+    call_tensor_offset(t, &r, &got, ndim, dim, index);
+    expect_ok(c, &r);
+    expect_number(c, "offset", (double)got, (double)want, 0);
+}
+
+/* (n*C + c)*H + … in size_t: an int product is negative from 2^31 elements on. */
+CLAIM(lab1_tensor, offsets_are_row_major_and_do_not_overflow) {
+    const int dim[4] = {3, 4, 5, 6}, plane[2] = {100000, 100000}, last[2] = {99999, 99999};
+    FOR_TARGETS (t) {
+        for (int i = 0; i < 3 * 4 * 5 * 6; i++) {
+            const int index[4] = {i / 120, i / 30 % 4, i / 6 % 5, i % 6};
+            expect_offset(c, t, 4, dim, index);
+        }
+        expect_offset(c, t, 2, plane, last);
+    }
+}
+
 /* Equal sizes are not equal shapes, and a missing dimension is not a dimension of 1. */
+void expect_same_shape(claim *c, const call_target *t, int ndim_a, const int a[], int ndim_b,
+                       const int b[]) {
+    size_t shared = (size_t)(ndim_a < ndim_b ? ndim_a : ndim_b);
+    bool alike = memcmp(a, b, shared * sizeof *a) == 0;
+    char said_a[40], said_b[40];
+    int32_t same, want = ndim_a == ndim_b && alike;
+    call_report r;
+    claim_case(c, t, "tl_tensor_same_shape of %s and %s", shape_said(said_a, ndim_a, a, "[]"),
+               shape_said(said_b, ndim_b, b, "[]"));
+    claim_trait(c, "ndim_alone", ndim_a != ndim_b && alike);
+    call_tensor_same_shape(t, &r, &same, ndim_a, a, ndim_b, b);
+    expect_ok(c, &r);
+    expect_ints(c, "same", &same, &want, SHAPE(1));
+}
+
 CLAIM(lab1_tensor, same_shape_compares_every_dimension) {
     static const struct {
-        int ndim_a, a[4], ndim_b, b[4], same;
-    } pair[] = {{2, {3, 4}, 2, {3, 4}, 1},
-                {2, {3, 4}, 2, {4, 3}, 0},
-                {2, {3, 4}, 1, {12}, 0},
-                {1, {3}, 2, {3, 1}, 0},
-                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 5}, 1},
-                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}, 0},
-                {3, {1, 1, 1}, 4, {1, 1, 1, 1}, 0}};
-    call_report r;
+        int ndim_a, a[4], ndim_b, b[4];
+    } pair[] = {{2, {3, 4}, 2, {3, 4}},
+                {2, {3, 4}, 2, {4, 3}},
+                {2, {3, 4}, 1, {12}},
+                {1, {3}, 2, {3, 1}},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 5}},
+                {4, {2, 3, 4, 5}, 4, {2, 3, 4, 6}},
+                {3, {1, 1, 1}, 4, {1, 1, 1, 1}}};
     FOR_TARGETS (t)
-        for (size_t s = 0; s < sizeof pair / sizeof *pair; s++) {
-            const int shared = pair[s].ndim_a < pair[s].ndim_b ? pair[s].ndim_a : pair[s].ndim_b;
-            bool alike = memcmp(pair[s].a, pair[s].b, (size_t)shared * sizeof(int)) == 0;
-            char a[40], b[40];
-            int32_t same, want = pair[s].same;
-            claim_case(c, t, "tl_tensor_same_shape of %s and %s",
-                       shape_said(a, pair[s].ndim_a, pair[s].a),
-                       shape_said(b, pair[s].ndim_b, pair[s].b));
-            claim_trait(c, "ndim_alone", pair[s].ndim_a != pair[s].ndim_b && alike);
-            call_tensor_same_shape(t, &r, &same, pair[s].ndim_a, pair[s].a, pair[s].ndim_b,
-                                   pair[s].b);
-            expect_ok(c, &r);
-            expect_ints(c, "same", &same, &want, SHAPE(1));
-        }
+        for (size_t s = 0; s < sizeof pair / sizeof *pair; s++)
+            expect_same_shape(c, t, pair[s].ndim_a, pair[s].a, pair[s].ndim_b, pair[s].b);
 }
 
 CLAIM(lab1_tensor, values_survive_the_way_in_and_out) {

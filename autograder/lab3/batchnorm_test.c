@@ -5,6 +5,7 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
+#include "cases.h"
 
 static const tl_batchnorm_geom shapes[] = {
     {2, 3, 5, 1e-5, 0.1},   {1, 2, 7, 1e-3, 0.3},  {4, 1, 1, 1e-5, 0.1},
@@ -209,27 +210,32 @@ CLAIM(lab3_batchnorm, a_constant_channel_becomes_beta) {
     FOR_TARGETS (t) refuse_arguments(c, t);
 }
 
-CLAIM(lab3_batchnorm, evaluation_uses_running_statistics_and_leaves_them) {
+static void expect_evaluation(claim *c, const call_target *t, const bn_data *d) {
     call_report r;
+    tl_real *y = reals(c, d->n), *mean = draw_reals(c, d->ch);
+    tl_real *var = draw_between(c, d->ch, 0.25, 2);
+    double *want = doubles(c, d->n), *scale = doubles(c, d->n), *rough = doubles(c, d->n);
+    double *inv_std = doubles(c, d->ch);
+    for (size_t k = 0; k < d->ch; k++) inv_std[k] = 1 / sqrt(var[k] + d->g.eps);
+    double *mean_d = widen(c, mean, d->ch), *x_rough = coarsen(c, d->x_d, d->n);
+    oracle_normalise(want, scale, d->x_d, d->gamma_d, d->beta_d, mean_d, inv_std, d->g.n, d->g.c,
+                     d->g.hw);
+    oracle_normalise(rough, NULL, x_rough, d->gamma_d, d->beta_d, mean_d, inv_std, d->g.n, d->g.c,
+                     d->g.hw);
+    double *bound = bound_of(c, scale, d->n, 8); /* sum, root, quotient, product, … : 7 */
+    bn_case(c, t, "batchnorm_eval", &d->g);
+    call_batchnorm_eval(t, &r, y, d->x, d->gamma, d->beta, mean, var, &d->g);
+    expect_ok(c, &r);
+    expect_close(c, "y", y, want, bound, SHAPE(d->g.n, d->g.c, d->g.hw));
+    expect_sharp(c, rough, want, bound, d->n);
+}
+
+CLAIM(lab3_batchnorm, evaluation_uses_running_statistics_and_leaves_them) {
     FOR_TARGETS (t)
         for (int s = 0; s < SHAPES; s++) {
             call_target failing = launches_failing(t);
             bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
-            tl_real *y = reals(c, d.n), *mean = draw_reals(c, d.ch);
-            tl_real *var = draw_between(c, d.ch, 0.25, 2);
-            double *want = doubles(c, d.n), *scale = doubles(c, d.n), *rough = doubles(c, d.n);
-            for (size_t k = 0; k < d.ch; k++) d.inv_std[k] = 1 / sqrt(var[k] + d.g.eps);
-            double *mean_d = widen(c, mean, d.ch), *x_rough = coarsen(c, d.x_d, d.n);
-            oracle_normalise(want, scale, d.x_d, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n,
-                             d.g.c, d.g.hw);
-            oracle_normalise(rough, NULL, x_rough, d.gamma_d, d.beta_d, mean_d, d.inv_std, d.g.n,
-                             d.g.c, d.g.hw);
-            double *bound = bound_of(c, scale, d.n, 8); /* sum, root, quotient, product, … : 7 */
-            bn_case(c, t, "batchnorm_eval", &d.g);
-            call_batchnorm_eval(&failing, &r, y, d.x, d.gamma, d.beta, mean, var, &d.g);
-            expect_ok(c, &r);
-            expect_close(c, "y", y, want, bound, SHAPE(d.g.n, d.g.c, d.g.hw));
-            expect_sharp(c, rough, want, bound, d.n);
+            expect_evaluation(c, &failing, &d);
         }
 }
 
@@ -293,6 +299,14 @@ CLAIM(lab3_batchnorm, backward_matches_definition_and_accumulates) {
             bn_data d = draw_data(c, &shapes[s], 0.5, 1.5);
             expect_backward(c, t, &d);
         }
+}
+
+void expect_batchnorm(claim *c, const call_target *t, const tl_batchnorm_geom *g, double low,
+                      double high) {
+    bn_data d = draw_data(c, g, (low + high) / 2, (high - low) / 2);
+    expect_forward(c, t, &d, reals(c, d.ch), reals(c, d.ch));
+    expect_evaluation(c, t, &d);
+    expect_backward(c, t, &d);
 }
 
 static double weighted_output(const void *user) {

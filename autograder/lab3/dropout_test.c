@@ -5,20 +5,22 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 /* The first that fails is told about, and many numbers show what they share. */
-static const struct {
+typedef struct drop_case {
     size_t n;
     double p;
     uint32_t layer;
     uint64_t index;
-} cases[] = {{1000, 0.25, 1, 0},
-             {7, 0.25, 0, 1},
-             {1, 0.5, 0, 0},
-             {4099, 0.5, 0, 77},
-             {257, 0.9, 3, 12},
-             {64, 0, 0, 5},
-             {1000, 0.001, 65535, 4000000000}};
+} drop_case;
+static const drop_case cases[] = {{1000, 0.25, 1, 0},
+                                  {7, 0.25, 0, 1},
+                                  {1, 0.5, 0, 0},
+                                  {4099, 0.5, 0, 77},
+                                  {257, 0.9, 3, 12},
+                                  {64, 0, 0, 5},
+                                  {1000, 0.001, 65535, 4000000000}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -27,10 +29,9 @@ typedef struct drop_data {
     uint8_t *keep;
 } drop_data;
 
-static drop_data draw_case(claim *c, const call_target *t, const char *op, int i) {
-    drop_data d = {
-        .g = {.n = cases[i].n, .p = cases[i].p, .layer = cases[i].layer},
-        .step = {.seed = draw_bits(c), .index = cases[i].index, .epoch = 3, .first = 64}};
+static drop_data draw_case(claim *c, const call_target *t, const char *op, drop_case of) {
+    drop_data d = {.g = {.n = of.n, .p = of.p, .layer = of.layer},
+                   .step = {.seed = draw_bits(c), .index = of.index, .epoch = 3, .first = 64}};
     d.keep = claim_memory(c, d.g.n, 1);
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
@@ -67,56 +68,67 @@ static void tell_draws(claim *c, const drop_data *d, const tl_real *got, const t
 
 /* What is dropped is 0 and nothing else; what is kept is scaled: one quotient, or a rounded factor
  * and a product. */
-CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
+static void expect_forward(claim *c, const call_target *t, drop_case of) {
     call_report r;
+    drop_data d = draw_case(c, t, "dropout_fwd", of);
+    size_t n = d.g.n;
+    tl_real *x = draw_reals(c, n), *y = reals(c, n);
+    double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+    double *coarse = coarsen(c, widen(c, x, n), n), *kept = doubles(c, n);
+    for (size_t k = 0; k < n; k++) {
+        kept[k] = x[k] / (1 - d.g.p);
+        want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
+        rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
+        scale[k] = fabs(want[k]);
+    }
+    double *bound = bound_of(c, scale, n, 2);
+    call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
+    expect_ok(c, &r);
+    expect_close(c, "y", y, want, bound, SHAPE((int)n));
+    if (c->case_failed) tell_draws(c, &d, y, NULL, kept);
+    expect_sharp(c, rough, want, bound, n);
+}
+
+CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
     FOR_TARGETS (t)
-        for (int i = 0; i < CASES; i++) {
-            drop_data d = draw_case(c, t, "dropout_fwd", i);
-            size_t n = d.g.n;
-            tl_real *x = draw_reals(c, n), *y = reals(c, n);
-            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *coarse = coarsen(c, widen(c, x, n), n), *kept = doubles(c, n);
-            for (size_t k = 0; k < n; k++) {
-                kept[k] = x[k] / (1 - d.g.p);
-                want[k] = d.keep[k] ? x[k] / (1 - d.g.p) : 0;
-                rough[k] = d.keep[k] ? coarse[k] / (1 - d.g.p) : 0;
-                scale[k] = fabs(want[k]);
-            }
-            double *bound = bound_of(c, scale, n, 2);
-            call_dropout_fwd(t, &r, y, x, &d.step, &d.g);
-            expect_ok(c, &r);
-            expect_close(c, "y", y, want, bound, SHAPE((int)n));
-            if (c->case_failed) tell_draws(c, &d, y, NULL, kept);
-            expect_sharp(c, rough, want, bound, n);
-        }
+        for (int i = 0; i < CASES; i++) expect_forward(c, t, cases[i]);
+}
+
+static void expect_backward(claim *c, const call_target *t, drop_case of) {
+    call_report r;
+    drop_data d = draw_case(c, t, "dropout_bwd", of);
+    size_t n = d.g.n;
+    tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n), *dx = copy_reals(c, before, n);
+    double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+    double *coarse = coarsen(c, widen(c, dy, n), n), *kept = doubles(c, n);
+    for (size_t k = 0; k < n; k++) {
+        double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
+        want[k] = before[k] + passed;
+        kept[k] = before[k] + dy[k] / (1 - d.g.p);
+        rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
+        /* where nothing is added, nothing may change */
+        scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
+    }
+    double *bound = bound_of(c, scale, n, 3);
+    call_dropout_bwd(t, &r, dx, dy, &d.step, &d.g);
+    expect_ok(c, &r);
+    expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
+    if (c->case_failed) tell_draws(c, &d, dx, before, kept);
+    expect_sharp(c, rough, want, bound, n);
 }
 
 CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
-    call_report r;
     FOR_TARGETS (t)
         for (int i = 0; i < CASES; i++) {
             call_target failing = launches_failing(t);
-            drop_data d = draw_case(c, t, "dropout_bwd", i);
-            size_t n = d.g.n;
-            tl_real *dy = draw_reals(c, n), *before = draw_reals(c, n),
-                    *dx = copy_reals(c, before, n);
-            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *coarse = coarsen(c, widen(c, dy, n), n), *kept = doubles(c, n);
-            for (size_t k = 0; k < n; k++) {
-                double passed = d.keep[k] ? dy[k] / (1 - d.g.p) : 0;
-                want[k] = before[k] + passed;
-                kept[k] = before[k] + dy[k] / (1 - d.g.p);
-                rough[k] = before[k] + (d.keep[k] ? coarse[k] / (1 - d.g.p) : 0);
-                /* where nothing is added, nothing may change */
-                scale[k] = d.keep[k] ? fabs((double)before[k]) + fabs(passed) : 0;
-            }
-            double *bound = bound_of(c, scale, n, 3);
-            call_dropout_bwd(&failing, &r, dx, dy, &d.step, &d.g);
-            expect_ok(c, &r);
-            expect_added(c, "dx", dx, before, want, bound, SHAPE((int)n));
-            if (c->case_failed) tell_draws(c, &d, dx, before, kept);
-            expect_sharp(c, rough, want, bound, n);
+            expect_backward(c, &failing, cases[i]);
         }
+}
+
+void expect_dropout(claim *c, const call_target *t, size_t n, double p, uint32_t layer) {
+    const drop_case of = {n, p, layer, .index = 5};
+    expect_forward(c, t, of);
+    expect_backward(c, t, of);
 }
 
 /* p is a probability below 1, and there is something to drop. */
@@ -162,7 +174,7 @@ CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
     FOR_TARGETS (t) {
         call_target failing = launches_failing(t);
-        drop_data d = draw_case(c, t, "dropout_fwd of infinities", 0);
+        drop_data d = draw_case(c, t, "dropout_fwd of infinities", cases[0]);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);
         for (size_t k = 0; k < d.g.n; k++) {

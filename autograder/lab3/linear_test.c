@@ -6,6 +6,7 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <math.h>
 
@@ -196,6 +197,12 @@ CLAIM(lab3_linear, weight_gradient_matches_definition_and_accumulates) {
 }
 CLAIM(lab3_linear, bias_gradient_matches_definition_and_accumulates) {
     FOR_CASES (t, d) expect_gradient(c, t, &d, OF_BIAS);
+}
+
+void expect_linear(claim *c, const call_target *t, tl_linear_geom g, bool bias) {
+    linear_data d = draw_shape(c, g);
+    expect_forward(c, t, &d, bias);
+    for (gradient of = OF_INPUT; of <= OF_BIAS; of++) expect_gradient(c, t, &d, of);
 }
 
 /* sum of dy * y by the oracle's forward alone; linear in x, w and b, so any step is exact. */

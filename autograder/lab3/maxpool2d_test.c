@@ -6,6 +6,7 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 /* n, c, h, w, r, s, stride, pad */
 static const tl_pool2d_geom shapes[] = {
@@ -172,40 +173,49 @@ static void tell_planes(claim *c, const tl_pool2d_geom *g, const tl_real *dx, co
 }
 
 /* Winners of numbers full of ties, so that a gradient given to every tied maximum shows. */
-CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
+static void expect_backward(claim *c, const call_target *t, const tl_pool2d_geom *g) {
     call_report r;
+    size_t n = tl_pool2d_x_size(g), outs = tl_pool2d_y_size(g);
+    double *x = doubles(c, n), *y = doubles(c, outs);
+    int32_t *argmax = ints(c, outs);
+    for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
+    oracle_maxpool2d_fwd(y, argmax, x, g);
+    tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
+    tl_real *dx = copy_reals(c, before, n), *again = copy_reals(c, before, n);
+    double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+    double *dy_d = widen(c, dy, outs);
+    oracle_maxpool2d_bwd(want, scale, dy_d, argmax, g);
+    oracle_maxpool2d_bwd(rough, NULL, coarsen(c, dy_d, outs), argmax, g);
+    for (size_t i = 0; i < n; i++) {
+        want[i] += before[i];
+        rough[i] += before[i];
+        scale[i] += fabs((double)before[i]);
+    }
+    double *bound = bound_of(c, scale, n, (size_t)g->r * (size_t)g->s + 1);
+    pool_case(c, t, "maxpool2d_bwd", g);
+    call_maxpool2d_bwd(t, &r, dx, dy, argmax, g);
+    expect_ok(c, &r);
+    expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g->n, g->c, g->h, g->w));
+    if (c->case_failed) tell_planes(c, g, dx, before, dy, argmax);
+    expect_sharp(c, rough, want, bound, n);
+    /* threads may come in another order, numbers may not */
+    call_target elsewhere = claim_elsewhere(t);
+    call_maxpool2d_bwd(&elsewhere, &r, again, dy, argmax, g);
+    expect_ok(c, &r);
+    expect_same_bits(c, "dx", again, dx, AXES("nchw", g->n, g->c, g->h, g->w));
+}
+
+CLAIM(lab3_maxpool2d, backward_goes_to_the_saved_winner_and_accumulates) {
     FOR_TARGETS (t)
         for (int k = 0; k < SHAPES; k++) { /* first one window for each winner, where an = shows */
             tl_pool2d_geom g = shape(c, (AS_IN_THE_NETS + k) % SHAPES);
-            size_t n = tl_pool2d_x_size(&g), outs = tl_pool2d_y_size(&g);
-            double *x = doubles(c, n), *y = doubles(c, outs);
-            int32_t *argmax = ints(c, outs);
-            for (size_t i = 0; i < n; i++) x[i] = draw_int(c, 0, 2);
-            oracle_maxpool2d_fwd(y, argmax, x, &g);
-            tl_real *dy = draw_reals(c, outs), *before = draw_reals(c, n);
-            tl_real *dx = copy_reals(c, before, n), *again = copy_reals(c, before, n);
-            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *dy_d = widen(c, dy, outs);
-            oracle_maxpool2d_bwd(want, scale, dy_d, argmax, &g);
-            oracle_maxpool2d_bwd(rough, NULL, coarsen(c, dy_d, outs), argmax, &g);
-            for (size_t i = 0; i < n; i++) {
-                want[i] += before[i];
-                rough[i] += before[i];
-                scale[i] += fabs((double)before[i]);
-            }
-            double *bound = bound_of(c, scale, n, (size_t)g.r * (size_t)g.s + 1);
-            pool_case(c, t, "maxpool2d_bwd", &g);
-            call_maxpool2d_bwd(t, &r, dx, dy, argmax, &g);
-            expect_ok(c, &r);
-            expect_added(c, "dx", dx, before, want, bound, AXES("nchw", g.n, g.c, g.h, g.w));
-            if (c->case_failed) tell_planes(c, &g, dx, before, dy, argmax);
-            expect_sharp(c, rough, want, bound, n);
-            /* threads may come in another order, numbers may not */
-            call_target elsewhere = claim_elsewhere(t);
-            call_maxpool2d_bwd(&elsewhere, &r, again, dy, argmax, &g);
-            expect_ok(c, &r);
-            expect_same_bits(c, "dx", again, dx, AXES("nchw", g.n, g.c, g.h, g.w));
+            expect_backward(c, t, &g);
         }
+}
+
+void expect_maxpool2d(claim *c, const call_target *t, const tl_pool2d_geom *g, const tl_real *x) {
+    expect_forward(c, t, g, x);
+    expect_backward(c, t, g);
 }
 
 typedef struct forward_sum {

@@ -3,28 +3,32 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
+#include "cases.h"
 
 static const int sizes[] = {33, 1, 7, 8, 1000, 70001};
 #define FOR_SIZES(n)                                                                               \
     for (size_t at_ = 0, n; at_ < sizeof sizes / sizeof *sizes && (n = (size_t)sizes[at_]); at_++)
 
-CLAIM(lab3_relu, forward_keeps_what_is_positive) {
+/* A NaN stays a NaN. */
+static void expect_forward(claim *c, const call_target *t, tl_real *x, size_t n) {
     call_report r;
+    tl_real *y = reals(c, n);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) want[i] = x[i] <= 0 ? 0 : x[i];
+    claim_case(c, t, "relu_fwd of [%zu]", n);
+    call_relu_fwd(t, &r, y, x, n);
+    expect_ok(c, &r);
+    expect_equal(c, "y", y, want, SHAPE((int)n));
+    claim_case(c, t, "relu_fwd of [%zu] in place", n);
+    call_target elsewhere = claim_elsewhere(t);
+    call_relu_fwd(&elsewhere, &r, x, x, n);
+    expect_ok(c, &r);
+    expect_same_bits(c, "y", x, y, SHAPE((int)n));
+}
+
+CLAIM(lab3_relu, forward_keeps_what_is_positive) {
     FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            tl_real *x = draw_reals(c, n), *y = reals(c, n);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) want[i] = x[i] > 0 ? x[i] : 0;
-            claim_case(c, t, "relu_fwd of [%zu]", n);
-            call_relu_fwd(t, &r, y, x, n);
-            expect_ok(c, &r);
-            expect_equal(c, "y", y, want, SHAPE((int)n));
-            claim_case(c, t, "relu_fwd of [%zu] in place", n);
-            call_target elsewhere = claim_elsewhere(t);
-            call_relu_fwd(&elsewhere, &r, x, x, n);
-            expect_ok(c, &r);
-            expect_same_bits(c, "y", x, y, SHAPE((int)n));
-        }
+        FOR_SIZES (n) expect_forward(c, t, draw_reals(c, n), n);
 }
 
 CLAIM(lab3_relu, nan_stays_nan_and_infinities_are_clipped) {
@@ -69,26 +73,33 @@ static void expect_passes(claim *c, const call_target *t, int n, bool nan) {
 
 /* dx starts as random numbers; where y is 0 it must stay as it is, also where x was exactly 0, and
  * whatever dy is there: infinity times 0 is NaN. */
-CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
+static void expect_backward(claim *c, const call_target *t, size_t n) {
     call_report r;
+    tl_real *y = draw_reals(c, n), *dy = draw_reals(c, n), *before = draw_reals(c, n);
+    tl_real *dx = copy_reals(c, before, n);
+    double *want = doubles(c, n);
+    for (size_t i = 0; i < n; i++) {
+        if (y[i] < 0) y[i] = 0;
+        if (y[i] == 0 && i % 3 == 0) dy[i] = (tl_real)(i % 2 ? INFINITY : NAN);
+        want[i] = y[i] > 0 ? (tl_real)((double)before[i] + (double)dy[i]) : before[i];
+    }
+    claim_case(c, t, "relu_bwd of [%zu]", n);
+    call_relu_bwd(t, &r, dx, dy, y, n);
+    expect_ok(c, &r);
+    expect_added(c, "dx", dx, before, want, NULL, SHAPE((int)n));
+}
+
+CLAIM(lab3_relu, backward_passes_where_output_is_positive_and_accumulates) {
     FOR_TARGETS (t) {
         expect_passes(c, t, 9, false);
-        FOR_SIZES (n) {
-            tl_real *y = draw_reals(c, n), *dy = draw_reals(c, n), *before = draw_reals(c, n);
-            tl_real *dx = copy_reals(c, before, n);
-            double *want = doubles(c, n);
-            for (size_t i = 0; i < n; i++) {
-                if (y[i] < 0) y[i] = 0;
-                if (y[i] == 0 && i % 3 == 0) dy[i] = (tl_real)(i % 2 ? INFINITY : NAN);
-                want[i] = y[i] > 0 ? (tl_real)((double)before[i] + (double)dy[i]) : before[i];
-            }
-            claim_case(c, t, "relu_bwd of [%zu]", n);
-            call_relu_bwd(t, &r, dx, dy, y, n);
-            expect_ok(c, &r);
-            expect_added(c, "dx", dx, before, want, NULL, SHAPE((int)n));
-        }
+        FOR_SIZES (n) expect_backward(c, t, n);
         expect_passes(c, t, 33, true);
     }
+}
+
+void expect_relu(claim *c, const call_target *t, tl_real *x, size_t n) {
+    expect_forward(c, t, x, n);
+    expect_backward(c, t, n);
 }
 
 static void refuse_arguments(claim *c, const call_target *t) {

@@ -6,6 +6,7 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/numeric.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -213,38 +214,46 @@ static void tell_labels(claim *c, const tl_real *dx, const double *want, const d
     if (alike && rows > 1 && classes > 1) finding_pattern_of_case(c, "labels_alone");
 }
 
-/* dlogits starts as random numbers, dloss is not 1, and the mean is taken here, once. */
-CLAIM(lab3_softmax_xent, backward_matches_definition_and_accumulates) {
+/* dlogits starts as random numbers, and the mean is taken here, once. */
+static void expect_backward(claim *c, const call_target *t, int rows, int classes, tl_real dloss) {
     call_report r;
+    size_t n = (size_t)rows * (size_t)classes;
+    tl_real *prob = draw_between(c, n, 0, 1);
+    tl_real *before = draw_between(c, n, -0.1, 0.1), *dx = copy_reals(c, before, n);
+    int32_t *label = draw_labels(c, (size_t)rows, classes);
+    double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
+    double *prob_d = widen(c, prob, n);
+    oracle_softmax_xent_bwd(want, scale, dloss, prob_d, label, rows, classes);
+    oracle_softmax_xent_bwd(rough, NULL, dloss, coarsen(c, prob_d, n), label, rows, classes);
+    for (size_t i = 0; i < n; i++) {
+        want[i] += before[i];
+        rough[i] += before[i];
+        scale[i] += fabs((double)before[i]);
+    }
+    /* a division, a difference, a product, and the addition: 4, and as many again */
+    double *bound = bound_of(c, scale, n, 6);
+    claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes, (double)dloss);
+    claim_trait(c, "batch", rows > 1);
+    call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
+    expect_ok(c, &r);
+    expect_added(c, "dlogits", dx, before, want, bound, AXES("nk", rows, classes));
+    if (c->case_failed) tell_labels(c, dx, want, bound, label, rows, classes, (double)dloss / rows);
+    expect_sharp(c, rough, want, bound, n);
+}
+
+/* dloss is not 1. */
+CLAIM(lab3_softmax_xent, backward_matches_definition_and_accumulates) {
     FOR_TARGETS (t)
         for (int s = 0; s < SHAPES; s++) {
-            int rows = shapes[s][0], classes = shapes[s][1];
-            size_t n = (size_t)rows * (size_t)classes;
-            tl_real dloss = (tl_real)draw_uniform(c, 0.5, 2), *prob = draw_between(c, n, 0, 1);
-            tl_real *before = draw_between(c, n, -0.1, 0.1), *dx = copy_reals(c, before, n);
-            int32_t *label = draw_labels(c, (size_t)rows, classes);
-            double *want = doubles(c, n), *scale = doubles(c, n), *rough = doubles(c, n);
-            double *prob_d = widen(c, prob, n);
-            oracle_softmax_xent_bwd(want, scale, dloss, prob_d, label, rows, classes);
-            oracle_softmax_xent_bwd(rough, NULL, dloss, coarsen(c, prob_d, n), label, rows,
-                                    classes);
-            for (size_t i = 0; i < n; i++) {
-                want[i] += before[i];
-                rough[i] += before[i];
-                scale[i] += fabs((double)before[i]);
-            }
-            /* a division, a difference, a product, and the addition: 4, and as many again */
-            double *bound = bound_of(c, scale, n, 6);
-            claim_case(c, t, "softmax_xent_bwd of prob[%d,%d], dloss %g", rows, classes,
-                       (double)dloss);
-            claim_trait(c, "batch", rows > 1);
-            call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
-            expect_ok(c, &r);
-            expect_added(c, "dlogits", dx, before, want, bound, AXES("nk", rows, classes));
-            if (c->case_failed)
-                tell_labels(c, dx, want, bound, label, rows, classes, (double)dloss / rows);
-            expect_sharp(c, rough, want, bound, n);
+            tl_real dloss = (tl_real)draw_uniform(c, 0.5, 2);
+            expect_backward(c, t, shapes[s][0], shapes[s][1], dloss);
         }
+}
+
+void expect_softmax_xent(claim *c, const call_target *t, tl_real *logits, int rows, int classes,
+                         tl_real dloss) {
+    expect_case(c, t, logits, rows, classes);
+    expect_backward(c, t, rows, classes, dloss);
 }
 
 static double mean_loss(const void *user) {

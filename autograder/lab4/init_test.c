@@ -6,12 +6,13 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 #include "tl/rng.h"
 
 #include <math.h>
 
-enum { HE_NORMAL, HE_UNIFORM, XAVIER_NORMAL, XAVIER_UNIFORM, KINDS };
-static const char *const name[] = {"he_normal", "he_uniform", "xavier_normal", "xavier_uniform"};
+static const char *const name[KINDS] = {"he_normal", "he_uniform", "xavier_normal",
+                                        "xavier_uniform"};
 
 enum { N = 20000 };
 
@@ -101,6 +102,12 @@ static void expect_draws(claim *c, const tl_real *w, int n, int which, double fa
         want[i] = once ? w[i] : (tl_real)x;
     }
     expect_equal(c, "weights", w, want, SHAPE(n));
+}
+
+void expect_weights(claim *c, int which, int n, int in, int out, uint64_t seed, uint32_t stream) {
+    const double fans = which <= HE_UNIFORM ? in : (double)in + out;
+    tl_real *w = draw_weights(c, (size_t)n, which, in, out, seed, stream);
+    expect_draws(c, w, n, which, fans, seed, stream);
 }
 
 CLAIM(lab4_init, seed_and_stream_decide) {

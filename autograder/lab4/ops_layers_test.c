@@ -1,7 +1,9 @@
 /* ops_layers_test.c: the layers of a network as operations of the tape. */
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/graph_rule.h"
+#include "cases.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -120,31 +122,36 @@ CLAIM(lab4_ops_layers, winners_live_until_backward) {
     }
 }
 
-/* Operations that round: the tape must give what the operation gives on its own, to the last bit.
- * The loss is scaled by 2, so that a dloss taken for 1 shows. */
+/* An operation that rounds: the tape must give what it gives on its own, to the last bit. */
+void expect_softmax(claim *c, const call_target *t, int rows, int classes, int factor) {
+    const size_t n = (size_t)rows * (size_t)classes;
+    tl_real *x = draw_between(c, n, -3, 3), loss, *row_loss = reals(c, (size_t)rows);
+    tl_real *prob = reals(c, n), *dx = reals(c, n), dloss = (tl_real)factor;
+    int32_t *label = draw_labels(c, (size_t)rows, classes);
+    call_report r;
+    call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, x, label, rows, classes);
+    expect_ok(c, &r);
+    call_softmax_xent_bwd(t, &r, dx, &dloss, prob, label, rows, classes);
+    expect_ok(c, &r);
+    graph g = graph_new(c, 20, 2 * n);
+    memcpy(g.label, label, sizeof *label * (size_t)rows);
+    g.labels = (size_t)rows;
+    int leaf = graph_parameter_of(&g, SHAPE(rows, classes), x);
+    int y = GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, leaf);
+    DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, factor, 1));
+    graph_read(&g, GRAPH_READ_VALUE, y);
+    graph_read(&g, GRAPH_READ_GRAD, leaf);
+    char what[40];
+    snprintf(what, sizeof what, "%d * softmax cross-entropy", factor);
+    graph_run(&g, t, &r, what);
+    expect_ok(c, &r);
+    expect_same_bits(c, "loss", graph_result(&g, y), &loss, SHAPE(1));
+    expect_equal(c, "gradient", graph_result(&g, leaf), widen(c, dx, n), SHAPE(rows, classes));
+}
+
+/* The loss is scaled by 2, so that a dloss taken for 1 shows. */
 CLAIM(lab4_ops_layers, softmax_passes_its_own_gradient) {
-    FOR_TARGETS (t) {
-        enum { ROWS = 5, CLASSES = 4, N = ROWS * CLASSES };
-        tl_real *x = draw_between(c, N, -3, 3), loss, row_loss[ROWS], prob[N], dx[N] = {0}, two = 2;
-        int32_t *label = draw_labels(c, ROWS, CLASSES);
-        call_report r;
-        call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, x, label, ROWS, CLASSES);
-        expect_ok(c, &r);
-        call_softmax_xent_bwd(t, &r, dx, &two, prob, label, ROWS, CLASSES);
-        expect_ok(c, &r);
-        graph g = graph_new(c, 20, 40);
-        memcpy(g.label, label, sizeof *label * ROWS);
-        g.labels = ROWS;
-        int leaf = graph_parameter_of(&g, SHAPE(ROWS, CLASSES), x);
-        int y = GRAPH(&g, SHAPE(1), GRAPH_SOFTMAX, leaf);
-        DO(&g, GRAPH_BACKWARD, GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, 2, 1));
-        graph_read(&g, GRAPH_READ_VALUE, y);
-        graph_read(&g, GRAPH_READ_GRAD, leaf);
-        graph_run(&g, t, &r, "2 * softmax cross-entropy");
-        expect_ok(c, &r);
-        expect_same_bits(c, "loss", graph_result(&g, y), &loss, SHAPE(1));
-        expect_equal(c, "gradient", graph_result(&g, leaf), widen(c, dx, N), SHAPE(ROWS, CLASSES));
-    }
+    FOR_TARGETS (t) expect_softmax(c, t, 5, 4, 2);
 }
 
 static const rule_case refused[] = {

@@ -2,14 +2,12 @@
  *
  * Where it can be, a graph is one of sums and scaling of single elements: their rules are given,
  * and what is wrong then is the tape's. */
-#include "autograder/claim/graph_build.h"
+#include "cases.h"
 
 #include <stdio.h>
 
-/* The program reads the gradients of `leaves` variables: each must be the derivative of `loss`,
- * times `times`. Returns false if the drawn numbers do not allow one right answer. */
-static bool expect_gradients(graph *g, const call_target *t, const char *what, int loss,
-                             const int leaf[], int leaves, double times) {
+bool expect_leaf_gradients(graph *g, const call_target *t, const char *what, int loss,
+                           const int leaf[], int leaves, double times) {
     double *want[8];
     for (int i = 0; i < leaves; i++) {
         want[i] = doubles(g->c, g->variable[leaf[i]].size);
@@ -78,7 +76,7 @@ static bool expect_random_graph(claim *c, const call_target *t) {
     int loss = graph_weigh(&g, last, 3);
     DO(&g, GRAPH_BACKWARD, loss);
     for (int i = 0; i < 4; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-    return expect_gradients(&g, t, "a random graph", loss, leaf, 4, 1);
+    return expect_leaf_gradients(&g, t, "a random graph", loss, leaf, 4, 1);
 }
 
 /* Two products of one element: no node of them has anything saved. */
@@ -91,7 +89,7 @@ static void expect_products_alone(claim *c, const call_target *t) {
     int xw = GRAPH(&g, SHAPE(1), GRAPH_MUL, x, w), loss = GRAPH(&g, SHAPE(1), GRAPH_MUL, xw, five);
     DO(&g, GRAPH_BACKWARD, loss);
     graph_read(&g, GRAPH_READ_GRAD, x);
-    must(c, expect_gradients(&g, t, "products of single elements, x * w * 5", loss, &x, 1, 1));
+    must(c, expect_leaf_gradients(&g, t, "products of single elements, x * w * 5", loss, &x, 1, 1));
 }
 
 /* The third input of a node is a result, too. */
@@ -103,7 +101,7 @@ static void expect_a_made_bias(claim *c, const call_target *t) {
     int loss = graph_weigh(&g, GRAPH(&g, SHAPE(2, 4), GRAPH_LINEAR, x, w, bias), 3);
     DO(&g, GRAPH_BACKWARD, loss);
     for (int i = 0; i < 3; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-    must(c, expect_gradients(&g, t, "a linear layer whose bias is -2 b", loss, leaf, 3, 1));
+    must(c, expect_leaf_gradients(&g, t, "a linear layer whose bias is -2 b", loss, leaf, 3, 1));
 }
 
 CLAIM(lab4_tape, random_graphs_match_numeric) {
@@ -126,7 +124,7 @@ CLAIM(lab4_tape, a_diamond_adds_the_gradients_of_both_sides) {
         int y = GRAPH(&g, s, GRAPH_MUL, sum, x), loss = graph_weigh(&g, y, 4);
         DO(&g, GRAPH_BACKWARD, loss);
         graph_read(&g, GRAPH_READ_GRAD, x);
-        must(c, expect_gradients(&g, t, "(x*x + x) * x", loss, &x, 1, 1));
+        must(c, expect_leaf_gradients(&g, t, "(x*x + x) * x", loss, &x, 1, 1));
     }
 }
 
@@ -145,10 +143,11 @@ CLAIM(lab4_tape, a_node_waits_for_all_users_of_its_output) {
             int all = mirrored ? GRAPH(&g, s, GRAPH_ADD, b, ad) : GRAPH(&g, s, GRAPH_ADD, ad, b);
             DO(&g, GRAPH_BACKWARD, all);
             graph_read(&g, GRAPH_READ_GRAD, x);
-            must(c, expect_gradients(&g, t,
-                                     mirrored ? "b + (a + d), where a = 2x, b = 3a, d = 5b + x"
-                                              : "(d + a) + b, where a = 2x, b = 3a, d = 5b + x",
-                                     all, &x, 1, 1));
+            must(c,
+                 expect_leaf_gradients(&g, t,
+                                       mirrored ? "b + (a + d), where a = 2x, b = 3a, d = 5b + x"
+                                                : "(d + a) + b, where a = 2x, b = 3a, d = 5b + x",
+                                       all, &x, 1, 1));
         }
 }
 
@@ -164,7 +163,7 @@ CLAIM(lab4_tape, results_that_the_loss_does_not_use_send_nothing) {
         (void)GRAPH(&g, s, GRAPH_SCALE, beyond, 7, 1);
         DO(&g, GRAPH_BACKWARD, loss);
         for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-        must(c, expect_gradients(&g, t, "an unused branch", loss, leaf, 2, 1));
+        must(c, expect_leaf_gradients(&g, t, "an unused branch", loss, leaf, 2, 1));
     }
 }
 
@@ -220,7 +219,7 @@ CLAIM(lab4_tape, a_second_backward_adds_to_leaves_alone) {
         DO(&g, GRAPH_BACKWARD, loss);
         graph_read(&g, GRAPH_READ_GRAD, mid);
         for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-        must(c, expect_gradients(&g, t, "backward twice", loss, leaf, 2, 2));
+        must(c, expect_leaf_gradients(&g, t, "backward twice", loss, leaf, 2, 2));
         expect_same_bits(c, "gradient of an intermediate result", graph_result(&g, mid),
                          g.out + first, s);
     }
@@ -240,7 +239,7 @@ CLAIM(lab4_tape, two_losses_add_up) {
         for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
         graph_read(&g, GRAPH_READ_SHAPE, shared);
         int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, one, other); /* what the sum of both must equal */
-        must(c, expect_gradients(&g, t, "two losses with a shared node", both, leaf, 2, 1));
+        must(c, expect_leaf_gradients(&g, t, "two losses with a shared node", both, leaf, 2, 1));
         expect_equal(c, "ndim, dim[4] of a result's gradient", graph_result(&g, shared), shape,
                      SHAPE(5));
     }
@@ -281,7 +280,7 @@ static void expect_linear_without_bias(claim *c, const call_target *t) {
     int leaf[] = {x, w}, loss = GRAPH(&g, SHAPE(1, 1), GRAPH_LINEAR, x, w, -1);
     DO(&g, GRAPH_BACKWARD, loss);
     for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
-    must(c, expect_gradients(&g, t, "linear whose bias is NULL", loss, leaf, 2, 1));
+    must(c, expect_leaf_gradients(&g, t, "linear whose bias is NULL", loss, leaf, 2, 1));
     g = graph_new(c, 20, 100); /* none wants a gradient: all inputs are looked at */
     x = graph_input(&g, SHAPE(2, 3), 3, false), w = graph_input(&g, SHAPE(4, 3), 3, false);
     int y = GRAPH(&g, SHAPE(2, 4), GRAPH_LINEAR, x, w, -1);
@@ -303,7 +302,7 @@ CLAIM(lab4_tape, inputs_that_need_no_gradient_get_none) {
         graph_read(&g, GRAPH_READ_GRAD, w);
         graph_read(&g, GRAPH_READ_FLAGS, x);
         graph_read(&g, GRAPH_READ_FLAGS, constant);
-        must(c, expect_gradients(&g, t, "x + w, only w needs a gradient", y, &w, 1, 1));
+        must(c, expect_leaf_gradients(&g, t, "x + w, only w needs a gradient", y, &w, 1, 1));
         expect_flags(&g, x, "frozen input: has gradient, needs one, has node", 0, 0, 0);
         expect_flags(&g, constant, "for nobody: has gradient, needs one, has node", 0, 0, 0);
     }
@@ -324,7 +323,7 @@ CLAIM(lab4_tape, parameters_outlive_a_reset) {
             if (i < 2) graph_emit(&g, NULL, GRAPH_RESET, 0, NULL);
         }
         graph_read(&g, GRAPH_READ_GRAD, w);
-        must(c, expect_gradients(&g, t, "three steps with a reset between", loss, &w, 1, 1));
+        must(c, expect_leaf_gradients(&g, t, "three steps with a reset between", loss, &w, 1, 1));
     }
 }
 

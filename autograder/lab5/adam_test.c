@@ -9,19 +9,17 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/optim_run.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <string.h>
 
 enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
 
-static const struct {
-    double lr;
-    uint64_t first; /* step number of the first step */
-    tl_adam_options o;
-} adam_cases[] = {{1e-3, 0, {0.9, 0.999, 1e-8, 0}}, {0.01, 0, {0.9, 0.999, 1e-8, 0.01}},
-                  {0.01, 0, {0.5, 0.9, 1e-3, 0}},   {1e-3, 999, {0.9, 0.999, 1e-8, 0}},
-                  {0.1, 3, {0, 0.99, 1e-4, 0.1}},   {0.01, 0, {0.9, 0, 1e-8, 0}}};
-enum { ADAM_CASES = sizeof adam_cases / sizeof *adam_cases };
+static const adam_run adam_runs[] = {
+    {1e-3, 0, {0.9, 0.999, 1e-8, 0}}, {0.01, 0, {0.9, 0.999, 1e-8, 0.01}},
+    {0.01, 0, {0.5, 0.9, 1e-3, 0}},   {1e-3, 999, {0.9, 0.999, 1e-8, 0}},
+    {0.1, 3, {0, 0.99, 1e-4, 0.1}},   {0.01, 0, {0.9, 0, 1e-8, 0}}};
+enum { ADAM_RUNS = sizeof adam_runs / sizeof *adam_runs };
 
 typedef struct adam_bound {
     double w, m, v;
@@ -48,14 +46,14 @@ static adam_bound bound_adam(double w0, double m0, double v0, double dw, double 
 /* A first step that moved no weight from 0: does the next one, of no gradient, move them by the m
  * that this one has left, and not by its own? */
 static void tell_old_m(claim *c, const call_target *t, const tl_real *w, const tl_real *m,
-                       const tl_real *v, double lr, const tl_adam_options *o) {
+                       const tl_real *v, int n, double lr, const tl_adam_options *o) {
     call_report r;
     const tl_step next = {.index = 1, .lr = lr};
-    tl_real *w2 = copy_reals(c, w, N), *m2 = copy_reals(c, m, N), *v2 = copy_reals(c, v, N);
+    tl_real *w2 = copy_reals(c, w, n), *m2 = copy_reals(c, m, n), *v2 = copy_reals(c, v, n);
     bool old = true;
-    call_adam_step(t, &r, w2, m2, v2, reals(c, N), N, &next, o);
+    call_adam_step(t, &r, w2, m2, v2, reals(c, n), n, &next, o);
     expect_ok(c, &r);
-    for (int k = 0; k < N; k++) {
+    for (int k = 0; k < n; k++) {
         double root = sqrt((double)v2[k] / (1 - pow(o->beta2, 2)));
         double step = lr / (1 - pow(o->beta1, 2)) * (double)m[k] / (root + o->eps);
         old = old && w[k] == 0 && fabs((double)w2[k] + step) <= 1e-3 * fabs(step);
@@ -63,22 +61,24 @@ static void tell_old_m(claim *c, const call_target *t, const tl_real *w, const t
     if (old) finding_pattern_of_case(c, "moves_by_old_m");
 }
 
-static void expect_adam(claim *c, const call_target *t, int which) {
-    const tl_adam_options *o = &adam_cases[which].o;
-    tl_real *w = draw_between(c, N, -0.05, 0.05), *m = reals(c, N), *v = reals(c, N);
-    if (which == 0) memset(w, 0, N * sizeof *w); /* so w becomes the step: its factor tells */
-    for (uint64_t i = 0; i < STEPS; i++) {
+void expect_adam(claim *c, const call_target *t, const adam_run *run, int n, int steps) {
+    const tl_adam_options *o = &run->o;
+    const bool from_zero = run == &adam_runs[0];
+    tl_real *w = draw_between(c, n, -0.05, 0.05), *m = reals(c, n), *v = reals(c, n);
+    if (from_zero)
+        memset(w, 0, (size_t)n * sizeof *w); /* so w becomes the step: its factor tells */
+    for (uint64_t i = 0; i < (uint64_t)steps; i++) {
         call_report r;
-        const tl_step step = {.index = adam_cases[which].first + i, .lr = adam_cases[which].lr};
+        const tl_step step = {.index = run->first + i, .lr = run->lr};
         const oracle_adam definition = {step.lr, o->beta1,        o->beta2,
                                         o->eps,  o->weight_decay, step.index + 1};
-        tl_real *dw = draw_reals(c, N);
-        double *w_d = widen(c, w, N), *m_d = widen(c, m, N), *v_d = widen(c, v, N);
-        double *dw_d = widen(c, dw, N), *w_bound = doubles(c, N), *m_bound = doubles(c, N);
-        double *v_bound = doubles(c, N), *w_rough = coarsen(c, w_d, N);
-        double *m_rough = coarsen(c, m_d, N), *v_rough = coarsen(c, v_d, N);
-        double *dw_rough = coarsen(c, dw_d, N);
-        for (int k = 0; k < N; k++) {
+        tl_real *dw = draw_reals(c, n);
+        double *w_d = widen(c, w, n), *m_d = widen(c, m, n), *v_d = widen(c, v, n);
+        double *dw_d = widen(c, dw, n), *w_bound = doubles(c, n), *m_bound = doubles(c, n);
+        double *v_bound = doubles(c, n), *w_rough = coarsen(c, w_d, n);
+        double *m_rough = coarsen(c, m_d, n), *v_rough = coarsen(c, v_d, n);
+        double *dw_rough = coarsen(c, dw_d, n);
+        for (int k = 0; k < n; k++) {
             double w0 = w_d[k], m0 = m_d[k], v0 = v_d[k];
             oracle_adam_step(&w_d[k], &m_d[k], &v_d[k], dw_d[k], &definition);
             oracle_adam_step(&w_rough[k], &m_rough[k], &v_rough[k], dw_rough[k], &definition);
@@ -88,21 +88,21 @@ static void expect_adam(claim *c, const call_target *t, int which) {
             v_bound[k] = b.v;
         }
         claim_case(c, t, "adam_step %llu of [%d], lr %g betas %g, %g eps %g weight decay %g",
-                   (unsigned long long)step.index, N, step.lr, o->beta1, o->beta2, o->eps,
+                   (unsigned long long)step.index, n, step.lr, o->beta1, o->beta2, o->eps,
                    o->weight_decay);
-        call_adam_step(t, &r, w, m, v, dw, N, &step, o);
+        call_adam_step(t, &r, w, m, v, dw, n, &step, o);
         expect_ok(c, &r);
-        expect_close(c, "m", m, m_d, m_bound, SHAPE(N));
-        expect_close(c, "v", v, v_d, v_bound, SHAPE(N));
-        expect_close(c, "w", w, w_d, w_bound, SHAPE(N));
-        if (c->case_failed && which == 0 && i == 0) tell_old_m(c, t, w, m, v, step.lr, o);
-        expect_sharp(c, w_rough, w_d, w_bound, N);
+        expect_close(c, "m", m, m_d, m_bound, SHAPE(n));
+        expect_close(c, "v", v, v_d, v_bound, SHAPE(n));
+        expect_close(c, "w", w, w_d, w_bound, SHAPE(n));
+        if (c->case_failed && from_zero && i == 0) tell_old_m(c, t, w, m, v, n, step.lr, o);
+        expect_sharp(c, w_rough, w_d, w_bound, n);
     }
 }
 
 CLAIM(lab5_adam, steps_follow_the_formula) {
     FOR_TARGETS (t)
-        for (int i = 0; i < ADAM_CASES; i++) expect_adam(c, t, i);
+        for (int i = 0; i < ADAM_RUNS; i++) expect_adam(c, t, &adam_runs[i], N, STEPS);
 }
 
 /* Options out of their range, and pointers that must be there. */
@@ -123,7 +123,7 @@ static void refuse_arguments(claim *c, const call_target *t) {
         static const char *const name[] = {"w", "m", "v", "dw", "step"};
         claim_case(c, t, "adam_step, where %s is NULL", name[k]);
         call_adam_step(t, &r, k == 0 ? NULL : w, k == 1 ? NULL : m, k == 2 ? NULL : v,
-                       k == 3 ? NULL : dw, 3, k == 4 ? NULL : &step, &adam_cases[0].o);
+                       k == 3 ? NULL : dw, 3, k == 4 ? NULL : &step, &adam_runs[0].o);
         expect_refusal(c, &r);
     }
 }
@@ -136,7 +136,7 @@ CLAIM(lab5_adam, no_gradient_means_no_step) {
         tl_real *w = draw_reals(c, N), *before = copy_reals(c, w, N);
         tl_real *m = reals(c, N), *v = reals(c, N), *dw = reals(c, N);
         claim_case(c, t, "adam_step of zero gradients");
-        call_adam_step(t, &r, w, m, v, dw, N, &step, &adam_cases[0].o);
+        call_adam_step(t, &r, w, m, v, dw, N, &step, &adam_runs[0].o);
         expect_ok(c, &r);
         expect_same_bits(c, "w", w, before, SHAPE(N));
         refuse_arguments(c, t);
@@ -152,7 +152,7 @@ static threads_result step_once(claim *c, const call_target *t, int which) {
     tl_real *m = copy_reals(c, w, LONG), *v = reals(c, LONG);
     (void)which;
     claim_case(c, t, "adam_step of [%d]", (int)LONG);
-    call_adam_step(t, &r, w, m, v, dw, LONG, &step, &adam_cases[1].o);
+    call_adam_step(t, &r, w, m, v, dw, LONG, &step, &adam_runs[1].o);
     expect_ok(c, &r);
     return (threads_result){"w", w, SHAPE(LONG)};
 }
@@ -203,7 +203,7 @@ CLAIM(lab5_adam, runs_end_where_pytorch_ends) {
 static void step_small(claim *c, const call_target *t, int which) {
     call_target failing = launches_failing(t);
     (void)which;
-    expect_adam(c, &failing, 1);
+    expect_adam(c, &failing, &adam_runs[1], N, STEPS);
 }
 
 CLAIM_NO_TWO_THREADS_MEET(lab5_adam, step_small, 1)

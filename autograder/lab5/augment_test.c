@@ -5,14 +5,14 @@
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tl/rng.h"
 
-/* A small split whose table maps every byte, 0 included, to a number of its own. */
-static tl_device_split draw_split(claim *c, int count, int ch, int h, int w) {
+tl_device_split draw_split(claim *c, int count, int ch, int h, int w) {
     tl_device_split s = {.count = (size_t)count, .c = ch, .h = h, .w = w, .classes = 10};
     size_t bytes = s.count * (size_t)ch * (size_t)h * (size_t)w;
     s.images = claim_memory(c, bytes, 1);
@@ -54,8 +54,8 @@ static void tell_bytes(claim *c, const tl_real *x, const double *want, const uin
     if (high) finding_pattern_of_case(c, "bytes_from_128");
 }
 
-static void expect_batch(claim *c, const call_target *t, const tl_device_split *s,
-                         const tl_step *step, const tl_batch_geom *g) {
+void expect_batch(claim *c, const call_target *t, const tl_device_split *s, const tl_step *step,
+                  const tl_batch_geom *g) {
     const oracle_batch b = {g->n, g->shuffle, g->augment, g->pad,      (int)s->count, s->c,
                             s->h, s->w,       step->seed, step->epoch, step->first};
     size_t n = (size_t)g->n * (size_t)s->c * (size_t)s->h * (size_t)s->w, at = 0;

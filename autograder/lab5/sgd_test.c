@@ -9,76 +9,77 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/optim_run.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 enum { N = 700, STEPS = 12 }; /* more than a block or two have threads */
 
-static const struct {
-    double lr;
-    tl_sgd_options o;
-} sgd_cases[] = {{0.1, {0, 0, 0}},    {0.05, {0, 0.01, 0}},   {0.04, {0.8, 0, 0}},
-                 {0.03, {0.9, 0, 1}}, {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
+static const sgd_run sgd_runs[] = {{0.1, {0, 0, 0}},       {0.05, {0, 0.01, 0}},
+                                   {0.04, {0.8, 0, 0}},    {0.03, {0.9, 0, 1}},
+                                   {0.01, {0.9, 5e-4, 0}}, {0.02, {0.5, 0.1, 1}}};
 /* (lr is none of 1 - mu, mu and 1 + mu, so that a constant factor tells which it is) */
 
 /* Is the velocity the gradient of this step, with nothing of the velocity before? */
-static void tell_velocity(claim *c, const tl_real *v, const double *g) {
+static void tell_velocity(claim *c, const tl_real *v, const double *g, int n) {
     bool alone = true;
-    for (int k = 0; k < N; k++) alone = alone && fabs(v[k] - g[k]) <= 1e-6 * (1 + fabs(g[k]));
+    for (int k = 0; k < n; k++) alone = alone && fabs(v[k] - g[k]) <= 1e-6 * (1 + fabs(g[k]));
     if (alone) finding_pattern_of_case(c, "gradient_alone");
 }
 
 /* w, velocity by definition with their bounds; the constants lr, mu and lambda may be rounded
  * first. */
-static void expect_sgd(claim *c, const call_target *t, int which, bool velocity) {
-    const tl_sgd_options *o = &sgd_cases[which].o;
+void expect_sgd(claim *c, const call_target *t, const sgd_run *run, int n, int steps,
+                bool velocity) {
+    const tl_sgd_options *o = &run->o;
     bool untouched = velocity && o->momentum == 0;
-    tl_real *w = draw_reals(c, N), *v = untouched ? draw_reals(c, N) : reals(c, N);
-    const tl_real *before = copy_reals(c, v, N);
-    for (uint64_t i = 0; i < STEPS; i++) {
+    tl_real *w = draw_reals(c, n), *v = untouched ? draw_reals(c, n) : reals(c, n);
+    const tl_real *before = copy_reals(c, v, n);
+    for (uint64_t i = 0; i < (uint64_t)steps; i++) {
         call_report r;
-        const tl_step step = {.seed = 1, .index = i, .lr = sgd_cases[which].lr / (double)(i + 1)};
+        const tl_step step = {.seed = 1, .index = i, .lr = run->lr / (double)(i + 1)};
         const oracle_sgd definition = {step.lr, o->momentum, o->weight_decay, o->nesterov};
-        tl_real *dw = draw_reals(c, N);
-        double *w_d = widen(c, w, N), *v_d = widen(c, v, N), *dw_d = widen(c, dw, N);
-        double *w_scale = doubles(c, N), *v_scale = doubles(c, N), unused[2];
-        double *w_rough = coarsen(c, w_d, N), *dw_rough = coarsen(c, dw_d, N);
-        double *v_rough = coarsen(c, v_d, N), *g = doubles(c, N);
-        for (int k = 0; k < N; k++) {
+        tl_real *dw = draw_reals(c, n);
+        double *w_d = widen(c, w, n), *v_d = widen(c, v, n), *dw_d = widen(c, dw, n);
+        double *w_scale = doubles(c, n), *v_scale = doubles(c, n), unused[2];
+        double *w_rough = coarsen(c, w_d, n), *dw_rough = coarsen(c, dw_d, n);
+        double *v_rough = coarsen(c, v_d, n), *g = doubles(c, n);
+        for (int k = 0; k < n; k++) {
             g[k] = dw_d[k] + o->weight_decay * w_d[k];
             oracle_sgd_step(&w_d[k], &v_d[k], dw_d[k], &definition, &w_scale[k], &v_scale[k]);
             oracle_sgd_step(&w_rough[k], &v_rough[k], dw_rough[k], &definition, unused, unused + 1);
         }
-        claim_case(c, t, "sgd_step %d of [%d], lr %g momentum %g weight decay %g%s", (int)i, N,
+        claim_case(c, t, "sgd_step %d of [%d], lr %g momentum %g weight decay %g%s", (int)i, n,
                    step.lr, o->momentum, o->weight_decay, o->nesterov ? " Nesterov" : "");
         claim_trait(c, "weight_decay", o->weight_decay > 0);
         claim_trait(c, "plain_momentum", o->momentum > 0 && !o->nesterov);
-        call_sgd_step(t, &r, w, velocity ? v : NULL, dw, N, &step, o);
+        call_sgd_step(t, &r, w, velocity ? v : NULL, dw, n, &step, o);
         expect_ok(c, &r);
         if (o->momentum > 0)
-            expect_close(c, "velocity", v, v_d, bound_of(c, v_scale, N, 6), SHAPE(N));
+            expect_close(c, "velocity", v, v_d, bound_of(c, v_scale, n, 6), SHAPE(n));
         else
-            expect_same_bits(c, "velocity", v, before, SHAPE(N));
-        if (c->case_failed) tell_velocity(c, v, g);
-        double *w_bound = bound_of(c, w_scale, N, 8);
-        expect_close(c, "w", w, w_d, w_bound, SHAPE(N));
-        expect_sharp(c, w_rough, w_d, w_bound, N);
+            expect_same_bits(c, "velocity", v, before, SHAPE(n));
+        if (c->case_failed) tell_velocity(c, v, g, n);
+        double *w_bound = bound_of(c, w_scale, n, 8);
+        expect_close(c, "w", w, w_d, w_bound, SHAPE(n));
+        expect_sharp(c, w_rough, w_d, w_bound, n);
     }
 }
 
 CLAIM(lab5_sgd, plain_steps_follow_the_formula) {
     FOR_TARGETS (t)
         for (int i = 0; i < 2; i++) {
-            expect_sgd(c, t, i, false); /* no velocity needed without momentum */
-            expect_sgd(c, t, i, true);
+            expect_sgd(c, t, &sgd_runs[i], N, STEPS,
+                       false); /* no velocity needed without momentum */
+            expect_sgd(c, t, &sgd_runs[i], N, STEPS, true);
         }
 }
 CLAIM(lab5_sgd, momentum_and_nesterov_follow_the_formula) {
     FOR_TARGETS (t)
-        for (int i = 2; i < 4; i++) expect_sgd(c, t, i, true);
+        for (int i = 2; i < 4; i++) expect_sgd(c, t, &sgd_runs[i], N, STEPS, true);
 }
 CLAIM(lab5_sgd, weight_decay_is_added_to_the_gradient) {
     FOR_TARGETS (t) {
-        expect_sgd(c, t, 1, true);
-        for (int i = 4; i < 6; i++) expect_sgd(c, t, i, true);
+        expect_sgd(c, t, &sgd_runs[1], N, STEPS, true);
+        for (int i = 4; i < 6; i++) expect_sgd(c, t, &sgd_runs[i], N, STEPS, true);
     }
 }
 
@@ -90,7 +91,7 @@ static threads_result step_once(claim *c, const call_target *t, int which) {
     tl_real *w = draw_reals(c, LONG), *dw = draw_reals(c, LONG), *m = copy_reals(c, w, LONG);
     (void)which;
     claim_case(c, t, "sgd_step of [%d]", (int)LONG);
-    call_sgd_step(t, &r, w, m, dw, LONG, &step, &sgd_cases[4].o);
+    call_sgd_step(t, &r, w, m, dw, LONG, &step, &sgd_runs[4].o);
     expect_ok(c, &r);
     return (threads_result){"w", w, SHAPE(LONG)};
 }

@@ -8,6 +8,7 @@
 #include "autograder/claim/graph_build.h"
 #include "autograder/claim/training.h"
 #include "autograder/claim/verdict.h"
+#include "cases.h"
 
 #include <string.h>
 
@@ -22,7 +23,8 @@ static const double number[TRAIN_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
 
 typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
-    tl_real *start;                    /* weights, then biases, without a gap */
+    int batch;
+    tl_real *start; /* weights, then biases, without a gap */
     uint64_t seed;
     bool dropout; /* half of the pixels are dropped in training */
     /* what the replay keeps */
@@ -31,19 +33,20 @@ typedef struct course {
     uint64_t count;
 } course;
 
-static course draw_course(claim *c) {
-    course k = {.seed = draw_bits(c) >> 1};
-    k.both = (tl_device_split){.count = COUNT + TESTS, .c = C, .h = H, .w = W, .classes = KINDS};
-    k.both.images = claim_memory(c, (COUNT + TESTS) * PIXELS, 1);
-    k.both.labels = claim_memory(c, COUNT + TESTS, 1);
+static course draw_course_of(claim *c, int count, int batch) {
+    course k = {.batch = batch, .seed = draw_bits(c) >> 1};
+    const int both = count + TESTS;
+    k.both = (tl_device_split){.count = (size_t)both, .c = C, .h = H, .w = W, .classes = KINDS};
+    k.both.images = claim_memory(c, k.both.count * PIXELS, 1);
+    k.both.labels = claim_memory(c, k.both.count, 1);
     k.both.lut = draw_reals(c, C * 256);
-    for (int i = 0; i < (COUNT + TESTS) * PIXELS; i++) k.both.images[i] = (uint8_t)draw_bits(c);
-    for (int i = 0; i < COUNT + TESTS; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, KINDS - 1);
+    for (int i = 0; i < both * PIXELS; i++) k.both.images[i] = (uint8_t)draw_bits(c);
+    for (int i = 0; i < both; i++) k.both.labels[i] = (uint8_t)draw_int(c, 0, KINDS - 1);
     k.train = k.test = k.both;
-    k.train.count = COUNT;
+    k.train.count = (size_t)count;
     k.test.count = TESTS;
-    k.test.images += COUNT * PIXELS;
-    k.test.labels += COUNT;
+    k.test.images += count * PIXELS;
+    k.test.labels += count;
     k.start = draw_reals(c, WEIGHTS + KINDS);
     k.flat = reals(c, FLAT);
     k.velocity = reals(c, FLAT);
@@ -53,6 +56,8 @@ static course draw_course(claim *c) {
     return k;
 }
 
+static course draw_course(claim *c) { return draw_course_of(c, COUNT, BATCH); }
+
 /* Runs the program after the header that all claims share; results must be `results` numbers. */
 static tl_real *run_program(claim *c, const call_target *t, const course *k, const char *what,
                             size_t results, const int64_t code[], size_t length) {
@@ -60,9 +65,9 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
                            [TRAIN_H] = H,
                            [TRAIN_W] = W,
                            [TRAIN_CLASSES] = KINDS,
-                           [TRAIN_COUNT] = COUNT,
+                           [TRAIN_COUNT] = (int64_t)k->train.count,
                            [TRAIN_TEST_COUNT] = TESTS,
-                           [TRAIN_BATCH] = BATCH,
+                           [TRAIN_BATCH] = k->batch,
                            [TRAIN_AUGMENT] = 1,
                            [TRAIN_PAD] = 1,
                            [TRAIN_SEED] = (int64_t)k->seed,
@@ -94,7 +99,7 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
                          const tl_step *step, const tl_batch_geom *b) {
     call_report r;
     tl_real *x = reals(c, (size_t)b->n * PIXELS);
-    int32_t label[BATCH];
+    int32_t *label = ints(c, (size_t)b->n);
     char judged[sizeof c->call];
     memcpy(judged, c->call, sizeof judged);
     claim_case(c, t, "the replay of a batch");
@@ -116,7 +121,7 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
     expect_ok(c, &r);
     memcpy(k->grad, graph_result(&g, w), WEIGHTS * sizeof *k->grad);
     memcpy(k->grad + BIAS, graph_result(&g, bias), KINDS * sizeof *k->grad);
-    tl_real loss, row_loss[BATCH], prob[BATCH * KINDS];
+    tl_real loss, *row_loss = reals(c, (size_t)b->n), *prob = reals(c, (size_t)b->n * KINDS);
     call_softmax_xent_fwd(t, &r, &loss, row_loss, prob, graph_result(&g, logits), label, b->n,
                           KINDS);
     expect_ok(c, &r);
@@ -127,11 +132,12 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
 
 /* Epochs step by step; the rate of each is that of its number or, if `resting`, of step 0. */
 static void replay(claim *c, const call_target *t, course *k, int epochs, bool resting) {
+    const int count = (int)k->train.count;
     uint64_t index = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
         k->loss = 0;
         k->count = 0;
-        for (int first = 0; first < COUNT; first += BATCH, index++) {
+        for (int first = 0; first < count; first += k->batch, index++) {
             call_report r;
             double lr;
             const tl_schedule schedule = {TL_SCHEDULE_STEP, number[0], number[1], 2, 6};
@@ -139,7 +145,7 @@ static void replay(claim *c, const call_target *t, course *k, int epochs, bool r
             call_schedule_lr(t, &r, &lr, 1, resting ? 0 : index, &schedule);
             expect_ok(c, &r);
             const tl_step step = {k->seed, index, (uint32_t)epoch, (uint32_t)first, lr};
-            int n = COUNT - first < BATCH ? COUNT - first : BATCH;
+            int n = count - first < k->batch ? count - first : k->batch;
             replay_batch(c, t, k, &k->train, &step, &(tl_batch_geom){n, 1, 1, 1});
             call_sgd_step(t, &r, k->flat, k->velocity, k->grad, FLAT, &step, &o);
             expect_ok(c, &r);
@@ -195,26 +201,30 @@ CLAIM(lab5_train, a_step_moves_weights_and_position) {
 }
 
 /* Order, crops, learning rates, momentum and the partial last batch of two epochs, bit for bit. */
+void expect_two_epochs(claim *c, const call_target *t, int count, int batch) {
+    course k = draw_course_of(c, count, batch);
+    char what[80];
+    snprintf(what, sizeof what, "two epochs of %d images in batches of %d", count, batch);
+    tl_real *out = RUN(c, t, &k, what, FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS,
+                       TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+    course resting = k;
+    resting.flat = copy_reals(c, k.flat, FLAT);
+    resting.velocity = copy_reals(c, k.velocity, FLAT);
+    replay_steps(c, t, &k, 2);
+    const bool wrong = memcmp(out, k.flat, FLAT * sizeof *out) != 0;
+    if (wrong) replay(c, t, &resting, 2, true);
+    const double images = (double)k.count; /* first, for it says most */
+    const double position[] = {2, 0, 2 * ((count - 1) / batch + 1)};
+    expect_equal(c, "images counted", out + FLAT + 2, &images, SHAPE(1));
+    expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
+    expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
+    if (wrong && memcmp(out, resting.flat, FLAT * sizeof *out) == 0)
+        finding_pattern_of_case(c, "rate_of_step_0");
+    expect_sums(c, out + FLAT, &k);
+}
+
 CLAIM(lab5_train, two_epochs_are_their_steps) {
-    FOR_TARGETS (t) {
-        course k = draw_course(c);
-        tl_real *out = RUN(c, t, &k, "two epochs", FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
-                           TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
-        course resting = k;
-        resting.flat = copy_reals(c, k.flat, FLAT);
-        resting.velocity = copy_reals(c, k.velocity, FLAT);
-        replay_steps(c, t, &k, 2);
-        const bool wrong = memcmp(out, k.flat, FLAT * sizeof *out) != 0;
-        if (wrong) replay(c, t, &resting, 2, true);
-        const double count = (double)k.count; /* first, for it says most */
-        const double position[] = {2, 0, 2 * STEPS};
-        expect_equal(c, "images counted", out + FLAT + 2, &count, SHAPE(1));
-        expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
-        expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
-        if (wrong && memcmp(out, resting.flat, FLAT * sizeof *out) == 0)
-            finding_pattern_of_case(c, "rate_of_step_0");
-        expect_sums(c, out + FLAT, &k);
-    }
+    FOR_TARGETS (t) expect_two_epochs(c, t, COUNT, BATCH);
 }
 
 /* An epoch broken off after one step goes on where it stood. */

@@ -43,7 +43,7 @@ import skeletons  # noqa: E402
 import table  # noqa: E402
 
 COSTS = ROOT / "tests/term/hundred.json"
-SIDE = {".c": "c", ".cu": "cuda"}
+SIDE = {".c": "c", ".cu": "cuda", ".toml": "c"}
 LIMIT_S = 7200
 FRONT_END_MB = 300
 LEFT_MB = 5
@@ -218,9 +218,10 @@ def submissions(lab: Lab, count: int, write: bool) -> list:
     names = lab.names * count
     made += [(lab.solution | {n: lab.skeleton[n]}, 100 - lab.cost(n))
              for n in names[:count // 10]]
-    broken = [(n, BROKEN[i % len(BROKEN)]) for i, n in enumerate(names[1:count // 10])]
+    code = [n for n in names if n != "cases.toml"]  # data has no functions to break
+    broken = [(n, BROKEN[i % len(BROKEN)]) for i, n in enumerate(code[1:count // 10])]
     made += [(lab.broken(n, line), 100 - lab.cost(n, line))
-             for n, line in [(lab.names[0], LOOPS), *broken]]
+             for n, line in [(code[0], LOOPS), *broken]]
     made += [(lab.skeleton, 0)] * (count // 10)
     made += [(lab.solution, 100)] * (count - count // 10 - len(made))
     handed = [(FORMS[i % len(FORMS)], files, points) for i, (files, points) in enumerate(made)]
