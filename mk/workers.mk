@@ -241,7 +241,8 @@ $(LAB_BARE_COPIES):
 
 # Broken versions of ours, for a student's own cases: all ten of a lab are written at once. (A
 # handout has them ready-made.)
-BROKEN_C := $(LAB_BROKEN:build/double/lab$(LAB_N)/broken/%=build/broken/lab$(LAB_N)/%.c)
+BROKEN_C := $(patsubst build/double/lab$(LAB_N)/broken/%,build/broken/lab$(LAB_N)/%.c,\
+	$(filter-out %/broken/0,$(LAB_BROKEN)))
 ifneq ($(BROKEN_C),)
 $(BROKEN_C) &: autograder/maintain/broken.py autograder/maintain/mutants.py \
 		$(wildcard autograder/lab$(LAB_N)/*.toml solution/lab$(LAB_N)/*.c)

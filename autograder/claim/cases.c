@@ -64,14 +64,27 @@ static case_list read_list(claim *c, const case_kind kinds[]) {
     return list;
 }
 
-/* A call that there is none of is the student's mistake, and said to be one. */
+/* A case that says nothing of any version: the claim fails with this line. (finding_take would look
+ * for the place of a student's code in it.) */
+__attribute__((format(printf, 4, 5))) static void refuse(claim *c, const char *kind, int number,
+                                                         const char *format, ...) {
+    finding f;
+    finding_begin(&f, c, kind);
+    int used = snprintf(f.text, sizeof f.text, "case %d, ", number + 1);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(f.text + used, sizeof f.text - (size_t)used, format, arguments);
+    va_end(arguments);
+    claim_take(c, &f, false);
+}
+
 static bool all_can_be_made(claim *c, const case_list *list) {
     for (int i = 0; i < list->cases; i++) {
         const one_case *one = &list->at[i];
         if (!one->kind->check || one->kind->check(one->number) == TL_OK) continue;
         const char *why = strstr(tl_error(), ": "); /* the line is ours, and nobody's to look at */
-        finding_take(c, "no_such_case", false, "case %d, %s, cannot be called: %s", i + 1,
-                     one->kind->name, why ? why + 2 : tl_error());
+        refuse(c, "no_such_case", i, "%s, cannot be called: %s", one->kind->name,
+               why ? why + 2 : tl_error());
         return false;
     }
     return true;
@@ -80,12 +93,12 @@ static bool all_can_be_made(claim *c, const case_list *list) {
 /* ---- one version ---- */
 
 /* In the version's own process, which ends with the number of the first case that fails, from 1,
- * or 0. */
+ * or 0. Version 0 is the solution, with nothing broken. */
 __attribute__((noreturn)) static void try_version(claim *c, const case_list *list, int version) {
     char path[LINE];
     const call_target *t = claim_targets; /* the first row is the cpu's, with one thread */
     const char *folder = getenv("GRADLAB_BROKEN");
-    snprintf(path, sizeof path, "%s/%d", folder ? folder : "", version + 1);
+    snprintf(path, sizeof path, "%s/%d", folder ? folder : "", version);
     if (setenv("GRADLAB_WORKER", path, 1) != 0) _exit(CLAIM_AT_FAULT);
     unsetenv("GRADLAB_SANDBOX"); /* what is in it is ours */
     for (int i = 0; i < list->cases; i++) {
@@ -106,8 +119,7 @@ static int noticed_by(claim *c, const case_list *list, int version) {
     while (pid > 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) pid = -1;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == CLAIM_AT_FAULT)
-        claim_fail(c, "broken version %d (%s) could not be tried", version + 1,
-                   list->task[version]);
+        claim_fail(c, "version %d of the solution could not be tried with the cases", version);
     claim_note(c, 0);
     return WEXITSTATUS(status);
 }
@@ -153,8 +165,14 @@ void expect_noticed(claim *c, const case_kind kinds[]) {
     char missed[400] = "", shares[100] = "";
     claim_case(c, NULL, "cases.toml, %d case%s", list.cases, list.cases == 1 ? "" : "s");
     if (!all_can_be_made(c, &list)) return;
+    int always = noticed_by(c, &list, 0);
+    if (always) {
+        refuse(c, "fails_always", always - 1, "%s, fails with the solution itself, too",
+               list.at[always - 1].kind->name);
+        return;
+    }
     for (int v = 0; v < list.versions; v++) {
-        by[v] = noticed_by(c, &list, v);
+        by[v] = noticed_by(c, &list, v + 1);
         noticed += by[v] != 0;
     }
     add_shares(shares, sizeof shares, &list, by);

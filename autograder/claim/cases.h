@@ -6,8 +6,9 @@
  * fails, it has noticed the version. Each version is tried by a process of its own.
  *
  * GRADLAB_CASES names a file that autograder/grade/cases.py has written: a line `version TASK` for
- * each broken version, the first being GRADLAB_BROKEN/1, then `case KIND SEED NUMBER…`, the
- * numbers in the order of lab.toml. */
+ * each broken version, the first being GRADLAB_BROKEN/1 (0 is the solution itself), then
+ * `case KIND SEED NUMBER…`, the numbers in the order of lab.toml.
+ */
 #ifndef TESTS_CASES_H
 #define TESTS_CASES_H
 

@@ -24,8 +24,8 @@ def with_cases(root: Path, labs: list) -> list:
 
 
 def broken(root: Path, labs: list) -> list:
-    """double/lab2/broken/1 …, as make broken LAB=2 builds them."""
-    return [f"double/lab{n}/broken/{k}" for n in with_cases(root, labs) for k in range(1, 11)]
+    """double/lab2/broken/0 …, as make broken LAB=2 builds them; 0 is the solution itself."""
+    return [f"double/lab{n}/broken/{k}" for n in with_cases(root, labs) for k in range(11)]
 
 
 def object_names(root: Path, lab: int, nvcc: bool) -> list:

@@ -171,13 +171,13 @@ def add_worker(text: Text, order: Order, folder: str, mode: str, world: grants.W
 
 
 def add_broken(text: Text, order: Order, mode: str) -> None:
-    """The solution on the cpu with one file broken, as maintain/broken.py has written it: what a
-    student's own cases are tried with, the same for all submissions."""
+    """The solution on the cpu, and with one file broken, as maintain/broken.py has written it: what
+    a student's own cases are tried with, the same for all submissions."""
     world = order.grants.world("all", "c").of_kind(".c")
-    for number, file in enumerate(order.broken, 1):
+    for number, file in enumerate(["", *order.broken] if order.broken else []):
         others = [f for f in (*world.own, *world.reference) if f != file]
-        own = f"build/{mode}/build/broken/lab{order.lab}/{number}.o"
-        text.rule("LAB_BROKEN", f"build/{mode}/lab{order.lab}/broken/{number}", own,
+        own = [f"build/{mode}/build/broken/lab{order.lab}/{number}.o"] if file else []
+        text.rule("LAB_BROKEN", f"build/{mode}/lab{order.lab}/broken/{number}", *own,
                   *references(mode, others, ".o"), *add_absent(text, mode, world.absent),
                   f"build/{mode}/autograder/call/absent/plugin.o",
                   *([] if ".c" in world.blas

@@ -23,8 +23,10 @@ KINDS = {
     "not_implemented": ("not implemented", ""),
     "no_cases": ("cases that cannot be read", "The file holds data: one list, and in it a line for "
                  "each case, as the comment at its head shows. None of them was tried."),
-    "no_such_case": ("a case that there is no call of", "These numbers do not go together: the "
-                     "comment on the operation's geometry, in tl/geometry.h, says which do."),
+    "no_such_case": ("a case that there is no call of", "These numbers do not go together; `what` "
+                     "says which. None of the cases was tried."),
+    "fails_always": ("a case that nobody passes", "What is right has to pass a test, too. Take "
+                     "other numbers, and show this case to whoever runs the course."),
     "unnoticed": ("broken versions unnoticed", "Each broken version is right on many inputs. Think "
                   "of a mistake that its task invites, then of numbers on which it shows."),
     "status": ("wrong status", "What is allowed has to succeed, and what is not has to be refused: "
@@ -198,7 +200,7 @@ OF_A_LAUNCH = ("launch_configuration", "shared_too_large", "null_kernel")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 # of a student's own cases, none of which was tried: a claim's hint is about what they try
-OF_A_LIST = ("no_cases", "no_such_case")
+OF_A_LIST = ("no_cases", "no_such_case", "fails_always")
 NOT_BUILT = ("compile", "missing", "no_function", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)
 

@@ -46,6 +46,13 @@ def tried(lab: table.Lab, file: str, versions, folder) -> dict:
     return json.loads((folder / "claims").read_text())
 
 
+def of(lab: table.Lab, numbers: list, folder) -> None:
+    """A folder of versions, each of which is the one of that number."""
+    folder.mkdir()
+    for name, number in enumerate(numbers):
+        os.symlink(ROOT / f"build/double/lab{lab.number}/broken/{number}", folder / str(name))
+
+
 def solved(lab: table.Lab) -> str:
     return (ROOT / f"solution/lab{lab.number}/cases.toml").read_text(encoding="utf-8")
 
@@ -64,17 +71,22 @@ def test_the_solutions_cases_notice_every_version(lab, tmp_path):
 
 @BY_LAB
 def test_the_solution_itself_is_noticed_by_none(lab, tmp_path):
-    """Ten times the solution, with no file broken: who notices it has a wrong definition, or a
+    """Eleven times the solution, with no file broken: who notices it has a wrong definition, or a
     bound that is too narrow."""
     built(lab)
-    done = make.run(f"lab{lab.number}", "LABS=solution", "T=whole", timeout=600)
-    worker = ROOT / f"build/double/from/solution/lab{lab.number}/all/worker"
-    assert worker.exists(), done.stdout + done.stderr
-    (tmp_path / "versions").mkdir()
-    for number in range(1, 11):
-        os.symlink(worker, tmp_path / f"versions/{number}")
+    of(lab, [0] * 11, tmp_path / "versions")
     record = tried(lab, solved(lab), tmp_path / "versions", tmp_path)
     assert record["kind"] == "unnoticed" and record["text"].startswith("0 of 10 "), record
+
+
+@BY_LAB
+def test_a_case_that_the_solution_fails_is_refused(lab, tmp_path):
+    """Else it would notice all of them. (A broken version stands for a solution that is wrong.)"""
+    built(lab)
+    of(lab, [1, *range(1, 11)], tmp_path / "versions")
+    record = tried(lab, solved(lab), tmp_path / "versions", tmp_path)
+    assert record["kind"] == "fails_always", record
+    assert "fails with the solution itself, too" in record["text"]
 
 
 @BY_LAB
