@@ -10,6 +10,7 @@
 #   mk/modes.mk             sources, modes, objects, programs
 #   mk/cuda.mk              libtl_cuda.so, by nvcc
 #   mk/hostcuda_device.mk   libtl_hostcuda.so, by hostcuda and the host's compiler
+#   mk/locale.mk            texts in another language, LANGUAGE=
 #   mk/handout.mk           what a handout has ready-made: graders, objects of the reference
 #   mk/labs.mk              a lab: which one, whose files, its commands
 #   mk/course.mk            a whole class: the instructor's commands
@@ -93,6 +94,7 @@ doctor: ## what was found, what is missing, what that costs, and the command tha
 	    [ $$? = 141 ]
 
 include mk/box.mk
+include mk/locale.mk
 include mk/handout.mk
 include mk/labs.mk
 include mk/mine.mk

@@ -173,9 +173,10 @@ class Stage:
         self.folder, self.says = folder, {"list": NAMES}
         self.findings, self.no_sandbox = [], "no sandbox in tests"
         monkeypatch.chdir(folder)
-        for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR"):
+        for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "NO_COLOR", "LANGUAGE"):
             monkeypatch.delenv(name, raising=False)
         import grade
+        monkeypatch.setattr(grade.language, "chosen", grade.language.chosen)  # as it was, behind
         load = grade.table.load
         monkeypatch.setattr(grade.table, "load", lambda n: load(n, folder))
         monkeypatch.setattr(grade.tree, "check", lambda lab: None)  # (has its own tests)

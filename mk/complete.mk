@@ -45,6 +45,7 @@ VALUES_HINT = $(shell awk '/^HINTS = / { for (i = 1; i <= $$3; i++) print i }' \
 	autograder/grade/words.py)
 VALUES_NET = $(shell sed -n 's/.*\.name = "\([^"]*\)".*/\1/p' tl/nets.c)
 VALUES_NETS = $(VALUES_NET)
+VALUES_LANGUAGE = $(patsubst locale/%/LC_MESSAGES,%,$(wildcard locale/*/LC_MESSAGES)) en
 VALUES_RUNGS = all none $(rungs)
 VALUES_RUNG = all $(rungs)
 VALUES_OP = all $(shell awk -F '"' '/define_/ { print $$2 }' $(wildcard programs/bench/cases.c))

@@ -1,7 +1,8 @@
 # course.mk: what maintainers and instructors run around the labs; no part of a handout. Included by
 # the Makefile.
 
-.PHONY: broken grade-cost grader-soak hostile mutants taskwise skeletons secret handout handout-check
+.PHONY: broken grade-cost grader-soak hostile mutants taskwise skeletons update-po secret handout \
+	handout-check
 ##@@ course
 # A handout's graders bring Criterion along, and what it needs: RPATH, and not RUNPATH, is looked at
 # for a library's own libraries, too.
@@ -47,6 +48,11 @@ hostile: ## the maintainer's: submissions that cheat, spy and break: CASE=name,f
 skeletons: ## the maintainer's: labs/ from the markers in solution/; overwrites nobody's work
 	@$(LAB_PYTHON) autograder/maintain/generate.py write
 	@$(LAB_PYTHON) autograder/maintain/handouts.py write
+
+# (by GNU gettext's usual name of this)
+update-po: ## the maintainer's: catalogues of other languages (locale/) after a change of English texts
+	@$(LAB_PYTHON) autograder/maintain/catalogues.py write
+	@$(LAB_PYTHON) site/page_catalogues.py write
 
 secret: ## the instructor's: the file of which official seeds are made: SECRET=file
 	@$(LAB_PYTHON) autograder/grade/seeds.py make $(call given,SECRET)

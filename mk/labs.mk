@@ -128,7 +128,7 @@ lab_not_whole = [ -z '$(TASKWISE)' ] && [ -n "$$(ls $(LAB_WHYS) /dev/null 2>/dev
 grade_exec = $(if $(MIN),,exec)
 grade_end = $(if $(MIN),|| $(as_said))
 grade: ## grade the lab built last: LAB=N T=task MIN=n TASKWISE=1 SEED=s …
-grade: $(LAB_BUILT)
+grade: $(LAB_BUILT) $(GRADE_CATALOGUES)
 	$(if $(LAB)$(LAB_ASKED),,@echo 'lab $(LAB_N), the one built last' >&2)
 	@if $(lab_not_whole); then \
 	    echo 'not all files can be built: each task is graded by itself' >&2; \

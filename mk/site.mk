@@ -2,5 +2,6 @@
 # by the Makefile.
 
 .PHONY: site
-site: ## the instructor's: the handouts as pages, offline and searchable: OUT=dir; PDF=1: as one PDF, too
+site: ## the instructor's: the handouts as pages, offline and searchable: OUT=dir LANGUAGE=zh_CN PDF=1
+site: $(PAGE_CATALOGUES)
 	@$(LAB_PYTHON) site/build.py $(call given,$(OPTIONS_site))

@@ -79,7 +79,8 @@ lab_lines = $(if $(findstring -debug,$(mode)),-g,-g1) -gdwarf-4 -fno-omit-frame-
 
 # Seconds, KiB of memory and of output: far more than a lab's file takes (unlinked.py says so). A
 # box has narrower ones (box/box_inner.c), and one for the sum of all files (box/box_watch.c).
-lab_limits = $(if $(LAB_OFFICIAL),,ulimit -t 30 -v 8000000 -f 1000000;)
+# (What compilers say is read by programs, too: LANGUAGE= is not for them.)
+lab_limits = $(if $(LAB_OFFICIAL),,unset LANGUAGE; ulimit -t 30 -v 8000000 -f 1000000;)
 # The recipe: $(1) a compiler's command; but for a GPU the preprocessor's, with $(2) its limit and $(3) what it
 # makes, and then $(4) the compiler's, which sees $(5). Their messages are kept, for `why` and for
 # said.py; without an object, go on. What submission.py has refused is not shown to a compiler, which

@@ -2,10 +2,12 @@
 takes them is tried where it is: `make setup site test-all`.
 """
 
+import ast
 import importlib.util
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 spec = importlib.util.spec_from_file_location("site_build", ROOT / "site/build.py")
 build = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(build)
+# "zh_CN lab0/README" of each catalogue of a page
+TRANSLATED = [f"{p.parts[0]} {Path(*p.parts[2:]).with_suffix('')}" for p in (
+    p.relative_to(ROOT / "locale") for p in sorted((ROOT / "locale").rglob("*.po")))
+    if p.parts[2] != "grade"]
+NO_TEXT = re.compile(r"^ *```.*?^ *```|<!--.*?-->|</?(?:details|summary)>", re.M | re.S)
 
 
 @pytest.fixture(name="tree")
@@ -25,6 +32,15 @@ def fixture_tree(tmp_path, monkeypatch):
     (tmp_path / "tl").mkdir()
     (tmp_path / "tl/x.h").write_text("int x;\n")
     return tmp_path
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def entries_of(catalogue: str) -> list:
+    entries = re.findall(r'^msgid ((?:"[^\n]*"\n)+)', catalogue, re.M)
+    return [one_line(ast.literal_eval(f"({lines})")) for lines in entries]
 
 
 def told(tree: Path, text: str) -> tuple:
@@ -74,6 +90,66 @@ if os.environ.get("GRADLAB_TEST_ALL") == "1":  # (it needs Sphinx: make setup si
             assert not loads, page
         text = (tmp_path / "html/lab3/derivations.html").read_text(encoding="utf-8")
         assert "<math" in text and "<script" in text and 'role="search"' in text
+
+    @pytest.mark.parametrize("page", TRANSLATED)
+    def test_in_another_language_it_leads_back_to_english(tmp_path, page):
+        language, place = page.split()
+        made = subprocess.run(["make", "-s", "site", f"OUT={tmp_path}", f"LANGUAGE={language}"],
+                              cwd=ROOT, capture_output=True, text=True)
+        assert made.returncode == 0 and place in made.stdout, made.stderr
+        here = tmp_path / f"html/{language}/{place}.html"
+        text = here.read_text(encoding="utf-8")
+        assert f'lang="{language.replace("_", "-")}"' in text
+        back = re.search(r'class="admonition note".*?href="([^"]+)"', text, re.S)
+        assert (here.parent / back[1]).resolve() == tmp_path / f"html/{place}.html"
+
+    def test_what_sphinx_takes_from_a_page_is_what_its_catalogue_has(monkeypatch):
+        monkeypatch.syspath_prepend(ROOT / "site")
+        monkeypatch.chdir(ROOT)
+        texts = importlib.import_module("page_catalogues").templates()
+        for language, place in map(str.split, TRANSLATED):
+            held = (ROOT / f"locale/{language}/LC_MESSAGES/{place}.po").read_text(encoding="utf-8")
+            assert entries_of(held) == entries_of(texts[place]), "make update-po"
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_catalogue_has_all_texts_of_its_page_and_no_other(page):
+    """By what stands in both: what Sphinx would take is known to it alone (make update-po)."""
+    language, place = page.split()
+    text = build.of_page(ROOT / f"labs/{place}.md", set(build.pages()), set())
+    held = (ROOT / f"locale/{language}/LC_MESSAGES/{place}.po").read_text(encoding="utf-8")
+    if "X-Reviewed: no" in held:
+        note = build.noted(place, text)
+        assert note.index("This page is a translation") < note.index("\n## ")
+        text = note.replace("```{note}", "").replace("```\n", "", 1)
+    left = re.sub(r"\n[ \t]*> ?", "\n", NO_TEXT.sub(" ", text))
+    whole = left = one_line(left)
+    for entry in sorted(entries_of(held), key=len, reverse=True):
+        assert entry in whole, "make update-po: it stands no more in the page"
+        left = left.replace(entry, " ") if entry else left
+    assert not re.findall(r"[A-Za-z]{2,}", left), "make update-po: that is new in the page"
+
+
+def test_a_translated_page_says_so_and_shows_the_way_back(tree, monkeypatch):
+    entries = {"": "Language: zh_CN\nX-Reviewed: no\n", "Look": "看"}
+    held = type("", (), {"info": lambda self: {"x-reviewed": "no"},
+                         "gettext": lambda self, text: entries.get(text, text)})()
+    monkeypatch.setattr(build, "catalogue_of", lambda place, language: (
+        held if place == "lab1/README" else None))
+    (tree / "labs/lab1/README.md").write_text("# one\n\n<details><summary>Look</summary>\n")
+    build.lay_out(tree / "source", "zh_CN")
+    text = (tree / "source/lab1/README.md").read_text()
+    assert text.startswith("# one\n\n```{note}\n") and "<summary>看</summary>" in text
+    assert '<a href="../../lab1/README.html">' in text
+    assert "translation" not in (tree / "source/lab1/derivations.md").read_text()
+
+
+def test_a_language_without_pages_is_said_and_all_is_english(monkeypatch, capsys, tmp_path):
+    made = []
+    monkeypatch.setattr(build, "sphinx", lambda builder, source, to, *more: made.append(to.name))
+    assert build.main([f"OUT={tmp_path}", "LANGUAGE=xx"]) == 0
+    assert "site: LANGUAGE=xx: there is no translation" in capsys.readouterr().err
+    assert made == ["html"]
 
 
 def test_what_a_pdf_lacks_is_named(monkeypatch, capsys, tmp_path):

@@ -41,7 +41,7 @@ machine=$(
         "${CUBLAS_HOME:-}"
     command -v ${CC##* } ${CXX##* } "$PYTHON" python3 nm objcopy objdump addr2line nvcc clang \
         clang++ curl clang-format latexmk pdflatex xelatex pdftotext zstd mmdebstrap buildah \
-        sphinx-build
+        sphinx-build msgfmt msgmerge
     cat tools/probe.sh
 )
 lacking=

@@ -132,6 +132,7 @@ have_sphinx() {
     command -v sphinx-build >/dev/null && ls /usr/lib/python3/dist-packages 2>/dev/null |
         grep -cxE 'myst_parser|furo' | grep -qx 2
 }
+have_gettext() { command -v msgfmt msgmerge | wc -l | grep -qx 2; }
 have_buildah() { command -v buildah >/dev/null; }
 have_cublas() { tools/find_cuda.sh | grep -qv '^error:'; }
 
@@ -164,6 +165,7 @@ needs_of() {
     handout | handout-check) echo $build cxx criterion grading binutils legality shm ;;
     image) echo mmdebstrap buildah ;;
     site) echo grading sphinx ;;
+    update-po) echo grading sphinx gettext ;;
     data)
         if [ "${DATASET:-}" = shapes10 ]; then
             echo $build
@@ -179,10 +181,10 @@ needs_of() {
         ;;
     report-test) echo packages plotting latex ;;
     test | test-all)
-        echo $build $labs shm packages
+        echo $build $labs shm packages gettext
         if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl zstd; fi
         ;;
-    test-without-twin) echo $build $labs shm legality plotting latex curl zstd ;;
+    test-without-twin) echo $build $labs shm legality plotting latex curl zstd gettext ;;
     test-steps) echo $build $labs ;;
     hostcuda-test) echo $build cxx ;;
     hostcuda-bench) echo $build cxx grading ;;
@@ -219,6 +221,7 @@ about() {
     mmdebstrap) words="mmdebstrap, to make a Debian of its packages" \
         debian="mmdebstrap debian-archive-keyring" ;;
     sphinx) words="Sphinx with MyST and Furo" debian="python3-sphinx python3-myst-parser furo" ;;
+    gettext) words="GNU gettext, for texts in other languages" debian=gettext ;;
     buildah) words="buildah, to make an image of it" debian=buildah ;;
     binutils) words="binutils (nm, objcopy, objdump, addr2line)" debian=binutils ;;
     legality) words="nvcc or clang++ that works, to judge what is CUDA" debian=clang ;;

@@ -8,6 +8,7 @@ from pathlib import Path
 import judge
 import text
 import words
+from language import told
 
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
 CHECKER = re.compile(r"\S+:\d+: hostcuda \[[a-z-]+\]: ")
@@ -113,7 +114,7 @@ def rerun_command(document: dict, result: dict) -> str:
 
 def title_of(result: dict) -> tuple:
     """("im2col/padding_becomes_zero (C):", "crash on hostcuda, 2 points")"""
-    kind = words.kind_title(result["kind"])
+    kind = told(words.kind_title(result["kind"]))
     devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
     where = f" on {' and '.join(devices)}" if devices else ""
     return (f"{result['claim']} ({SIDE_NAMES[result['side']]}):",
@@ -185,14 +186,12 @@ class Page:
             several = "first" if left else "worst"
             self.field(several if record.get("wrong", 1) != 1 else "element", content)
         dimensions = len(record.get("shape") or ()) or 4
-        where = [text.visible(words.pattern_text(p, dimensions), 80)
-                 for p in words.patterns_told(record)][:4]
+        ratio = f" ({small(record['ratio'])})" if "ratio" in record else ""
+        said = [words.pattern_text(p, dimensions) for p in words.patterns_told(record)][:4]
+        where = [text.visible(told(w), 80) + ratio * w.endswith("constant factor") for w in said]
         where *= self.tells(record["kind"], 1)
         if (limit := words.limit_text(record)) and self.tells(record["kind"], 1):
             where.append(limit)
-        if "ratio" in record:
-            where = [w + f" ({small(record['ratio'])})" if w.endswith("constant factor") else w
-                     for w in where]
         count = ""
         if "wrong" in record and "total" in record:
             count = f"{record['wrong']} of {record['total']}"
@@ -232,14 +231,15 @@ class Page:
         self.block("trace", [ANOTHER] * (elsewhere and bool(traced)) + traced)
         # what a checker takes for likely knows the access alone, a diagnosis all claims
         explained = record["kind"] == "blas_argument" or result.get("diagnosis")
-        told, printed = split_output(record.get("output", ""))
-        told += [str(x) for x in record.get("checker", ()) if str(x) not in record.get("text", "")]
-        told = list(dict.fromkeys(t for t in told if t not in record.get("text", "")
-                                  and not (explained and "likely" in t)
-                                  and not OF_A_PROGRAM.match(t)))
-        if told and elsewhere:
-            told.insert(0, ANOTHER)
-        self.block("checker", [part for t in told[:TRACE_LINES] for part in
+        checked, printed = split_output(record.get("output", ""))
+        checked += [str(x) for x in record.get("checker", ())
+                    if str(x) not in record.get("text", "")]
+        checked = list(dict.fromkeys(t for t in checked if t not in record.get("text", "")
+                                     and not (explained and "likely" in t)
+                                     and not OF_A_PROGRAM.match(t)))
+        if checked and elsewhere:
+            checked.insert(0, ANOTHER)
+        self.block("checker", [part for t in checked[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
         if record.get("counters") and record["kind"] in ("launches", *judge.COSTS):
@@ -252,10 +252,10 @@ class Page:
             lines = text.visible_lines(printed, 200 if self.everything else OUTPUT_LINES)
             self.block("printed", [x for i, x in enumerate(lines) if i == 0 or x != lines[i - 1]])
 
-    def by_line(self, told: dict) -> None:
+    def by_line(self, measured: dict) -> None:
         """Which lines of the student's file made the memory traffic, the dearest first."""
         self.block("by line", [text.visible(str(x), 100)
-                               for x in told.get("by_line", ())[:TRACE_LINES]])
+                               for x in measured.get("by_line", ())[:TRACE_LINES]])
 
     def title(self, result: dict) -> None:
         name, rest = title_of(result)
@@ -275,11 +275,11 @@ class Page:
                 self.put()
                 self.record(other, result)
             else:
-                self.field("also", f"{words.kind_title(other['kind'])} ({where})")
+                self.field("also", f"{told(words.kind_title(other['kind']))} ({where})")
         if self.tells(result["kind"], 2):
-            self.field("means", words.advice_of(result["failures"][0]))
+            self.field("means", told(words.advice_of(result["failures"][0])))
         if self.tells(result["kind"], 3):
-            self.field("perhaps", result.get("advice", ""), "bold")
+            self.field("perhaps", told(result.get("advice", "")), "bold")
         if result["kind"] not in words.OF_A_FILE:
             self.advance(result)
             self.again(result)
@@ -291,10 +291,10 @@ class Page:
         named = result["kind"] in (*words.OF_A_LAUNCH, *words.OF_A_LIST) or (
             result.get("advice") and result["kind"] not in words.QUESTIONS)
         if self.tells(result["kind"], 2) and not named:
-            self.field("hint", result["hint"])
+            self.field("hint", words.hint_told(result["hint"]))
         if self.tells(result["kind"], words.HINTS):
             return
-        self.field("ask", words.QUESTIONS[result["kind"]][self.hints], "bold")
+        self.field("ask", told(words.QUESTIONS[result["kind"]][self.hints]), "bold")
         self.command("more", rerun_command(self.document, result) + staged(self.hints + 1))
 
     def again(self, result: dict) -> None:

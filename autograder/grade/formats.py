@@ -11,6 +11,7 @@ import failure
 import render
 import text
 import words
+from language import notice, told
 from sinks import annotation, markdown, xml
 
 ANNOTATIONS = 10  # GitHub shows that many of a kind per step
@@ -56,7 +57,7 @@ def junit_case(document: dict, suite: ElementTree.Element, result: dict) -> None
         ElementTree.SubElement(case, tag, message=message)
         return
     child = ElementTree.SubElement(case, tag, type=xml(result["kind"]),
-                                   message=xml(words.kind_title(result["kind"])))
+                                   message=xml(told(words.kind_title(result["kind"]))))
     child.text = xml(plain(document, result))
 
 
@@ -79,13 +80,13 @@ def annotations(document: dict) -> list:
              for g in document["gate"]]
     for result, _ in first_failures(document):
         record = result["failures"][0]
-        advice = result.get("advice") or result["hint"]
+        advice = told(result.get("advice", "")) or words.hint_told(result["hint"])
         said = text.visible(record.get("text") or failure.place_of(record), 300)
         file, line = own_file(document, result, record)
         found.append(annotation(
             "error", f"{text.visible(record.get('call', ''), 200)}: {said}\n{advice}",
             file=file, line=line,
-            title=f"{result['claim']}: {words.kind_title(result['kind'])}"))
+            title=f"{result['claim']}: {told(words.kind_title(result['kind']))}"))
     return found[:ANNOTATIONS]
 
 
@@ -107,15 +108,17 @@ def summary(document: dict) -> str:
         lines.append("| " + " | ".join([markdown(row["task"]), *cells]) + " |")
     lines.append("")
     for result, others in first_failures(document):
-        advice = result.get("advice") or result["hint"]
+        advice = told(result.get("advice", "")) or words.hint_told(result["hint"])
         more = f" ({others} more)" if others else ""
         lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
-                     f"{more}: {markdown(words.kind_title(result['kind']))}. {markdown(advice)}")
+                     f"{more}: {markdown(told(words.kind_title(result['kind'])))}. "
+                     f"{markdown(advice)}")
     for result in document["claims"]:
         if result["verdict"] == "unjudged":
             said = text.visible(result["failures"][0].get("text", ""), 300)
             lines.append(f"- **{markdown(result['claim'])}** "
                          f"({failure.SIDE_NAMES[result['side']]}): not judged: {markdown(said)}")
+    lines += ["", markdown(notice())] if notice() else []
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,6 @@
 """grade.py LAB=n [T=filter] [SEED=s] [MIN=n] [TASKWISE=1] [V=1] [JSON=1] [JUNIT=file] [HTML=1]
          [DEVICES=…] [SUBMISSION=what is graded, of which LABS= is the snapshot [SECRET=file]
-         [REGRADE=1]] [DIAGNOSIS=full|staged] [HINT=1..3]
+         [REGRADE=1]] [DIAGNOSIS=full|staged] [HINT=1..3] [LANGUAGE=zh_CN]
 
 Grades one lab of one submission: runs the grader's binary against workers that hold the student's
 code, judges what it wrote by the committed list of claims, and says what to do next. `make grade`
@@ -22,6 +22,7 @@ import gate
 import given as tree
 import grade_page
 import judge
+import language
 import listing
 import machine
 import options
@@ -45,7 +46,7 @@ OPTIONS = {
     "HTML": "", "DIAGNOSIS": "", "HINT": "",
     "DEVICES": "", "LABS": "labs", "OUT": "",
     "WORKER": "", "SUFFIX": "", "PLAN": "", "PLUGINS": "", "MINE": "", "CC": "", "CXX": "",
-    "SUBMISSION": "", "SECRET": "", "REGRADE": "",
+    "SUBMISSION": "", "SECRET": "", "REGRADE": "", "LANGUAGE": "",
 }
 DEVICES = tuple(table.SIDE_OF)
 DIAGNOSES = ("full", "staged")  # all at once; or a question first, and with HINT= more
@@ -143,6 +144,16 @@ def run(runner: execute.Runner, lab: table.Lab, runs: dict, labs: str) -> tuple:
     return outcome, findings
 
 
+def speak(asked: str, lab: table.Lab) -> None:
+    """In the language asked for on the command line or, as is usual, by the environment: taken out
+    of it, for a compiler that is asked something later is to answer in English."""
+    asked = asked or os.environ.get("LANGUAGE", "")
+    os.environ.pop("LANGUAGE", None)
+    domains = ("grade/words", f"grade/lab{lab.number}")
+    if why_english := language.choose(asked, domains, sys.stdout.encoding or "ascii"):
+        say([text.visible(f"grade: {why_english}", 1000)], sys.stderr)
+
+
 def identity(given: dict) -> dict | None:
     """What is graded, in official grading: its name and the hashes of its files."""
     if not given["SUBMISSION"]:
@@ -168,6 +179,7 @@ def grade(given: dict) -> int:
     if not runs:
         raise OptionError(f"DEVICES={given['DEVICES']}: none of these claims is judged there")
 
+    speak(given["LANGUAGE"], lab)
     begin = time.monotonic()
     out, graded = out_folder(given), identity(given)
     seed, seed_from = seeds.choose(given, graded)

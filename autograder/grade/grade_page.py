@@ -5,6 +5,7 @@ what it writes with is replaced. (By hand, not by jinja2: grading needs no more 
 """
 
 import geometry
+import language
 import pictures
 import text
 import words
@@ -126,6 +127,7 @@ class GradePage(Report):
         for part in (self.files, self.failures, self.unjudged, self.measured, self.personal_best,
                      self.table, self.since_last_run, self.what_next, self.passed):
             part()
+        self.put(language.notice())
         return self.inside
 
 
@@ -142,4 +144,5 @@ def points_of(cell: dict | None) -> str:
 def html(document: dict, changes: list, hints: int | None = None, best: list = ()) -> str:
     """best: the lines of best.py, if it is the student's own kernel."""
     return page(f"Lab {document['lab']}: {last_line(document).split(': ', 1)[1]}",
-                *GradePage(document, changes, hints, best).body(), more_style=pictures.STYLE)
+                *GradePage(document, changes, hints, best).body(), more_style=pictures.STYLE,
+                lang=language.code())

@@ -128,8 +128,8 @@ def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) 
             OF_RACES.intersection(p.split("+")) and d == name for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
-    return next((f"T={r['claim']} names the lines that meet{lines_of(r['failures'][0])}: begin "
-                 "there." for r in mine
+    return next((words.NAMED_ELSEWHERE.format(claim=r["claim"], lines=lines_of(r["failures"][0]))
+                 for r in mine
                  if r["verdict"] == "fail" and r["kind"].startswith("race")), "")
 
 

@@ -35,10 +35,10 @@ def tag(name: str, /, *inside, **attributes) -> ElementTree.Element:
     return made
 
 
-def page(title: str, *inside, more_style: str = "") -> str:
+def page(title: str, *inside, more_style: str = "", lang: str = "en") -> str:
     head = tag("head", tag("meta", charset="utf-8"), tag("title", title), tag("meta", **POLICY),
                tag("meta", name="viewport", content="width=device-width"), style := tag("style"))
     style.text = STYLE + more_style
-    root = tag("html", head, tag("body", *inside), lang="en")
+    root = tag("html", head, tag("body", *inside), lang=lang)
     ElementTree.indent(head)
     return f"<!doctype html>\n{ElementTree.tostring(root, encoding='unicode', method='html')}\n"

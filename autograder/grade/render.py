@@ -11,6 +11,7 @@ import text
 import unlinked
 import words
 from failure import SIDE_NAMES, Page, points
+from language import notice, told
 
 
 OF_NO_MISTAKE = ("not_implemented", *judge.COSTS)  # kinds: unwritten, or dear
@@ -36,7 +37,7 @@ class Report(Page):
             for part in text.wrap(why, self.width, label, "    "):
                 self.put(self.paint("red", part))
         for advice in filter(None, map(words.kind_advice, kinds)):
-            self.paragraph("", advice)
+            self.paragraph("", told(advice))
         if whys:
             self.put()
         for finding in self.document["gate"]:
@@ -44,7 +45,7 @@ class Report(Page):
             for part in text.wrap(text.visible(line, 1000), self.width, "not allowed: ", "    "):
                 self.put(self.paint("red", part))
         if self.document["gate"]:
-            self.paragraph("", words.kind_advice("gate"))
+            self.paragraph("", told(words.kind_advice("gate")))
             self.put()
 
     def failures(self) -> None:
@@ -88,7 +89,7 @@ class Report(Page):
                 self.put(f"{self.paint('yellow', result['claim'])} "
                          f"({SIDE_NAMES[result['side']]}): not judged on {record.get('device')}")
                 self.field("what", text.visible(record.get("text", ""), 600))
-                self.field("means", words.kind_advice(result["kind"]))
+                self.field("means", told(words.kind_advice(result["kind"])))
                 self.again(result)
                 self.put()
 
@@ -99,14 +100,14 @@ class Report(Page):
         failed = [r for r in self.document["claims"] if r["verdict"] == "fail"]
         wrong = any(r["kind"] not in OF_NO_MISTAKE for r in failed)
         dear = {r["task"] for r in failed}
-        told = [r for r in self.document["claims"] if r.get("said") and (self.everything or (
+        shown = [r for r in self.document["claims"] if r.get("said") and (self.everything or (
             not wrong and (r in failed or r["task"] not in dear) and r["claim"] not in self.told))]
-        for result in told:
+        for result in shown:
             label = "failed: " * (result["verdict"] == "fail") + f"{result['claim']}: "
             self.paragraph(label, text.visible(result["said"], 200))
             if self.everything and result["verdict"] == "pass":
                 self.by_line(result)
-        if told:
+        if shown:
             self.put()
 
     def waiting(self, task: str, cells: dict) -> list:
@@ -127,7 +128,7 @@ class Report(Page):
             return f"{file} is not written yet"
         if cell["state"] in words.OF_A_FILE:
             file = cell["file"] or "one of its files"
-            return f"{file}: {words.kind_title(cell['state'])}"
+            return f"{file}: {told(words.kind_title(cell['state']))}"
         if cell["state"] == "unjudged":
             return f"{file}: not judged, run again"
         return ""
@@ -232,6 +233,8 @@ class Report(Page):
         self.table()
         self.since_last_run()
         self.what_next()
+        if notice():
+            self.paragraph("", notice())
         return self.lines
 
 

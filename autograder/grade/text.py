@@ -87,8 +87,7 @@ def read(path: Path, most: int = 1 << 18) -> str:
 
 def columns(text: str) -> int:
     """How many columns a terminal uses: East Asian wide characters take two, marks none."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF"
-               else 1 for c in text)
+    return sum(0 if unicodedata.combining(c) else 2 if is_wide(c) else 1 for c in text)
 
 
 def split_at(text: str, width: int) -> int:
@@ -101,13 +100,41 @@ def split_at(text: str, width: int) -> int:
     return len(text)
 
 
+def is_wide(c: str) -> bool:
+    return unicodedata.east_asian_width(c) in "WF"
+
+
+# Signs that no line of Chinese begins or ends with.
+CLOSING, OPENING = "，。；：、？！）》」』”’,.;:?!)", "（《「『“‘("
+
+
+def words_of(text: str) -> list:
+    """[(a space before it or "", word)]: between what a line may be broken. Chinese has no spaces:
+    a line may end behind each of its characters; `code` in it stays in one piece."""
+    if not any(map(is_wide, text)):
+        return [(" ", word) for word in text.split()]
+    found, space, join = [], "", False
+    for piece in re.findall(r"\s+|`[^`]*`|[^\s`]", text):
+        if piece.isspace():
+            space, join = " ", False
+            continue
+        last = found[-1][1] if found and not space else ""
+        plain = last and not is_wide(last[-1]) and not is_wide(piece[0])
+        if last and (join or plain or piece in CLOSING):
+            found[-1] = (found[-1][0], last + piece)
+        else:
+            found.append((space, piece))
+        space, join = "", piece in OPENING
+    return found
+
+
 def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> list:
     """Lines of at most `width` columns; `first` begins the first, `rest` the others. A word that
     is longer than a line is broken."""
     rest = " " * columns(first) if rest is None else rest
     lines, line, empty = [], first, True
-    for word in text.split():
-        if not empty and columns(line) + 1 + columns(word) > width:
+    for space, word in words_of(text):
+        if not empty and columns(line) + len(space) + columns(word) > width:
             lines.append(line)
             line, empty = rest, True
         while empty and columns(word) > (room := max(width - columns(line), 8)):
@@ -115,7 +142,7 @@ def wrap(text: str, width: int, first: str = "", rest: str | None = None) -> lis
             lines.append(line + word[:at])
             line, word = rest, word[at:]
         if word:
-            line += word if empty else " " + word
+            line += word if empty else space + word
             empty = False
     return [*lines, line] if not empty or not lines else lines
 

@@ -12,14 +12,15 @@ PLACES = {  # patterns -> what they tell
     "gaps": "Elements in between were not touched: from one thread, or turn of the loop, to the "
             "next it goes on by more than each of them does.",
 }
+EXCHANGED = ("Some elements of the output were not touched, and some that were are wrong: often "
+             "they are written to each other's places. Check the index that is written to, then "
+             "how many elements the loops (or the threads) cover.")
 
 
 def advice(record: dict, otherwise: str) -> str:
     """How many are covered, if all that was written is right; else rather where it was written."""
     patterns = record.get("patterns", ())
     if "others_wrong" in patterns:
-        return ("Some elements of the output were not touched, and some that were are wrong: "
-                "often they are written to each other's places. Check the index that is written "
-                "to, then how many elements the loops (or the threads) cover.")
+        return EXCHANGED
     where = next((p for p in PLACES if p in patterns), "")
     return PLACES.get(where, otherwise)

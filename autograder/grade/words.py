@@ -8,6 +8,7 @@ import re
 
 import text
 import unwritten
+from language import told
 
 # kind -> (in a title, what it means and what to look at; empty where the claim's own hint says it)
 KINDS = {
@@ -375,18 +376,22 @@ def advice_of(record: dict) -> str:
         return unwritten.advice(record, advice)
     if record["kind"] == "crash" and not (record.get("file") or record.get("backtrace")):
         return NO_PLACE
-    if record["kind"] == "blas_argument":
-        return advice + (NUMBERED if "parameter number" in (record.get("text") or "") else "")
-    if last_digits(record) is not False:
-        return advice
-    return advice.split(" If they differ")[0] + (" The difference is too large for rounding: a"
-                                                 " wrong number was computed.")
+    if record["kind"] == "blas_argument" and "parameter number" in (record.get("text") or ""):
+        return NUMBERED
+    return NO_ROUNDING if last_digits(record) is False else advice
 
 
-NUMBERED = " Leading dimensions are its parameters 8 (of its A), 10 (of its B) and 13 (of C)."
+# (whole texts, not parts to be put together: they are looked up as such, language.py)
+NUMBERED = (f"{KINDS['blas_argument'][1]} Leading dimensions are its parameters 8 (of its A), 10 "
+            "(of its B) and 13 (of C).")
+NO_ROUNDING = ("These have to be the same numbers, to the last bit, and are not. The difference is "
+               "too large for rounding: a wrong number was computed.")
 NO_PLACE = ("The program was ended by a signal, it is not known where: often memory was freed, or "
             "written to, that is somebody else's, and that was noticed later. `make grade SAN=1` "
             "may say where it began.")
+# The one hint that is made for a failure (judge.named_elsewhere), and how it is known again.
+NAMED_ELSEWHERE = "T={claim} names the lines that meet{lines}: begin there."
+IS_NAMED = re.compile(r"T=(?P<claim>\S+) names the lines that meet(?P<lines>.*): begin there\.")
 # Of a matrix and of a list there are no images and channels.
 OF_FEW_DIMENSIONS = {
     2: {"batch>0": "only in rows after the first", "batch=0": "only in the first row",
@@ -394,6 +399,13 @@ OF_FEW_DIMENSIONS = {
     1: {"batch>0": "the first element is right", "batch=0": "the first element alone",
         "channel>0": "the first element is right", "one_channel": "one element alone"},
 }
+
+
+def hint_told(hint: str) -> str:
+    """In the language that was asked for."""
+    if filled := IS_NAMED.fullmatch(hint):
+        return told(NAMED_ELSEWHERE).format(**filled.groupdict())
+    return told(hint)
 
 
 def pattern_text(pattern: str, dimensions: int = 4) -> str:

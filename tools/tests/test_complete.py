@@ -30,7 +30,8 @@ def terminal(request, say):
 LINE_AWAY = "\x15"  # Ctrl-U
 TYPED = {
     "make gradc\t": ["gradcheck"],
-    "make grade LA\t=2": ["grade", "LAB=2"],  # LAB= or LABS=: as far as both go
+    "make show LA\t=2": ["show", "LAB=2"],  # LAB= or LABS=: as far as both go
+    "make grade LAN\tz\t": ["grade", "LANGUAGE=zh_CN"],
     "make grade LAB=2 T=im2\t": ["grade", "LAB=2", "T=im2col"],
     "make grade LAB=2 T=im2col/pad\t JSON=\t": [
         "grade", "LAB=2", "T=im2col/padding_becomes_zero", "JSON=1"],
