@@ -6,7 +6,9 @@
 #
 # Without msgfmt there are none, and who reads them says so (autograder/grade/language.py).
 
-MSGFMT := $(if $(value LANGUAGE),$(shell command -v msgfmt))
+# (English that comes first needs none: Ubuntu has en_US:en in everybody's environment)
+MSGFMT := $(if $(filter-out en% C C.% POSIX,$(firstword $(subst :, ,$(value LANGUAGE)))),$(shell \
+	command -v msgfmt))
 catalogues_of = $(if $(MSGFMT),$(patsubst %.po,build/%.mo,$(wildcard $1)))
 GRADE_CATALOGUES = $(call catalogues_of,$(addprefix locale/*/LC_MESSAGES/grade/,\
 	words.po lab$(LAB_N).po))

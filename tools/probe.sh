@@ -181,8 +181,8 @@ needs_of() {
         ;;
     report-test) echo packages plotting latex ;;
     test | test-all)
-        echo $build $labs shm packages gettext
-        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl zstd; fi
+        echo $build $labs shm packages
+        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl zstd gettext; fi
         ;;
     test-without-twin) echo $build $labs shm legality plotting latex curl zstd gettext ;;
     test-steps) echo $build $labs ;;

@@ -65,7 +65,8 @@ def fail(what: str) -> None:
 
 def environment(log: Path) -> dict:
     """No CRITERION_* may soften the run; sanitizers write to files, where nothing hides them."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("CRITERION_")}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("CRITERION_") and k != "LANGUAGE"}
     env["OMP_WAIT_POLICY"] = "passive"  # tests run side by side: spinning threads starve each other
     env["LC_ALL"] = "C"  # plain ASCII in Criterion's lists
     env["ASAN_OPTIONS"] = f"detect_leaks=1:strict_string_checks=1:log_path={log}"

@@ -105,7 +105,8 @@ def soak(given: dict) -> int:
     seeds = range(int(given["FIRST"]), int(given["FIRST"]) + int(given["SEEDS"]))
     factor, worst, begin = machine.measure(), {}, time.monotonic()
     with ThreadPoolExecutor(int(given["JOBS"])) as pool:
-        outcomes = pool.map(lambda seed: one_seed(programs, runs, factor, seed), seeds)
+        outcomes = pool.map(lambda seed: one_seed(lab, Path(given["LABS"]), programs, runs, factor,
+                                                  seed), seeds)
         for seed, outcome in zip(seeds, outcomes):
             take(outcome, seed, worst)
     failed = sum(w.failures for w in worst.values())
