@@ -14,6 +14,8 @@ html_math_renderer = "mathml"
 html_copy_source = html_show_sourcelink = False
 html_static_path = ["style"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+pygments_style = "xcode"  # (of those that are easy to tell from what lies behind them, one in colour)
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a page's first heading may be followed by one two levels down
