@@ -2,7 +2,7 @@
 "use strict";
 function reachBoxes() {
     for (const box of document.querySelectorAll("pre, .table-wrapper, .math-wrapper, p:has(> img)")) {
-        if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+        if (box.scrollWidth > box.clientWidth + 2) box.tabIndex = 0;
         else box.removeAttribute("tabindex");
     }
 }
