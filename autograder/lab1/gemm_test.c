@@ -13,6 +13,7 @@ CLAIM(lab1_gemm, blas_product_reads_transposed_operands) {
 CLAIM(lab1_gemm, blas_product_accumulates) {
     expect_products(c, "gemm", call_gemm, 0, 0, 1);
     expect_products(c, "gemm", call_gemm, 1, 1, 1);
+    FOR_TARGETS (t) expect_small_product(c, t, "gemm", call_gemm); /* which is made to fail, too */
 }
 
 static threads_result multiply(claim *c, const call_target *t, int which) {

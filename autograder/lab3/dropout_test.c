@@ -6,6 +6,7 @@
 #include "autograder/claim/expect.h"
 #include "autograder/claim/verdict.h"
 #include "cases.h"
+#include "tl/rng.h"
 
 /* The first that fails is told about, and many numbers show what they share. */
 typedef struct drop_case {
@@ -13,6 +14,7 @@ typedef struct drop_case {
     double p;
     uint32_t layer;
     uint64_t index;
+    bool beside; /* p is not that, but just above one of the draws */
 } drop_case;
 static const drop_case cases[] = {{1000, 0.25, 1, 0},
                                   {7, 0.25, 0, 1},
@@ -20,7 +22,8 @@ static const drop_case cases[] = {{1000, 0.25, 1, 0},
                                   {4099, 0.5, 0, 77},
                                   {257, 0.9, 3, 12},
                                   {64, 0, 0, 5},
-                                  {1000, 0.001, 65535, 4000000000}};
+                                  {1000, 0.001, 65535, 4000000000},
+                                  {1000, 0, 2, 9, .beside = true}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -29,14 +32,35 @@ typedef struct drop_data {
     uint8_t *keep;
 } drop_data;
 
+/* The word that tl_rng_keep compares: the largest threshold that keeps the element. */
+static uint32_t word_of(const tl_step *step, uint32_t layer, size_t i) {
+    uint32_t word = 0;
+    for (uint32_t bit = UINT32_C(1) << 31; bit; bit >>= 1)
+        if (tl_rng_keep(step->seed, step->index, layer, i, word | bit)) word |= bit;
+    return word;
+}
+
+/* A p whose threshold lies less than 128 above the draw of some element, which is dropped then. As
+ * floats, which are 256 apart there, the two are equal. */
+static double beside_a_draw(claim *c, const tl_step *step, const drop_case *of) {
+    for (size_t i = 0; i < of->n; i++) {
+        uint32_t word = word_of(step, of->layer, i);
+        if (word >> 31 && (word & 0xFF) > 0x80 && word >> 8 < 0xFFFFFF)
+            return ((double)(word >> 8) + 1) / (1 << 24);
+    }
+    claim_fail(c, "no draw of %zu lies just below a number that a float can hold", of->n);
+}
+
 static drop_data draw_case(claim *c, const call_target *t, const char *op, drop_case of) {
     drop_data d = {.g = {.n = of.n, .p = of.p, .layer = of.layer},
                    .step = {.seed = draw_bits(c), .index = of.index, .epoch = 3, .first = 64}};
+    if (of.beside) d.g.p = beside_a_draw(c, &d.step, &of);
     d.keep = claim_memory(c, d.g.n, 1);
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
                (unsigned long long)d.step.index);
     claim_trait(c, "layers", d.g.layer > 0);
+    claim_trait(c, "beside_a_draw", of.beside);
     return d;
 }
 

@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "hostcuda/counts.h"
+
 // One set of names for both precisions.
 #define PRECISION(T, S)                                                                            \
     static cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb,       \
@@ -116,6 +118,24 @@ template <class T> static void all_gemms() {
 }
 RIGHT(gemm_single) { all_gemms<float>(); }
 RIGHT(gemm_double) { all_gemms<double>(); }
+
+// ---- calls that are made to fail ----
+
+RIGHT(gemm_told_to_fail) {
+    const hostcuda_counts *counts = hostcuda_counts_get();
+    cublasHandle_t h;
+    EXPECT(cublasCreate(&h) == good);
+    float *x = device_count<float>(4), one = 1, zero = 0;
+    float *y = device_count<float>(4);
+    outside(counts->fail_launch, 2);
+    EXPECT(gemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, x, 2, &zero, y, 2) == good);
+    EXPECT(gemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, x, 2, &zero, y, 2) ==
+           CUBLAS_STATUS_EXECUTION_FAILED);
+    EXPECT(gemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, x, 2, &zero, y, 2) == good);
+    outside(counts->fail_launch, 0);
+    EXPECT(cudaDeviceSynchronize() == cudaSuccess);
+    cudaFree(x), cudaFree(y), cublasDestroy(h);
+}
 
 // beta = 0 must not read C, which may hold NaN.
 RIGHT(gemm_overwrites_nan) {

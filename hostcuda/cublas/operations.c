@@ -44,6 +44,7 @@ static cublasStatus_t submit(cublasHandle_t h, const char *name, cudaError_t (*r
     for (int i = 0; i < count && !error; i++)
         error = hc_check_device(operands[i].p, operands[i].bytes, operands[i].name, file, line);
     cublasStatus_t status = error ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
+    if (!error) error = hc_counts_failure(); /* a library launches a kernel of its own */
     if (!error) error = hc_queue_call(h->stream, name, run, payload, bytes, file, line);
     if (!error && wait) error = hc_finish(h->stream);
     if (!error) hc_check_written(operands[count - 1].p, operands[count - 1].bytes); /* the output */

@@ -253,7 +253,7 @@ hc_kernel_counts *hc_counts_of(const hc_launch *launch);
 hc_kernel_counts *hc_counts_first(void);
 void hc_counts_launch(const hc_launch *launch);
 void hc_counts_call(void);           /* of a library: on a GPU it launches a kernel of its own */
-cudaError_t hc_counts_failure(void); /* of the launch just asked for, if it is the one to fail */
+cudaError_t hc_counts_failure(void); /* of the launch or call just asked for, if it is to fail */
 
 /* ---- error.c ---- */
 cudaError_t hc_fail(cudaError_t error); /* remembers it for cudaGetLastError */
