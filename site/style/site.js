@@ -1,7 +1,8 @@
 /* What scrolls sideways is reached by keys, too. */
 "use strict";
+const BOXES = "pre, .table-wrapper, .math-wrapper, p:has(> img)"; // as in site.css
 function reachBoxes() {
-    for (const box of document.querySelectorAll("pre, .table-wrapper, .math-wrapper, p:has(> img)")) {
+    for (const box of document.querySelectorAll(BOXES)) {
         if (box.scrollWidth > box.clientWidth + 2) box.tabIndex = 0;
         else box.removeAttribute("tabindex");
     }
