@@ -242,7 +242,7 @@ class Page:
         self.block("checker", [part for t in checked[:TRACE_LINES] for part in
                                text.wrap(text.visible(NO_LINE.sub(r"\1", t)), self.width - 13,
                                          "", "  ")])
-        if record.get("counters") and record["kind"] in ("launches", *judge.COSTS):
+        if record.get("counters") and record["kind"] in judge.COSTS:
             self.field("counted", ", ".join(
                 f"{number(v)} {words.COUNTED.get(k) or text.visible(str(k), 40)}"
                 for k, v in record["counters"].items() if self.everything or k in words.COUNTED))

@@ -37,9 +37,10 @@ OTHER_LINE = re.compile(r" at line (\d+)\b")
 PRODUCT = re.compile(r"\bk = (\d+)")
 # What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
 TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
+BEHIND = re.compile(r"elements behind the end of (\w+) were written to")  # the fence of which array
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 # Conditions that any wrong values of an array fulfil: where all that was written is right, and some
-# of it was not, their diagnoses would be of the wrong thing.
+# of it was not, or by too few threads, their diagnoses would be of the wrong thing.
 OF_VALUES = re.compile(r"(array|op|index|ok|bad)=|(c|cuda)\Z")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -74,6 +75,8 @@ def features(record: dict, side: str) -> set:
     for key in ("array", "op"):
         if record.get(key):
             found.add(f"{key}={record[key]}")
+    if behind := BEHIND.search(record.get("text") or ""):
+        found.add(f"fence={behind[1]}")
     if record.get("index"):  # in a list of facts about a tensor, which one
         found.add(f"index={record['index'][-1]}")
     # Small products come first: a first failure at a long sum says that short ones are right.
@@ -104,7 +107,8 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
                 found |= {f"elsewhere={p}" for p in ("added_by_several", "global") if p in race}
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
-    unreached = result["failures"][0]["kind"] == "never_written" and "others_wrong" not in found
+    kind = result["failures"][0]["kind"]
+    unreached = kind == "parallel" or kind == "never_written" and "others_wrong" not in found
     for pattern, name in claim.diagnosis.items():
         parts = pattern.split("+")
         if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
