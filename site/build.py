@@ -25,6 +25,7 @@ import options
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+PICTURE = re.compile(r"!\[[^\]]*\]")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.M | re.S)
 INDEX = """# gradlab
 
@@ -32,10 +33,12 @@ INDEX = """# gradlab
 :maxdepth: 2
 
 {pages}
+files
 ```
+"""
+FILES = """# Files that pages name
 
 ```{{toctree}}
-:caption: Files that pages name
 :maxdepth: 1
 
 {files}
@@ -92,8 +95,11 @@ def of_page(page: Path, known: set, named: set) -> str:
         depth = len(page.relative_to(ROOT / "labs").parts) - 1
         return f"[{words}]({'../' * depth}{place_of(there)})"
 
+    def outside_code(piece: str) -> str:  # (MyST loses the end of a line within a picture's words)
+        return PICTURE.sub(lambda m: m[0].replace("\n", " "), LINK.sub(link, piece))
+
     pieces = CODE.split(page.read_text(encoding="utf-8"))
-    text = "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
+    text = "".join(piece if i % 2 else outside_code(piece) for i, piece in enumerate(pieces))
     return re.sub(r"^```math$", "```{math}", text, flags=re.M)
 
 
@@ -139,7 +145,8 @@ def lay_out(source: Path, language: str = "") -> None:
             f"# {name}\n\n{FENCE}{{code-block}} {LANGUAGES.get(file.suffix, 'text')}\n"
             f"{file.read_text(encoding='utf-8')}{FENCE}\n", encoding="utf-8")
     files = sorted(str(place_of(file).with_suffix("")) for file in named)
-    (source / "index.md").write_text(INDEX.format(pages="\n".join(order), files="\n".join(files)))
+    (source / "files.md").write_text(FILES.format(files="\n".join(files)))
+    (source / "index.md").write_text(INDEX.format(pages="\n".join(order)))
 
 
 def sphinx(builder: str, source: Path, to: Path, *more: str) -> None:

@@ -9,16 +9,24 @@ from sphinx.errors import ExtensionError
 
 # What docutils does not know, and MathML does by itself: sizes of brackets, space about signs.
 NEEDLESS = re.compile(r"\\([Bb]igg?[lr]?|mathrel)(?![A-Za-z])")
+# An index of an accented letter stands beside it: docutils sets it below.
+ACCENTED = re.compile(r"(\\hat\{\w\})(?=_)")
+# what docutils sets as two signs, or without a space
+SIGNS = [(re.compile(r"<mo>\+</mo>\s*<mo>=</mo>"), "<mo>+=</mo>"),
+         (re.compile(r"(<mo>&ApplyFunction;</mo>)(?=\s*<m(?!o\b))"), r'\1<mspace width="0.17em"/>')]
 # a script of nothing, as in "^T" behind a sign that is no part of the formula
 ALONE = re.compile(r"^\s*(?=[\^_])")
 
 
 def mathml(node: nodes.Node, block: bool) -> str:
     tex = NEEDLESS.sub("", node.astext()).replace(r"\dots", r"\ldots")
+    tex = ACCENTED.sub(r"\1{}", tex)
     try:
         made = latex2mathml.tex2mathml(ALONE.sub("{}", tex))
     except (SyntaxError, ValueError, IndexError) as error:  # by version of docutils
         raise ExtensionError(f"{node.source}: {tex!r}: {error}") from None
+    for sign, right in SIGNS:
+        made = sign.sub(right, made)
     return made.replace("<math ", '<math display="block" ', 1) if block else made
 
 

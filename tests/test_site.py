@@ -63,6 +63,7 @@ def test_all_pages_of_the_labs_are_in_it_in_the_order_of_reading():
     ("see [x.h](../../tl/x.h)", "see [x.h](../files/tl-x-h.md)"),
     ("all of [tl](../../tl)", "all of tl"),
     ("`[x](y)` and [out](https://a.org/b)", "`[x](y)` and [out](https://a.org/b)"),
+    ("![two\nlines](a.svg)", "![two lines](a.svg)"),
     ("```math\na\n```\n", "```{math}\na\n```\n")])
 def test_a_link_leads_to_a_page_of_the_site(tree, text, becomes):
     assert told(tree, text)[0] == becomes
@@ -72,7 +73,7 @@ def test_a_file_that_is_named_has_a_page(tree):
     assert told(tree, "[x](../../tl/x.h)")[1] == {tree / "tl/x.h"}
     build.lay_out(tree / "source")
     assert "int x;" in (tree / "source/files/tl-x-h.md").read_text()
-    assert "files/tl-x-h" in (tree / "source/index.md").read_text()
+    assert "files/tl-x-h" in (tree / "source/files.md").read_text()
 
 
 def test_a_link_that_leads_nowhere_ends_it(tree):
@@ -89,7 +90,7 @@ if os.environ.get("GRADLAB_TEST_ALL") == "1":  # (it needs Sphinx: make setup si
                                page.read_text(encoding="utf-8"))
             assert not loads, page
         text = (tmp_path / "html/lab3/derivations.html").read_text(encoding="utf-8")
-        assert "<math" in text and "<script" in text and 'role="search"' in text
+        assert "<math" in text and "<mo>+=</mo>" in text and 'role="search"' in text
 
     @pytest.mark.parametrize("page", TRANSLATED)
     def test_in_another_language_it_leads_back_to_english(tmp_path, page):
