@@ -177,8 +177,8 @@ void expect_noticed(claim *c, const case_kind kinds[]) {
     }
     add_shares(shares, sizeof shares, &list, by);
     add_unnoticed(missed, sizeof missed, &list, by);
-    claim_say(c, "%d of %d broken versions are noticed; case by case, those new to it: %s", noticed,
-              list.versions, shares);
+    claim_say(c, "%d of %d broken versions are noticed; case by case, those new to it: %s%s%s",
+              noticed, list.versions, shares, *missed ? "; not noticed:" : "", missed);
     if (noticed < CASES_ENOUGH)
         finding_take(c, "unnoticed", false,
                      "%d of %d broken versions are noticed, and %d have to be. Case by case, those "
