@@ -155,14 +155,14 @@ static void add_shares(char *text, size_t room, const case_list *list, const int
     for (int i = 0; i < list->cases; i++) {
         int own = 0;
         for (int v = 0; v < list->versions; v++) own += by[v] == i + 1;
-        add(text, room, "%s%d", i ? ", " : "", own);
+        add(text, room, i ? ", %d in %d" : "%d in case %d", own, i + 1);
     }
 }
 
 void expect_noticed(claim *c, const case_kind kinds[]) {
     case_list list = read_list(c, kinds);
     int by[VERSIONS] = {0}, noticed = 0;
-    char missed[400] = "", shares[100] = "";
+    char missed[400] = "", shares[160] = "";
     claim_case(c, NULL, "cases.toml, %d case%s", list.cases, list.cases == 1 ? "" : "s");
     if (!all_can_be_made(c, &list)) return;
     int always = noticed_by(c, &list, 0);
@@ -177,11 +177,11 @@ void expect_noticed(claim *c, const case_kind kinds[]) {
     }
     add_shares(shares, sizeof shares, &list, by);
     add_unnoticed(missed, sizeof missed, &list, by);
-    claim_say(c, "%d of %d broken versions are noticed; case by case, those new to it: %s%s%s",
-              noticed, list.versions, shares, *missed ? "; not noticed:" : "", missed);
+    claim_say(c, "%d of %d broken versions are noticed (new: %s)%s%s", noticed, list.versions,
+              shares, *missed ? "; not noticed:" : "", missed);
     if (noticed < CASES_ENOUGH)
-        finding_take(c, "unnoticed", false,
-                     "%d of %d broken versions are noticed, and %d have to be. Case by case, those "
-                     "new to it: %s. Not noticed:%s",
-                     noticed, list.versions, CASES_ENOUGH, shares, missed);
+        finding_take(
+            c, "unnoticed", false,
+            "%d of %d broken versions are noticed, and %d have to be (new: %s). Not noticed:%s",
+            noticed, list.versions, CASES_ENOUGH, shares, missed);
 }

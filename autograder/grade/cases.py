@@ -72,7 +72,7 @@ def lines_of(name: str, data: bytes, known: table.Cases) -> list:
         raise Unusable(f"{name}: {len(data)} bytes, and {MOST_BYTES} are the most")
     try:
         top = table.tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # TOML's and UTF-8's mistakes are ValueErrors
+    except (ValueError, RecursionError) as error:  # a mistake of TOML or UTF-8 is a ValueError
         said = text.visible(str(error), 200) or "nested too deeply"
         raise Unusable(f"{name} cannot be read as TOML: {said}; is there a comma behind each number "
                        "and each case?") from None
