@@ -74,8 +74,8 @@ def lines_of(name: str, data: bytes, known: table.Cases) -> list:
         top = table.tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # a mistake of TOML or UTF-8 is a ValueError
         said = text.visible(str(error), 200) or "nested too deeply"
-        raise Unusable(f"{name} cannot be read as TOML: {said}; is there a comma behind each number "
-                       "and each case?") from None
+        raise Unusable(f"{name} cannot be read as TOML: {said}; is there a comma behind each "
+                       "number and each case?") from None
     if others := [key for key in top if key != "case"]:
         raise Unusable(f"{name}: {shown(others[0])}: nothing but `case = [ … ]` is read here")
     cases = top.get("case", [])
