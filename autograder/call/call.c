@@ -184,16 +184,17 @@ static size_t bytes_of(const call_request *q, call_role role) {
     return bytes;
 }
 
-/* What each may have a thread of its own, in the simplest kernel: elements of the smallest output;
- * rows, where a loss is a number of all of them; where all outputs are one number, loads. */
+/* What each may have a thread of its own, in the simplest kernel: elements of the smallest output
+ * (a label beside an image is none); rows, where a loss is a number of all of them; where all
+ * outputs are one number, loads. */
 static size_t pieces_of(const call_request *q) {
     if (call_work_is_loading(q->op)) return q->buffer[1].count;
     size_t pieces = SIZE_MAX;
     for (int i = 0; i < q->buffers; i++) {
         const call_buffer *b = &q->buffer[i];
-        bool rows = b->role == CALL_IN && b->type == CALL_INT32 && strcmp(b->name, "label") == 0;
-        bool output = b->role == CALL_OUT || b->role == CALL_INOUT;
-        if (rows) return b->count;
+        bool label = b->type == CALL_INT32 && strcmp(b->name, "label") == 0;
+        bool output = (b->role == CALL_OUT || b->role == CALL_INOUT) && !label;
+        if (label && b->role == CALL_IN) return b->count;
         if (b->host && output && b->type != CALL_BYTES && b->count < pieces) pieces = b->count;
     }
     return pieces == SIZE_MAX ? 0 : pieces;

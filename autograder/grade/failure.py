@@ -288,7 +288,7 @@ class Page:
         """The hint; or, as long as it is held back, a question, and how to get on. The hint is
         about the claim's values: a mistake of another kind that is named has nothing to do with
         them."""
-        named = result["kind"] in (*words.OF_A_LAUNCH, *words.OF_A_LIST) or (
+        named = result["kind"] in words.UNHINTED or (
             result.get("advice") and result["kind"] not in words.QUESTIONS)
         if self.tells(result["kind"], 2) and not named:
             self.field("hint", words.hint_told(result["hint"]))

@@ -195,12 +195,12 @@ COUNTED = {"launches": "launches of kernels", "sectors": "sectors of global memo
            "shared_requests": "requests to shared memory"}  # fmt: skip
 HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 
-# A launch that cannot be: the claim's hint is about the kernel's work, which was not begun.
-OF_A_LAUNCH = ("launch_configuration", "shared_too_large", "null_kernel")
+# Beside these a claim's hint, which is about its values, leads away: a launch that cannot be,
+# device memory that the host touches, cases of a student's own none of which was tried.
+UNHINTED = ("launch_configuration", "shared_too_large", "null_kernel", "host_dereference",
+            "no_cases", "no_such_case", "fails_always")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
-# of a student's own cases, none of which was tried: a claim's hint is about what they try
-OF_A_LIST = ("no_cases", "no_such_case", "fails_always")
 NOT_BUILT = ("compile", "missing", "no_function", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)
 
