@@ -16,13 +16,13 @@ typedef struct drop_case {
     uint64_t index;
     bool beside; /* p is not that, but just above one of the draws */
 } drop_case;
-static const drop_case cases[] = {{1000, 0.25, 1, 0},
-                                  {7, 0.25, 0, 1},
-                                  {1, 0.5, 0, 0},
-                                  {4099, 0.5, 0, 77},
-                                  {257, 0.9, 3, 12},
-                                  {64, 0, 0, 5},
-                                  {1000, 0.001, 65535, 4000000000},
+static const drop_case cases[] = {{1000, 0.25, 1, 0, false},
+                                  {7, 0.25, 0, 1, false},
+                                  {1, 0.5, 0, 0, false},
+                                  {4099, 0.5, 0, 77, false},
+                                  {257, 0.9, 3, 12, false},
+                                  {64, 0, 0, 5, false},
+                                  {1000, 0.001, 65535, 4000000000, false},
                                   {1000, 0, 2, 9, .beside = true}};
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -10,6 +10,7 @@
 #include "autograder/claim/verdict.h"
 #include "cases.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tl/nets.h"
