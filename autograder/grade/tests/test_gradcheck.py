@@ -37,7 +37,7 @@ def checked(request):
 
 def test_an_operation_in_which_one_input_does_not_stand_is_one(checked):
     done = checked(*SQUARE)
-    assert done.returncode == 0 and "7/7" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "6/6" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_wrong_rule_is_shown_with_place_and_both_numbers(checked):

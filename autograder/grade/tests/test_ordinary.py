@@ -143,24 +143,24 @@ TWELVE = {
     "solution": (whole_solution, 53, 47),
     "skeleton": (untouched, 0, 0),
     # tensor and elementwise; nothing of `whole`, for which all tasks are due
-    "partial": (half_done, 13 + 8, 1 + 8),
+    "partial": (half_done, 11 + 8, 1 + 8),
     # reduce.cu costs its own 12 points, and `whole` in CUDA
     "compile error": (compile_error, 53, 47 - 12 - 2),
-    # matmul.c never comes back: 10 points, and `whole` in C
-    "hang": (hang, 53 - 10 - 2, 47),
-    # transpose.c ends its process: 3 points, and `whole` in C
-    "crash": (crash, 53 - 3 - 2, 47),
+    # matmul.c never comes back: 8 points, and `whole` in C
+    "hang": (hang, 53 - 8 - 2, 47),
+    # transpose.c ends its process: 2 points, and `whole` in C
+    "crash": (crash, 53 - 2 - 2, 47),
     "late": (late, 53, 47),
     # what lies beside the files is not taken
     "junk": (junk, 53, 47),
     # a line's end is no mistake: as `partial`
-    "CRLF": (lines_of_windows, 13 + 8, 1 + 8),
+    "CRLF": (lines_of_windows, 11 + 8, 1 + 8),
     # gemm.c: 5 points and `whole` in C; transpose.cu: 5 points and `whole` in CUDA
     "missing file": (missing_files, 53 - 5 - 2, 47 - 5 - 2),
     # graded with our headers and claims: transpose alone
-    "changed header": (changed_headers, 3, 5),
+    "changed header": (changed_headers, 2, 5),
     # as `partial`
-    "zip": (archive, 13 + 8, 1 + 8),
+    "zip": (archive, 11 + 8, 1 + 8),
 }
 IN_BRIEF = ["zip"]
 ALL = os.environ.get("GRADLAB_TEST_ALL") == "1"
@@ -214,6 +214,6 @@ def test_the_points_are_those_of_the_list():
     found = {(t.name, side): sum(c.points.get(side, 0) for c in lab.claims if c.task == t.name)
              for t in lab.tasks for side in ("c", "cuda")}
     names = ("tensor", "elementwise", "reduce", "transpose", "matmul", "gemm", "whole")
-    assert [found[n, "c"] for n in names] == [13, 8, 12, 3, 10, 5, 2]
+    assert [found[n, "c"] for n in names] == [11, 8, 12, 2, 8, 5, 2]
     assert [found[n, "cuda"] for n in names] == [1, 8, 12, 5, 12, 7, 2]
     assert len(TWELVE) == 12 and set(IN_BRIEF) < set(TWELVE)
