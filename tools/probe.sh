@@ -182,7 +182,9 @@ needs_of() {
     report-test) echo packages plotting latex ;;
     test | test-all)
         echo $build $labs shm packages
-        if [ -z "${ALONE:-}" ]; then echo openblas_archive legality plotting latex curl zstd gettext; fi
+        if [ -z "${ALONE:-}" ]; then
+            echo openblas_archive legality plotting latex curl zstd gettext
+        fi
         ;;
     test-without-twin) echo $build $labs shm legality plotting latex curl zstd gettext ;;
     test-steps) echo $build $labs ;;
