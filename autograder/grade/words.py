@@ -300,6 +300,7 @@ PATTERNS = {
     "other_kept": "other ones are dropped, and all else is right",
     "layers": "only with layers above 0",
     "beside_a_draw": "only where the threshold lies just above a draw",
+    "at_a_draw": "only where the threshold equals a draw",
     "right_to_1000": "right in the first 1000",
     "same_batch_again": "what the first batch gives each time",
     "beyond_the_picture": "only what lies beyond the picture",

@@ -15,6 +15,7 @@ typedef struct drop_case {
     uint32_t layer;
     uint64_t index;
     bool beside; /* p is not that, but just above one of the draws */
+    bool at;     /* or exactly one of the draws */
 } drop_case;
 static const drop_case cases[] = {{1000, 0.25, 1, 0, false},
                                   {7, 0.25, 0, 1, false},
@@ -23,7 +24,8 @@ static const drop_case cases[] = {{1000, 0.25, 1, 0, false},
                                   {257, 0.9, 3, 12, false},
                                   {64, 0, 0, 5, false},
                                   {1000, 0.001, 65535, 4000000000, false},
-                                  {1000, 0, 2, 9, .beside = true}};
+                                  {1000, 0, 2, 9, .beside = true},
+                                  {1000, 0, 3, 10, .at = true}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -51,16 +53,27 @@ static double beside_a_draw(claim *c, const tl_step *step, const drop_case *of) 
     claim_fail(c, "no draw of %zu lies just below a number that a float can hold", of->n);
 }
 
+/* The p whose threshold is the draw of some element, which is kept then. */
+static double at_a_draw(claim *c, const tl_step *step, const drop_case *of) {
+    for (size_t i = of->n / 2; i < of->n; i++) {
+        uint32_t word = word_of(step, of->layer, i);
+        if (word >> 30 == 1) return word / 4294967296.0; /* between a quarter and a half */
+    }
+    claim_fail(c, "no draw of %zu lies between a quarter and a half", of->n);
+}
+
 static drop_data draw_case(claim *c, const call_target *t, const char *op, drop_case of) {
     drop_data d = {.g = {.n = of.n, .p = of.p, .layer = of.layer},
                    .step = {.seed = draw_bits(c), .index = of.index, .epoch = 3, .first = 64}};
     if (of.beside) d.g.p = beside_a_draw(c, &d.step, &of);
+    if (of.at) d.g.p = at_a_draw(c, &d.step, &of);
     d.keep = claim_memory(c, d.g.n, 1);
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
                (unsigned long long)d.step.index);
     claim_trait(c, "layers", d.g.layer > 0);
     claim_trait(c, "beside_a_draw", of.beside);
+    claim_trait(c, "at_a_draw", of.at);
     return d;
 }
 
