@@ -29,6 +29,7 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 # … and of one line that reads and writes global memory, `x[i] += v`, run by several threads.
 ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory that .* writes at "
                    r"line \1\b")
+A_RACE = {"race", "race_between_blocks", "added_by_several", "global", "shared", "one_line"}
 OF_RACES = {"elsewhere=race", "elsewhere=added_by_several", "elsewhere=global"}  # who says so
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
@@ -84,8 +85,8 @@ def features(record: dict, side: str) -> set:
     """What a pattern in labN.toml can speak of."""
     found = {side, record["kind"], *(str(p) for p in record.get("patterns", ()))}
     found |= numbers_told.features(record) | map_told.features(record)
-    if record["kind"].startswith("race"):  # (with CHECK=1 of each claim: then itself says so)
-        found |= {"race", "elsewhere=race"}
+    if record["kind"].startswith("race_"):
+        found.add("race")
     if met := MET.search(record.get("output") or ""):
         found |= {met[2]} | ({"one_line"} if met[1] == met[3] else set())
     if ADDED.search(record.get("output") or ""):
@@ -131,8 +132,8 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
     kind = result["failures"][0]["kind"]
     patterns = list(claim.diagnosis.items())
-    if kind.startswith("race"):  # what speaks of races comes before what speaks of values
-        patterns.sort(key=lambda p: not {"race", *OF_RACES}.intersection(p[0].split("+")))
+    if kind.startswith("race"):  # (with CHECK=1 of any claim, whose own diagnoses are of values)
+        patterns.sort(key=lambda p: not A_RACE.intersection(p[0].split("+")))
     unreached = kind == "parallel" or kind == "never_written" and "others_wrong" not in found
     for pattern, name in patterns:
         parts = pattern.split("+")
