@@ -82,14 +82,16 @@ def recorder(worker: Path, kept: Path) -> Path:
     return script
 
 
-def keep_requests(grader: Path, claim: table.Claim, run: execute.Run, seed: int,
+def keep_requests(programs: execute.Programs, claim: table.Claim, run: execute.Run, seed: int,
                   script: Path) -> None:
     """Without GRADLAB_CLAIMS the first failure ends a claim: no request comes behind it."""
     env = execute.environment(GRADLAB_WORKER=str(script.resolve()), GRADLAB_DEVICES=run.device,
                               GRADLAB_SEED=str(seed), HOSTCUDA_RACES=execute.races_of(run),
-                              GRADLAB_CPU_FACTOR=str(FACTOR * execute.BUILD_FACTOR[run.build]))
-    subprocess.run([grader, "-j1", "--filter", claim.full_name], env=env, timeout=300,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                              GRADLAB_CPU_FACTOR=str(FACTOR * execute.BUILD_FACTOR[run.build]),
+                              **programs.sanitized(run))
+    subprocess.run([programs.grader_of(run), "-j1", "--filter", claim.full_name], env=env,
+                   timeout=300, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
 
 
 def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
@@ -114,7 +116,7 @@ def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
                 runner.close()
             record = records.get(claim.full_name, {"verdict": "missing"})
             if record["verdict"] == "fail":
-                keep_requests(programs.grader_of(run), claim, run, seed, recorder(worker, kept))
+                keep_requests(programs, claim, run, seed, recorder(worker, kept))
                 return claim, run, for_gdb.worker_of(replace(run, build="")), kept, record
             if record["verdict"] != "pass":
                 unjudged.append(f"{claim.short_name} on {run.device}")
