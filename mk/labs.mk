@@ -86,7 +86,7 @@ LAB_PLAN := $(shell $(LAB_PYTHON) autograder/grade/grade.py LAB=$(LAB_N) PLAN=bu
 	PLUGINS=$(LAB_DEVICES) SUFFIX=$(SUFFIX) MINE=$(if $(LAB_MINE),1) \
 	$(call given,T TASKWISE DEVICES HTML DIAGNOSIS HINT))
 ifneq ($(.SHELLSTATUS),0)
-$(error grade.py does not say what lab $(LAB_N) needs: see above)
+$(error nothing was $(if $(filter grade,$(MAKECMDGOALS)),graded,built))
 endif
 else
 LAB_PLAN :=
@@ -150,10 +150,14 @@ watch: ## grade again whenever you save a file of the lab: LAB=N T=task
 	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
 	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
 
-# (the grade builds it, and shows the failure that gdb then stops in; it is 0 whatever the score)
+# (The grade shows the failure, and its workers are asked which call that is: on hostcuda they have
+# the checkers. gdb then stops in the same call of an unoptimised build. What was typed for the first
+# is in the environment, too, and not for the second.)
 debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
-	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) DEBUG=1 $(call given,T SEED DEVICES CC CXX PYTHON)
-	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=-debug \
+	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,T SEED DEVICES CHECK SAN CC CXX PYTHON)
+	@env -u CHECK -u SAN $(LAB_MAKE_AFRESH) lab$(WATCHED_LAB) DEBUG=1 \
+	    $(call given,T DEVICES CC CXX PYTHON) >/dev/null
+	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=$(SUFFIX) \
 	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
 
 bundle: ## what to attach to a question; no source, no names: LAB=N YES=1

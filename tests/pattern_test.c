@@ -276,3 +276,14 @@ CLAIM(pattern, digits_of_a_float_are_told_in_double) {
     SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-5 : -2e-5)));
     expect_patterns(c, "by more than that", &f, "everything");
 }
+
+/* Only where a file and its line begin a message: a sentence may have a colon, too. */
+CLAIM(pattern, a_place_begins_a_message) {
+    finding f;
+    finding_begin(&f, c, "unnoticed");
+    finding_place(&f, "7 of 10 broken versions are noticed (new: 2 in case 1)");
+    expect_true(c, f.line == 0 && !f.file[0], "a sentence has become %s:%d", f.file, f.line);
+    finding_place(&f, "labs/lab1/gemm.c:31: k is -1");
+    expect_true(c, f.line == 31 && strcmp(f.file, "labs/lab1/gemm.c") == 0,
+                "the place has become %s:%d", f.file, f.line);
+}

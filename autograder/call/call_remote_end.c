@@ -33,7 +33,7 @@ static void conclude_exit(call_wire *w, int code, const remote_trace *trace, con
     else if (code == WORKER_BAD_REQUEST && !opened)
         remote_conclude(w, "grader", "grader and worker are of different builds: run make again");
     else if (code == WORKER_SANITIZED)
-        remote_conclude(w, "crash", "a sanitizer stopped it: see what the program printed");
+        remote_conclude(w, "sanitizer", "a sanitizer stopped it: see what the program printed");
     else if (code == WORKER_NOT_STARTED && !opened)
         remote_conclude(w, "machine", "the worker could not be started");
     else if (code == WORKER_WITHOUT_BOX && !opened)

@@ -31,7 +31,8 @@ static char *const fixed[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                               "HOSTCUDA_TIMEOUT=1",
                               "HOSTCUDA_WORKERS=2",
                               "HOSTCUDA_MEMORY=1073741824",
-                              "ASAN_OPTIONS=exitcode=119"};
+                              "ASAN_OPTIONS=exitcode=119",
+                              "UBSAN_OPTIONS=exitcode=119"};
 enum { FIXED = sizeof fixed / sizeof *fixed };
 /* and what a GPU's driver needs */
 static const char *const passed[] = {"CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "HOME",

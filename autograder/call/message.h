@@ -71,7 +71,7 @@ static inline uint64_t message_magic(void) {
  * named wrongly; but those that accuse the grader or the machine are believed of a worker alone
  * that has not answered yet, so that nobody gets out of a verdict by them. */
 enum {
-    WORKER_SANITIZED = 119, /* by ASAN_OPTIONS: a sanitizer has stopped it */
+    WORKER_SANITIZED = 119, /* by {A,UB}SAN_OPTIONS: a sanitizer has stopped it */
     WORKER_NOT_STARTED,
     WORKER_CRASHED,
     WORKER_LOST_PIPE,

@@ -58,12 +58,12 @@ static bool is_quieted(tl_real value, real_bits poison) {
 static const char *kind_of(tl_real got, double want, const char **text) {
     *text = "";
     if (is_quieted(got, CALL_FENCE_POISON)) {
-        *text = ", is made of what lies beside an array";
+        *text = ", which is made of what lies beside an array";
         return "read_outside";
     }
     /* the poison of an output or of scratch; hostcuda fills fresh memory with ones */
     if (is_quieted(got, CALL_POISON) || bits_of(got) + 1 == 0) {
-        *text = ", is made of memory that nobody had written";
+        *text = ", which is made of memory that nobody had written";
         return "uninitialised";
     }
     return isnan(got) && !isnan(want) ? "nan" : "mismatch";

@@ -26,8 +26,9 @@ void finding_begin(finding *f, const claim *c, const char *kind) {
 }
 
 void finding_place(finding *f, const char *error) {
-    const char *colon = strchr(error, ':');
-    int line = colon ? atoi(colon + 1) : 0;
+    /* (a sentence may have a colon, and a number behind it: a file's name has no blank) */
+    const char *colon = error + strcspn(error, ": ");
+    int line = *colon == ':' ? atoi(colon + 1) : 0;
     if (line <= 0 || colon - error >= (long)sizeof f->file) return;
     snprintf(f->file, sizeof f->file, "%.*s", (int)(colon - error), error);
     f->line = line;

@@ -1,18 +1,20 @@
-"""debug.py LAB=n T=task/claim [SEED=s] [DEVICES=cpu|hostcuda] SUFFIX=-debug WORKER=…: stops in
+"""debug.py LAB=n T=task/claim [SEED=s] [DEVICES=cpu|hostcuda] [SUFFIX=…] WORKER=…: stops in
 the call that fails, under gdb.
 
 A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with
 a recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
-worker with these requests as its input, as often as one likes: the same inputs, the same call.
-A claim ends with the first failure, so the last call is the one. gdb stops in the functions of the
-task's file; on hostcuda also in the first thread of each of its kernels, and from there on shows
-which thread of which block it is in. `make debug` builds this with DEBUG=1 and asks for it.
+worker of the build for debuggers (DEBUG=1) with these requests as its input, as often as one
+likes: the same inputs, the same call. A claim is judged as `make grade` does, so on hostcuda under
+the checkers, which that build has not; it ends with the first failure, so the last call is the one.
+gdb stops in the functions of the task's file; on hostcuda also in the first thread to run of each
+of its kernels, and from there on shows which thread of which block it is in.
 """
 
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import execute
@@ -36,8 +38,10 @@ CALL = "call_execute"
 KERNEL = re.compile(r"\b__global__\b[^(;{}]*?(\w+)\s*\(")
 NO_NAMES = re.compile(r"//[^\n]*|/\*.*?\*/|__launch_bounds__\s*\([^)]*\)", re.S)
 INDICES = ("hc_blockIdx", "hc_threadIdx")  # of the thread that runs (hostcuda/README.md)
-# What a grader tells a worker of hostcuda; and one block after the other, for stepping.
+# What a grader tells a worker of hostcuda; and one block after the other, for stepping. (Requests
+# end with the call that fails: what the context still holds then is no leak of the student's.)
 ENVIRONMENT = {"HOSTCUDA_EAGER": "1", "HOSTCUDA_WORKERS": "1", "HOSTCUDA_TIMEOUT": "0",
+               "HOSTCUDA_LEAKS": "0",
                "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # fmt: skip
 RECORDER = """#!{python} -ES
 import os
@@ -66,6 +70,10 @@ class Nothing(Exception):
     """One line: why there is nothing to stop in."""
 
 
+class AllHold(Exception):
+    """One line: no claim fails, as one would wish."""
+
+
 def recorder(worker: Path, kept: Path) -> Path:
     script = kept.with_suffix(".recorder")
     script.write_text(RECORDER.format(python=sys.executable, kept=kept.resolve(),
@@ -74,20 +82,24 @@ def recorder(worker: Path, kept: Path) -> Path:
     return script
 
 
-def keep_requests(grader: Path, claim: table.Claim, run: execute.Run, seed: int,
+def keep_requests(programs: execute.Programs, claim: table.Claim, run: execute.Run, seed: int,
                   script: Path) -> None:
     """Without GRADLAB_CLAIMS the first failure ends a claim: no request comes behind it."""
     env = execute.environment(GRADLAB_WORKER=str(script.resolve()), GRADLAB_DEVICES=run.device,
-                              GRADLAB_SEED=str(seed), GRADLAB_CPU_FACTOR=str(FACTOR))
-    subprocess.run([grader, "-j1", "--filter", claim.full_name], env=env, timeout=300,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                              GRADLAB_SEED=str(seed), HOSTCUDA_RACES=execute.races_of(run),
+                              GRADLAB_CPU_FACTOR=str(FACTOR * execute.BUILD_FACTOR[run.build]),
+                              **programs.sanitized(run))
+    subprocess.run([programs.grader_of(run), "-j1", "--filter", claim.full_name], env=env,
+                   timeout=300, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
 
 
 def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
-    """(claim, run, worker, its requests, record) of the first failure of these claims."""
+    """(claim, run, the worker for gdb, its requests, record) of these claims' first failure."""
     KEPT.mkdir(parents=True, exist_ok=True)
     programs = execute.Programs(execute.grader_of_lab(lab.number), given["WORKER"],
                                 given["SUFFIX"])
+    for_gdb = replace(programs, suffix="-debug")
     devices = [given["DEVICES"]] if given["DEVICES"] else ["cpu", "hostcuda"]
     seed, _ = seeds.choose({"SUBMISSION": "", "SECRET": "", "REGRADE": "", **given}, None)
     unjudged = []
@@ -104,13 +116,13 @@ def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
                 runner.close()
             record = records.get(claim.full_name, {"verdict": "missing"})
             if record["verdict"] == "fail":
-                keep_requests(programs.grader_of(run), claim, run, seed, recorder(worker, kept))
-                return claim, run, worker, kept, record
+                keep_requests(programs, claim, run, seed, recorder(worker, kept))
+                return claim, run, for_gdb.worker_of(replace(run, build="")), kept, record
             if record["verdict"] != "pass":
                 unjudged.append(f"{claim.short_name} on {run.device}")
     if unjudged:
         raise Nothing(f"{unjudged[0]} could not be run: mend first what the grade above says")
-    raise Nothing(f"{claims[0].task}: no failure, so there is nothing to stop in (these claims "
+    raise AllHold(f"{claims[0].task}: no failure, so there is nothing to stop in (these claims "
                   "hold on " + ", ".join(devices) + ")")
 
 
@@ -171,6 +183,13 @@ def stops_in_kernels(stops: list) -> str:
     return "".join(f"tbreak {stop}\ncommands\n{shown}{once}end\n" for stop in stops)
 
 
+def place_told(record: dict) -> str:
+    """Where a checker or a crash has named a line: the build for gdb may well run over it."""
+    if not record.get("file") or not record.get("line"):
+        return ""
+    return f" at {text.visible(record['file'], 100)}:{record['line']}"
+
+
 def debug(given: dict) -> int:
     if not shutil.which("gdb"):
         raise Nothing("no gdb here: apt-get install gdb (make doctor knows what else is missing)")
@@ -186,12 +205,13 @@ def debug(given: dict) -> int:
     stops = functions(lab, claim, table.SIDE_OF[run.device])
     text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "
               f"{text.visible(record.get('call', record.get('text', '')), 300)}",
-              f"call {count} of {count} fails; gdb stops in {', '.join(stops)}"])
+              f"call {count} of {count} fails{place_told(record)}; "
+              f"gdb stops in {', '.join(stops)}"])
     inside = kernels(lab, claim) if run.device == "hostcuda" else []
     script = kept.with_suffix(".gdb")
     script.write_text(stops_in_kernels(inside))
     if inside:
-        text.say([f"and, after continue, in the first thread of {', '.join(inside)}",
+        text.say([f"and, after continue, in the first thread to run of {', '.join(inside)}",
                   f"another thread: break {inside[0]} if hc_blockIdx.x == 0 && "
                   "hc_threadIdx.x == 3"])
     commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
@@ -203,6 +223,9 @@ def debug(given: dict) -> int:
 def main(arguments: list) -> int:
     try:
         return debug(options.parse(arguments, OPTIONS))
+    except AllHold as line:
+        text.say([f"debug: {line}"])
+        return 0
     except (OptionError, Nothing, table.TableError, execute.CannotGrade, plan.Unplain,
             subprocess.TimeoutExpired, OSError) as error:
         text.say(text.visible_lines(f"debug: {error}", 80, 1000), sys.stderr)

@@ -62,7 +62,7 @@ def version() -> str:
 def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: bool, filter: str,
           cpu_factor: float, sandbox: str, graders: list, seconds: dict, wall_s: float,
           findings: list, compilers: dict, seed_from: str = "default",
-          submission: dict | None = None) -> dict:
+          submission: dict | None = None, build: tuple = ()) -> dict:
     for result in results:
         result["failures"] = [{k: text.cut(r[k], LONGEST, MOST) for k in RECORD_KEYS if k in r}
                               for r in result.get("failures", ())]
@@ -82,6 +82,8 @@ def build(lab: table.Lab, results: list, *, devices: list, seed: int, taskwise: 
         "sandbox": sandbox,
         # default, given, or secret: made of the course's and of the submission (seeds.py)
         "seed": seed, "seed_from": seed_from,
+        # SAN=1, DEVICES=…: what was typed and decides how the claims were built and where they ran
+        "build": list(build),
         "devices": devices, "taskwise": taskwise, "filter": filter, "cpu_factor": cpu_factor,
         "score": judge.totals(results), "tasks": judge.by_task(lab, results),
         "next": judge.next_to_mend(lab, results), "claims": results,

@@ -54,6 +54,11 @@ class Run:
         return self.real + ("-check" if self.build else "")
 
 
+def races_of(run: Run) -> str:
+    """Whether hostcuda names races there."""
+    return "0" if run.build == "count" else "1"
+
+
 def grader_of_lab(number: int) -> str:
     """Pattern of the path of a lab's grader: {mode} is replaced."""
     return f"build/{{mode}}/lab{number}/grader"
@@ -270,7 +275,7 @@ class Runner:
             GRADLAB_DEVICES=run.device, GRADLAB_SEED=str(self.seed), GRADLAB_CLAIMS=str(path),
             GRADLAB_ONLY=" ".join(names),
             GRADLAB_CPU_FACTOR=str(self.cpu_factor * BUILD_FACTOR[run.build]),
-            HOSTCUDA_RACES="0" if run.build == "count" else "1", **self.sandbox,
+            HOSTCUDA_RACES=races_of(run), **self.sandbox,
             **(self.of_cases(run) if run.variant == CASES else self.programs.sanitized(run)))
         command = [self.programs.grader_of(run), f"-j{jobs}"]
         begin = time.monotonic()

@@ -56,11 +56,11 @@ def is_near(record: dict) -> bool:
 
 
 def place_of(record: dict) -> str:
-    """dx[2,3,5,4] at n 1, c 0, h 4, w 2"""
+    """dx of shape [2,3,5,4], at n 1, c 0, h 4, w 2"""
     array = text.visible(record.get("array", "result"), 40)
     shape, index = record.get("shape"), record.get("index")
     if shape:
-        array += "[" + ",".join(number(s) for s in shape) + "]"
+        array += " of shape [" + ",".join(number(s) for s in shape) + "]"
     if not index:
         return array
     if record.get("array") in words.PARTS:
@@ -68,7 +68,7 @@ def place_of(record: dict) -> str:
     axes = words.axes_of(record.get("array", ""), len(index), record.get("axes"))
     named = ", ".join(f"{text.visible(str(a), 12)} {number(i)}{tap_of(record, str(a), i)}"
                       for a, i in zip(axes, index))
-    return f"{array} at {named}"
+    return f"{array}{',' * bool(shape)} at {named}"
 
 
 def split_output(output: str) -> tuple:
@@ -109,7 +109,8 @@ def rerun_command(document: dict, result: dict) -> str:
     seed = next((r["seed"] for r in result.get("failures", ()) if r.get("seed") is not None), None)
     if seed is not None:
         parts.append(f"SEED={seed}")
-    return " ".join(parts) + (" TASKWISE=1" if document["taskwise"] else "")
+    parts += ["TASKWISE=1"] if document["taskwise"] else []
+    return " ".join([*parts, *document.get("build", ())])
 
 
 def title_of(result: dict) -> tuple:
@@ -250,6 +251,7 @@ class Page:
             self.by_line(record)
         if printed:
             lines = text.visible_lines(printed, 200 if self.everything else OUTPUT_LINES)
+            lines = [x for x in lines if x != said]
             self.block("printed", [x for i, x in enumerate(lines) if i == 0 or x != lines[i - 1]])
 
     def by_line(self, measured: dict) -> None:

@@ -154,6 +154,12 @@ def speak(asked: str, lab: table.Lab) -> None:
         say([text.visible(f"grade: {why_english}", 1000)], sys.stderr)
 
 
+def typed(given: dict) -> list:
+    """What of the command line has to be typed again for the same build on the same devices."""
+    modes = [f"{mode.upper()}=1" for mode in given["SUFFIX"].split("-") if mode]
+    return modes + ([f"DEVICES={given['DEVICES']}"] if given["DEVICES"] else [])
+
+
 def identity(given: dict) -> dict | None:
     """What is graded, in official grading: its name and the hashes of its files."""
     if not given["SUBMISSION"]:
@@ -193,6 +199,7 @@ def grade(given: dict) -> int:
     finally:
         runner.close()
 
+    findings = judge.of_what_was_asked(lab, runs, findings)
     findings = judge.of_whole_files(lab, runs, outcome.records, findings)
     results = judge.judge(lab, runs, outcome.records, findings, bool(given["TASKWISE"]))
     if identity(given) != graded:
@@ -205,9 +212,11 @@ def grade(given: dict) -> int:
         filter="" if judge.totals(results)["max"] == lab.total else asked,
         cpu_factor=runner.cpu_factor, sandbox="process" if open_because else sandbox.tier(),
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
-        findings=findings, compilers=machine.compilers(c=given["CC"], cuda=given["CXX"]))
+        findings=findings, build=typed(given),
+        compilers=machine.compilers(c=given["CC"], cuda=given["CXX"]))
     path = out / ("part.json" if result["filter"] else "grade.json")
-    changes = document.changes(result, document.read(out / "grade.json"))
+    # (a part is no such run: what it says of the last one may be long over)
+    changes = [] if result["filter"] else document.changes(result, document.read(path))
     document.write(path, result)
 
     score = result["score"]

@@ -29,10 +29,16 @@ MET = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: writes (global|shared) m
 # … and of one line that reads and writes global memory, `x[i] += v`, run by several threads.
 ADDED = re.compile(r"\S+:(\d+): hostcuda \[race[a-z-]*\]: reads global memory that .* writes at "
                    r"line \1\b")
+A_RACE = {"race", "race_between_blocks", "added_by_several", "global", "shared", "one_line"}
 OF_RACES = {"elsewhere=race", "elsewhere=added_by_several", "elsewhere=global"}  # who says so
 # What a BLAS says that refuses a call, and what hostcuda says of an operand that is too small.
 BLAS_REFUSES = re.compile(r"On entry to \w+ +parameter number +\d+ had an illegal value")
 BLAS_OPERAND = re.compile(r"hostcuda \[copy-size\]: (matrix|vector) ")
+# What sanitizers print: UBSan a line; ASan what it found, the access, and who made it.
+UNDEFINED = re.compile(r"^(\S+?):(\d+):\d+: runtime error: .*", re.M)
+ADDRESS = re.compile(r"^==\d+==ERROR: (\w+Sanitizer: [\w-]+).*(?:\n((?:READ|WRITE) of size \d+))?",
+                     re.M)
+FRAME = re.compile(r"^ +#\d+ 0x\w+ in \S+ (\S+\.cu?):(\d+)", re.M)
 OTHER_LINE = re.compile(r" at line (\d+)\b")
 PRODUCT = re.compile(r"\bk = (\d+)")
 # What hostcuda's checkers have said beside a record's own kind: of another call, or by the way.
@@ -56,6 +62,23 @@ def of_blas(record: dict) -> dict:
     if BLAS_OPERAND.search(record.get("text") or ""):
         return record | {"kind": "blas_argument"}
     return record
+
+
+def of_sanitizer(record: dict) -> dict:
+    """A sanitizer ends the program and prints why: that is what happened, and at which line."""
+    if record["kind"] != "sanitizer":
+        return record
+    printed = record.get("output") or ""
+    if found := UNDEFINED.search(printed):
+        return record | {"text": found[0], "file": found[1], "line": int(found[2])}
+    if not (found := ADDRESS.search(printed)):
+        return record
+    said = ", ".join(filter(None, (found[1], found[2])))
+    frame = FRAME.search(printed, found.end())
+    if not frame:
+        return record | {"text": said}
+    file = frame[1].removeprefix(f"{table.ROOT}/")
+    return record | {"text": f"{file}:{frame[2]}: {said}", "file": file, "line": int(frame[2])}
 
 
 def features(record: dict, side: str) -> set:
@@ -108,8 +131,11 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
             if other["verdict"] == "fail" and other["kind"] == "uninitialised":
                 found.add("elsewhere=uninitialised")  # … and wild indices from this
     kind = result["failures"][0]["kind"]
+    patterns = list(claim.diagnosis.items())
+    if kind.startswith("race"):  # (with CHECK=1 of any claim, whose own diagnoses are of values)
+        patterns.sort(key=lambda p: not A_RACE.intersection(p[0].split("+")))
     unreached = kind == "parallel" or kind == "never_written" and "others_wrong" not in found
-    for pattern, name in claim.diagnosis.items():
+    for pattern, name in patterns:
         parts = pattern.split("+")
         if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
             return name
@@ -144,6 +170,13 @@ def gate_of(lab: table.Lab, findings: list, task: table.Task, side: str) -> list
         t for t in lab.tasks if not t.extra and (side in t.sides or side == "cuda")]
     files = {t.file(side) for t in tasks}
     return [(file, line, text) for file, line, text in findings if Path(file).name in files]
+
+
+def of_what_was_asked(lab: table.Lab, runs: dict, findings: list) -> list:
+    """The findings about files that a claim of this grade runs: T= asks for no others."""
+    asked = {(c.task, table.SIDE_OF[run.device]) for run, claims in runs.items() for c in claims}
+    return [found for found in findings
+            if any(gate_of(lab, [found], lab.task(name), side) for name, side in asked)]
 
 
 def of_whole_files(lab: table.Lab, runs: dict, records: dict, findings: list) -> list:
@@ -189,7 +222,7 @@ def judge_side(lab: table.Lab, claim: table.Claim, side: str, runs: list, record
             result.setdefault("counted", counted)
         if record["verdict"] == "pass":
             continue
-        (errors if record["verdict"] == "error" else failures).append(of_blas(record))
+        (errors if record["verdict"] == "error" else failures).append(of_sanitizer(of_blas(record)))
     if errors and not failures:  # what is wrong in one run is wrong, whatever the other would say
         return result | {"verdict": "unjudged", "kind": errors[0]["kind"], "failures": errors}
     # the largest error in any run, as a share of its bound; a claim may compare nothing

@@ -34,7 +34,7 @@ class Window:
     col: int
     worst: tuple
     axes: tuple  # what the rows' and the columns' numbers are called
-    plane: str  # y[2,4,3,6] at n 0, k 3: where it is cut from
+    plane: str  # y of shape [2,4,3,6], at n 0, k 3: where it is cut from
     unwritten: bool  # NaN stands for what was never written
 
 

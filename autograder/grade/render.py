@@ -112,15 +112,16 @@ class Report(Page):
 
     def waiting(self, task: str, cells: dict) -> list:
         """For whom sides of a task wait that have nothing else wrong, and with how many points;
-        both sides once, where it is the same task."""
+        both sides once, where it is the same task. (`next` counts those of one side.)"""
         most = {}
         for side, cell in cells.items():
             mine = [r for r in self.document["claims"] if (r["task"], r["side"]) == (task, side)
                     and cell["state"] == r["verdict"] == "waiting"]
             causes = ", ".join(dict.fromkeys(c for r in mine for c in r["waits_for"]))
             if causes:
-                most[causes] = most.get(causes, 0) + sum(r["max"] for r in mine)
-        return [f"waiting for {causes}, up to {points(n)}" for causes, n in most.items()]
+                most.setdefault(causes, {})[SIDE_NAMES[side]] = sum(r["max"] for r in mine)
+        return [f"waiting for {causes}, up to {points(sum(own.values()))}"
+                + f" ({' and '.join(own)})" * (len(cells) > 1) for causes, own in most.items()]
 
     def state(self, cell: dict) -> str:
         file = cell["file"] or "the lab"
@@ -177,7 +178,9 @@ class Report(Page):
             self.after_all()
             return
         file = best["file"]
-        behind = f", and {points(best['behind'])} wait behind it" if best["behind"] else ""
+        task = next(row for row in self.document["tasks"] if row["task"] == best["task"])
+        side = f" in {SIDE_NAMES[best['side']]}" * (len(task["sides"]) > 1)
+        behind = f", and {points(best['behind'])} wait behind it{side}" if best["behind"] else ""
         if best["task"] == "whole" and not best["file"]:
             action = "look at how the tasks work together"
         elif best["kind"] == "gate":

@@ -43,6 +43,9 @@ KINDS = {
               "comes, such as a barrier that not all threads reach."),
     "exit": ("ended the program", "The code ended the whole process. A library function returns a "
              "status; it never calls exit or abort."),
+    "sanitizer": ("stopped by a sanitizer", "`SAN=1` builds your code with checks in it, and one "
+                  "of them has ended the program: the line that `what` names does what C does not "
+                  "allow. Begin there."),
     "garbage": ("broke the connection", "Bytes arrived that are no answer: something wrote to, or "
                 "closed, a file that is not its own."),
     "read_outside": ("read outside of a buffer", "A result holds what lies before or behind an "
@@ -198,7 +201,7 @@ HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 # Beside these a claim's hint, which is about its values, leads away: a launch that cannot be,
 # device memory that the host touches, cases of a student's own none of which was tried.
 UNHINTED = ("launch_configuration", "shared_too_large", "null_kernel", "host_dereference",
-            "no_cases", "no_such_case", "fails_always")
+            "no_cases", "no_such_case", "fails_always", "sanitizer")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "no_function", "build")

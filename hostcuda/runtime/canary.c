@@ -50,7 +50,7 @@ void hc_check_all_canaries(const char *when) {
 
 /* After a failed kernel a program cannot tidy up: only the failure is reported. */
 void hc_report_leaks(void) {
-    if (hc_sticky()) return;
+    if (hc_sticky() || !hc_options_get()->leaks) return;
     int count;
     const hc_buffer *buffers = hc_arena_buffers(&count);
     for (int i = 0; i < count; i++) {

@@ -32,6 +32,7 @@ typedef struct hc_options {
     bool eager;      /* run each operation when it is queued: for gdb */
     bool checks;     /* what costs time: closed memory, fresh bytes, canaries */
     bool races;      /* CHECK=1: races and reads of unwritten memory are named */
+    bool leaks;      /* what is never freed is named at the end */
     bool exited;     /* a barrier waits for no thread that has returned, as from sm_70 on */
     double timeout;  /* seconds that a thread may run without progress; 0: for ever */
     size_t memory;   /* bytes of device memory */

@@ -62,6 +62,7 @@ static void read_options(void) {
     options.eager = number("HOSTCUDA_EAGER", 0, 0) != 0;
     options.checks = number("HOSTCUDA_CHECKS", 1, 0) != 0;
     options.races = number("HOSTCUDA_RACES", 1, 0) != 0;
+    options.leaks = number("HOSTCUDA_LEAKS", 1, 0) != 0;
     options.exited = number("HOSTCUDA_EXITED", 0, 0) != 0;
     options.timeout = number("HOSTCUDA_TIMEOUT", is_traced() ? 0 : 20, 0);
     options.memory = device_memory();

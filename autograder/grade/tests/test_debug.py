@@ -111,10 +111,11 @@ if not shutil.which("gdb"):  # (it would be skipped, and named: make setup insta
     del test_gdb_stops_in_the_first_thread_of_a_kernel_and_shows_which
 
 
-@pytest.mark.parametrize("verdict, said", [
-    ("missing", "im2col/columns_hold_receptive_fields on cpu could not be run: mend first what"),
-    ("pass", "im2col: no failure, so there is nothing to stop in")])
-def test_what_was_not_built_is_no_claim_that_holds(monkeypatch, tmp_path, capsys, verdict, said):
+@pytest.mark.parametrize("verdict, status, said", [
+    ("missing", 2, "im2col/columns_hold_receptive_fields on cpu could not be run: mend first what"),
+    ("pass", 0, "im2col: no failure, so there is nothing to stop in")])
+def test_what_was_not_built_is_no_claim_that_holds(monkeypatch, tmp_path, capsys, verdict, status,
+                                                   said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(debug.shutil, "which", lambda name: name)
 
@@ -124,8 +125,29 @@ def test_what_was_not_built_is_no_claim_that_holds(monkeypatch, tmp_path, capsys
     monkeypatch.setattr(debug.execute.Runner, "one", one)
     monkeypatch.setattr(debug.machine, "cpu_factor", lambda folder: 1.0)
     words = ["LAB=2", "T=im2col", "DEVICES=cpu", "WORKER=build/{mode}/{variant}/worker"]
-    assert debug.main(words) == 2
-    assert f"debug: {said}" in " ".join(capsys.readouterr().err.split())
+    assert debug.main(words) == status
+    out = capsys.readouterr()
+    assert f"debug: {said}" in " ".join((out.err if status else out.out).split())
+
+
+def test_on_hostcuda_the_checkers_judge_and_the_build_for_gdb_replays(monkeypatch, tmp_path):
+    """What only a checker sees is found as by a grade, and stopped in where gdb sees variables."""
+    monkeypatch.chdir(tmp_path)
+    judged, lab = [], table.load(2)
+
+    def one(runner, run, claims, _):
+        judged.append(runner.programs.worker_of(run))
+        return {claims[0].full_name: {"verdict": "fail", "file": "im2col.cu", "line": 7}}, None
+
+    monkeypatch.setattr(debug.execute.Runner, "one", one)
+    monkeypatch.setattr(debug.machine, "cpu_factor", lambda folder: 1.0)
+    monkeypatch.setattr(debug, "keep_requests", lambda *arguments: None)
+    given = {"LAB": "2", "T": "im2col", "SEED": "", "DEVICES": "hostcuda", "SUFFIX": "",
+             "WORKER": "build/{mode}/{variant}/worker", "LABS": "labs"}
+    _, run, worker, _, record = debug.failing(lab, lab.task("im2col").claims, given)
+    assert [path.parts[1] for path in judged] == [f"{run.real}-check"]
+    assert worker.parts[1] == f"{run.real}-debug"
+    assert debug.place_told(record) == " at im2col.cu:7"
 
 
 def test_without_gdb_one_line_says_what_installs_it(monkeypatch, capsys):

@@ -246,6 +246,14 @@ def test_a_gate_finding_costs_this_half_of_the_task(stage, capsys):
     assert stage.result()["score"]["points"] == 50  # two and the whole
 
 
+def test_a_gate_finding_is_told_to_who_asked_for_its_task(stage, capsys):
+    stage.findings = [("labs/lab9/two.c", 1, "calls dlopen")]
+    stage.grade("T=one")
+    assert "two.c" not in capsys.readouterr().out
+    stage.grade("T=two")
+    assert "not allowed: labs/lab9/two.c:1" in capsys.readouterr().out
+
+
 MORE = """
 [[task]]
 name = "more"
@@ -330,6 +338,16 @@ def test_change_since_the_last_run(stage, capsys):
     stage.grade()
     assert "since the last run of the whole lab: +20 in all: +30 two/third (C), -10 one/second" in (
         capsys.readouterr().out)
+
+
+def test_of_a_part_nothing_is_said_of_the_last_whole_run(stage, capsys):
+    """It may be long over: what has fallen since the last try would read as progress."""
+    stage.says["lab9_two/third"] = fail()
+    stage.grade()
+    del stage.says["lab9_two/third"]
+    capsys.readouterr()
+    stage.grade("T=two")
+    assert "since the last run" not in capsys.readouterr().out
 
 
 def test_json_is_the_document(stage, capsys):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import failure
 import formats
+import grade
 import judge
 import pytest
 import render
@@ -27,7 +28,7 @@ def test_a_failure_says_all_that_helps(stage, capsys):
     out = " ".join(shown(stage, capsys, "SEED=7").split())
     for part in ["one/second (C): wrong values on cpu, 10 points",
                  "one x[2,3,5,4], on cpu, float, seed 7",
-                 "y[2,3,5,4] at n 1, k 2, p 4, q 3: got 1.5, expected 0.25, allowed +-1e-06",
+                 "y of shape [2,3,5,4], at n 1, k 2, p 4, q 3: got 1.5, expected 0.25, allowed",
                  "12 of 120: only at the border", "| ..# | ..#", "look at the second",
                  "make grade LAB=9 T=one/second SEED=7"]:
         assert part in out
@@ -264,7 +265,38 @@ def test_columns_are_those_of_a_terminal(wide, columns):
 def test_the_row_of_columns_is_named_by_channel_and_tap():
     record = {"call": "im2col x[2,3,5,4] w[4,3,3,2] stride 1,1", "array": "col",
               "shape": [18, 2, 3, 3], "index": [9, 1, 0, 2]}
-    assert failure.place_of(record) == "col[18,2,3,3] at row 9 (c 1, r 1, s 1), n 1, p 0, q 2"
+    assert failure.place_of(record) == (
+        "col of shape [18,2,3,3], at row 9 (c 1, r 1, s 1), n 1, p 0, q 2")
+
+
+UNDEFINED = """labs/lab9/one.c:31:10: runtime error: index 10 out of bounds for type 'tl_real [10]'
+"""
+ADDRESS = """=================================================================
+==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000018 at pc 0x55
+READ of size 4 at 0x602000000018 thread T0
+    #0 0x7f21 in memcpy ../../../../src/libsanitizer/sanitizer_common/interceptors.inc:827
+    #1 0x5571 in tl_one labs/lab9/one.c:12
+"""
+
+
+@pytest.mark.parametrize("output, line, what", [
+    (UNDEFINED, 31, UNDEFINED.strip()),
+    (ADDRESS, 12, "labs/lab9/one.c:12: AddressSanitizer: heap-buffer-overflow, READ of size 4")])
+def test_a_sanitizer_is_quoted_in_full_and_once(stage, capsys, output, line, what):
+    """It has ended the program, not the code, and its line says where."""
+    stage.says["lab9_one/second"] = fail("sanitizer", text="a sanitizer stopped it", output=output)
+    out = shown(stage, capsys, "T=one/second")
+    assert "one/second (C): stopped by a sanitizer on cpu" in out
+    assert f"in       labs/lab9/one.c:{line}" in out and what in " ".join(out.split())
+    assert out.count("runtime error") <= 1 and "look at the second" not in out
+
+
+def test_again_is_the_same_build_on_the_same_devices(stage, capsys):
+    stage.says["lab9_one/second"] = fail()
+    assert "T=one/second SEED=1 DEVICES=cpu\n" in shown(stage, capsys, "DEVICES=cpu")
+    assert grade.typed({"SUFFIX": "-san-debug", "DEVICES": ""}) == ["SAN=1", "DEBUG=1"]
+    document = {"lab": 9, "taskwise": False, "build": ["CHECK=1"]}
+    assert failure.rerun_command(document, {"claim": "one/second"}).endswith("second CHECK=1")
 
 
 def test_every_kind_has_words():

@@ -4,7 +4,7 @@ on one line it is an index that is wrong, no barrier that is missing."""
 from types import SimpleNamespace
 
 import pytest
-from judge import features, named_elsewhere
+from judge import diagnose, features, named_elsewhere
 
 PLACE = {"global", "shared", "one_line"}
 
@@ -35,3 +35,12 @@ def test_what_comes_of_a_race_leads_to_the_lines_that_meet(kind, told):
     said = named_elsewhere(claim, "writers_meet", results[0], results)
     assert ("T=a/no_two_threads_meet names the lines that meet (a.cu:7)" in said) == told
     assert not named_elsewhere(claim, "another", results[0], results)
+
+
+def test_a_race_is_no_matter_of_the_values_that_a_claim_asks_for():
+    """With CHECK=1 each claim names races: its own diagnoses, which come first, are of values."""
+    claim = SimpleNamespace(diagnosis={"k>64": "slices", "race": "barrier"})
+    record = {"call": "matmul C[1,1] = A B, k = 100"}
+    result = {"task": "a", "side": "cuda", "claim": "a/values"}
+    assert [diagnose(claim, result | {"failures": [record | {"kind": kind}]}, [])
+            for kind in ("race", "mismatch")] == ["barrier", "slices"]
