@@ -356,6 +356,7 @@ int main(int argc, char **argv) {
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&s.r, &o);
+    if (status == TL_OK) run_say_net(&s.r, true);
     if (status == TL_OK) status = train(&s);
     status = tl_root_cause(status);
     if (status != TL_OK) say_failed(&s, status);
