@@ -100,11 +100,11 @@ void expect_adam(claim *c, const call_target *t, const adam_run *run, int n, int
     }
 }
 
-/* Betas so near to 1 that 1 - beta^t has no digits of a rounded beta left; only one of them in each
- * step, so that two errors cannot cancel: a beta of 0 has a correction of 1. The weights start at
- * 0, so w is the step, and the step is that of the m and v that the judged code left: whatever way it
- * went to them, there remain a dozen roundings, of which LIMIT is the double. A beta that
- * was rounded to float makes the error of 1 - beta 1e-5 and more. */
+/* Betas so near to 1 that 1 - beta^t has no digits of a rounded beta left; only one of them in
+ * each step, so that two errors cannot cancel: a beta of 0 has a correction of 1. The weights
+ * start at 0, so w is the step, and the step is that of the m and v that the judged code left:
+ * whatever way it went to them, there remain a dozen roundings, of which LIMIT is the double.
+ * A beta that was rounded to float makes the error of 1 - beta 1e-5 and more. */
 static void expect_corrections(claim *c, const call_target *t) {
     static const double beta[][2] = {{0.999, 0}, {0, 0.9999}};
     enum { COUNT = 50, LIMIT = 24 };
