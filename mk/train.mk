@@ -6,7 +6,11 @@
 # (without quicker kernels in it, a program says so; where its results lie, the report looks)
 MINE_DIR := $(if $(MINE),mine/)
 RUNGS_OF_MINE := $(if $(MINE),RUNGS=none)
-FOLDER_OF_MINE = results/mine/$@-$(or $(NET),a)-$(or $(DEVICE),auto)-seed$(or $(SEED),1)
+# (a part of a run does not take the place of a whole one)
+PART_OF_RUN = $(addprefix -steps,$(filter-out 0,$(STEPS)))$(addprefix -limit,$(filter-out \
+	0,$(LIMIT)))$(if $(filter 1,$(PROFILE)),-profile)
+FOLDER_OF_MINE = results/mine/$@-$(or $(NET),a)-$(or $(DEVICE),auto)-seed$(or \
+	$(SEED),1)$(PART_OF_RUN)
 OUT_OF_MINE = $(if $(MINE),$(if $(filter OUT,$(GIVEN)),,OUT=$(call quote,$(FOLDER_OF_MINE))))
 train: build/$(MODE)/$(MINE_DIR)train
 train: ## train a net: NET=a|b|c|m DATASET= EPOCHS= LR= SEED= BITS=portable OUT= MINE=1 …

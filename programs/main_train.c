@@ -283,16 +283,26 @@ static tl_status write_profile(const session *s, uint64_t steps) {
     return TL_OK;
 }
 
+/* Where a run's results lie that says nothing else. A part of a run does not take the place of a
+ * whole one. (mk/train.mk names runs of MINE=1 alike.) */
+static void name_folder(const session *s, char folder[PATH_MAX]) {
+    const options *o = &s->r.o;
+    const bool other = o->products != TL_FP32;
+    char steps[32] = "", limit[32] = "";
+    if (o->steps) snprintf(steps, sizeof steps, "-steps%ld", o->steps);
+    if (o->limit) snprintf(limit, sizeof limit, "-limit%ld", o->limit);
+    snprintf(folder, PATH_MAX, "results/local/train-%s-%s%s%s-seed%llu%s%s%s", o->net,
+             s->r.ctx->ops->name, other ? "-" : "", other ? o->precision : "",
+             (unsigned long long)o->seed, steps, limit, o->profile ? "-profile" : "");
+}
+
 static tl_status train(session *s) {
     tl_trainer *tr = &s->r.trainer;
     const options *o = &s->r.o;
     char folder[PATH_MAX];
     if (o->plan) TL_TRY(write_plans(s));
     if (o->plan_only) return TL_OK;
-    bool other = o->products != TL_FP32;
-    snprintf(folder, sizeof folder, "results/local/train-%s-%s%s%s-seed%llu", o->net,
-             s->r.ctx->ops->name, other ? "-" : "", other ? o->precision : "",
-             (unsigned long long)o->seed);
+    name_folder(s, folder);
     options_describe(o, s->describe, s->r.data->name);
     if (o->resume) TL_TRY(resume(s));
     TL_TRY(output_open(&s->out, o->out ? o->out : folder));
@@ -346,6 +356,7 @@ int main(int argc, char **argv) {
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&s.r, &o);
+    if (status == TL_OK) run_say_net(&s.r, true);
     if (status == TL_OK) status = train(&s);
     status = tl_root_cause(status);
     if (status != TL_OK) say_failed(&s, status);

@@ -83,12 +83,19 @@ static tl_status build(run *r) {
     r->steps_per_epoch = (tr->train.count + (size_t)o->batch - 1) / (size_t)o->batch;
     TL_TRY(options_schedule(o, &tr->schedule, r->steps_per_epoch));
     TL_TRY(tl_trainer_init(tr));
-    fprintf(stderr,
-            "net      %s, %zu parameters; %s, lr %g, momentum %g, weight decay %g, %s; "
-            "batch %ld, %ld epoch%s, augmentation %s, seed %llu\n",
-            o->net, r->params->count, o->opt, o->lr, o->momentum, o->wd, o->sched, o->batch,
-            o->epochs, o->epochs == 1 ? "" : "s", o->aug, (unsigned long long)o->seed);
     return TL_OK;
+}
+
+void run_say_net(const run *r, bool trains) {
+    const options *o = &r->o;
+    fprintf(stderr, "net      %s, %zu parameters", o->net, r->params->count);
+    if (trains)
+        fprintf(stderr,
+                "; %s, lr %g, momentum %g, weight decay %g, %s; batch %ld, %ld epoch%s, "
+                "augmentation %s, seed %llu",
+                o->opt, o->lr, o->momentum, o->wd, o->sched, o->batch, o->epochs,
+                o->epochs == 1 ? "" : "s", o->aug, (unsigned long long)o->seed);
+    putc('\n', stderr);
 }
 
 tl_status run_open(run *r, const options *o) {
@@ -118,6 +125,7 @@ int run_program(const char *name, tl_status (*work)(run *r), int argc, char **ar
     options o;
     tl_status status = options_parse(&o, argc - 1, argv + 1);
     if (status == TL_OK) status = run_open(&r, &o);
+    if (status == TL_OK) run_say_net(&r, false);
     if (status == TL_OK) status = work(&r);
     status = tl_root_cause(status);
     if (status != TL_OK) {

@@ -19,6 +19,9 @@ typedef struct run {
 /* Opens the device, loads or generates the data set, uploads it, builds net and optimiser, and says
  * on stderr which data set and device were chosen. On failure everything is released. */
 tl_status run_open(run *r, const options *o);
+/* The line about the net, on stderr; how it is trained only where it is: what a checkpoint answers
+ * has nothing to do with this call's epochs and rate. */
+void run_say_net(const run *r, bool trains);
 void run_close(run *r);
 
 /* The whole of a program whose work is one run: options, run_open, `work`, run_close. Returns

@@ -7,7 +7,8 @@ from pathlib import Path
 DIGITS = tuple(str(i) for i in range(10))
 CLASSES = {
     "cifar10": ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
-    "shapes10": DIGITS,
+    "shapes10": ("disc", "square", "triangle", "star", "cross", "ring", "heart", "moon", "arrow",
+                 "bolt"),
     "mnist": DIGITS,
 }
 

@@ -67,7 +67,7 @@ def mistakes(line, image):
     count = min(ACROSS, len(line["wrong_index"]))
     if not count:
         return ["", "no mistake to show"]
-    titles = [f"a {names[int(line['wrong_label'][i])]}, said: {names[int(line['wrong_guess'][i])]} "
+    titles = [f"{names[int(line['wrong_label'][i])]}, said: {names[int(line['wrong_guess'][i])]} "
               f"{100 * line['wrong_prob'][i]:.0f} %" for i in range(count)]
     return ["", "the mistakes that it is surest of:", "",
             *beside(titles, [characters(image(int(line["wrong_index"][i])))

@@ -246,7 +246,7 @@ user_steps() { # SUITE ROOT
 }
 
 # (where the trainer says that its results lie)
-FIRST='results  results/local/train-a-cpu-seed1/.*'
+FIRST='results  results/local/train-a-cpu-seed1-limit500/.*'
 SMALL='DATASET=shapes10 LIMIT=500 EPOCHS=1'
 for suite in $DISTROS; do
     echo "== $suite"

@@ -231,6 +231,8 @@ static tl_status run_next(machine *m) {
         return fail_evaluate(m, o);
     case TRAIN_READ_MEMORY:
         return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).live_bytes);
+    case TRAIN_READ_PEAK:
+        return put(m, (double)tl_alloc_read_stats(m->ctx->alloc).peak_bytes);
     case TRAIN_READ_RECORDED:
         return put(m, (double)m->recorded);
     case TRAIN_READ_COPIES:

@@ -46,7 +46,8 @@ enum call_train_code {
     TRAIN_FAIL_EVALUATE, /* 0 or 1: an evaluation whose forward pass fails; an error if it goes on;
                           * gives whether the tape records afterwards, as it did before */
     TRAIN_READ_RECORDED, /* gives how many forward passes outside of training left a node */
-    TRAIN_READ_COPIES    /* gives how often evaluations copied to the host */
+    TRAIN_READ_COPIES,   /* gives how often evaluations copied to the host */
+    TRAIN_READ_PEAK      /* gives the most bytes of device memory that were out at once */
 };
 
 #endif

@@ -100,9 +100,46 @@ void expect_adam(claim *c, const call_target *t, const adam_run *run, int n, int
     }
 }
 
+/* Betas so near to 1 that 1 - beta^t has no digits of a rounded beta left; only one of them in
+ * each step, so that two errors cannot cancel: a beta of 0 has a correction of 1. The weights
+ * start at 0, so w is the step, and the step is that of the m and v that the judged code left:
+ * whatever way it went to them, there remain a dozen roundings, of which LIMIT is the double.
+ * A beta that was rounded to float makes the error of 1 - beta 1e-5 and more. */
+static void expect_corrections(claim *c, const call_target *t) {
+    static const double beta[][2] = {{0.999, 0}, {0, 0.9999}};
+    enum { COUNT = 50, LIMIT = 24 };
+    for (int k = 0; k < 2; k++)
+        for (uint64_t index = 0; index < 3; index++) {
+            call_report r;
+            const tl_step step = {.index = index, .lr = 0.01};
+            const tl_adam_options o = {.beta1 = beta[k][0], .beta2 = beta[k][1], .eps = 1e-8};
+            const double time = (double)index + 1;
+            const double correct1 = 1 - pow(o.beta1, time), correct2 = 1 - pow(o.beta2, time);
+            tl_real *w = reals(c, COUNT), *m = draw_between(c, COUNT, 0.5, 1);
+            tl_real *v = draw_between(c, COUNT, 0.5, 1), *dw = draw_between(c, COUNT, 0.5, 1);
+            double *want = doubles(c, COUNT), *bound = doubles(c, COUNT);
+            claim_case(c, t, "adam_step %llu of [%d] from weights of 0, betas %g, %g",
+                       (unsigned long long)index, (int)COUNT, o.beta1, o.beta2);
+            call_adam_step(t, &r, w, m, v, dw, COUNT, &step, &o);
+            expect_ok(c, &r);
+            for (int i = 0; i < COUNT; i++) {
+                want[i] = -step.lr / correct1 * (double)m[i];
+                want[i] /= sqrt((double)v[i] / correct2) + o.eps;
+                bound[i] = LIMIT * bound_unit() * fabs(want[i]);
+            }
+            expect_close(c, "w", w, want, bound, SHAPE(COUNT));
+            double off = 0; /* what a rounded beta can do */
+            for (int i = 0; i < COUNT; i++)
+                off = fmax(off, fabs((double)w[i] - want[i]) / fabs(want[i]));
+            if (off < 1e-3) finding_pattern_of_case(c, "nearly_corrected");
+        }
+}
+
 CLAIM(lab5_adam, steps_follow_the_formula) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
         for (int i = 0; i < ADAM_RUNS; i++) expect_adam(c, t, &adam_runs[i], N, STEPS);
+        expect_corrections(c, t);
+    }
 }
 
 /* Options out of their range, and pointers that must be there. */

@@ -362,6 +362,21 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
     }
 }
 
+/* What a batch of an evaluation takes is free again when the next one begins, and not only at the
+ * end: so eleven batches take as much as four, at any time. Three of the four are as large as the
+ * others: an evaluation that holds on to one or two batches has shown all it takes. */
+static void expect_evaluation_lets_go(claim *c, const call_target *t) {
+    course k = draw_course_of(c, 21, 2);
+    tl_real *out = RUN(c, t, &k, "memory after 4 batches of evaluation and after 11", 10,
+                       TRAIN_EVALUATE, 1, TRAIN_READ_MEMORY, TRAIN_READ_PEAK, TRAIN_EVALUATE, 0,
+                       TRAIN_READ_MEMORY, TRAIN_READ_PEAK);
+    expect_true(c, out[8] == out[3], "%.0f bytes are out after 4 batches, %.0f after 11",
+                (double)out[3], (double)out[8]);
+    expect_true(c, out[9] == out[4], "at most %.0f bytes were out in 4 batches, %.0f in 11",
+                (double)out[4], (double)out[9]);
+    finding_pattern_of_case(c, "evaluation_piles_up");
+}
+
 /* What a step takes is free again when the next one begins: the tape is reset. */
 CLAIM(lab5_train, later_steps_take_no_more_memory) {
     FOR_TARGETS (t) {
@@ -371,6 +386,7 @@ CLAIM(lab5_train, later_steps_take_no_more_memory) {
                            TRAIN_EPOCH, TRAIN_READ_MEMORY, TRAIN_READ_WEIGHTS);
         expect_true(c, out[1] == out[0], "%.0f bytes are out after two epochs, %.0f after five",
                     (double)out[0], (double)out[1]);
+        expect_evaluation_lets_go(c, t);
     }
 }
 

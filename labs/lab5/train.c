@@ -71,8 +71,9 @@ tl_status tl_train_epoch(tl_trainer *tr) {
 }
 
 static tl_status evaluation_work(tl_trainer *tr, const tl_device_split *split, int n) {
-    /* TODO(lab 5): One batch forward without leaving nodes. Recording must be afterwards what it
-     * was before, also where forward fails. */
+    /* TODO(lab 5): One batch forward without leaving nodes. First what the last batch made is let
+     * go: the tape owns it, recording or not. Recording must be afterwards what it was before, also
+     * where forward fails. */
     (void)tr, (void)split, (void)n;
     return TL_NOT_IMPLEMENTED();
 }

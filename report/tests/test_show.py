@@ -60,10 +60,10 @@ def test_lab_5_is_told_in_words(folder, capsys, monkeypatch):
     show.main([str(folder(5))])
     said = capsys.readouterr().out
     assert "of 10 test images of shapes10 90.0 % are told right" in said
-    assert "0            90 %  1 (1 times)" in said
-    assert "a 0, said: 1 75 %" in said
+    assert "disc         90 %  square (1 times)" in said
+    assert "disc, said: square 75 %" in said
     rows = said.splitlines()
-    at = rows.index(next(r for r in rows if r.startswith("a 0, said")))
+    at = rows.index(next(r for r in rows if r.startswith("disc, said")))
     assert rows[at + 1].strip() and len(rows[at + 1]) >= 32  # and its pixels
 
 

@@ -121,8 +121,9 @@ tl_status tl_train_epoch(tl_trainer *tr) {
 }
 
 static tl_status evaluation_work(tl_trainer *tr, const tl_device_split *split, int n) {
-    //@lab 5: One batch forward without leaving nodes. Recording must be afterwards what it was
-    //@  before, also where forward fails.
+    //@lab 5: One batch forward without leaving nodes. First what the last batch made is let go:
+    //@  the tape owns it, recording or not. Recording must be afterwards what it was before, also
+    //@  where forward fails.
     tl_var *loss;
     tl_tape_reset(tr->tape);
     bool recording = tl_tape_set_recording(tr->tape, false);

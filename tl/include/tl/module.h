@@ -16,10 +16,10 @@ typedef struct tl_module tl_module;
 
 enum { TL_MODULE_PARAMS = 2, TL_MODULE_BUFFERS = 2 };
 
-/* What a module is, say its kind and its children. `forward` is for tl_module_forward alone: it may
- * be replaced. The nets of tl/nets.h hold blocks, which are sequentials with a forward function
- * that runs several layers in one kernel; their parameters are visited and freed like any other's.
- */
+/* What a module is, says its kind: a sequential is one without children, too. `forward` is for
+ * tl_module_forward alone: it may be replaced. The nets of tl/nets.h hold blocks, which are
+ * sequentials with a forward function that runs several layers in one kernel; their parameters are
+ * visited and freed like any other's. */
 struct tl_module {
     const char *kind; /* "conv2d", "sequential", … */
     tl_ctx *ctx;
@@ -68,8 +68,9 @@ tl_status tl_module_forward(tl_module *m, tl_tape *t, tl_var **y, tl_var *x, boo
 void tl_module_free(tl_module *m); /* with children, parameters and buffers; NULL is allowed */
 
 /* Calls visit for every parameter (variable) and buffer (tensor) in order of construction; the name
- * is "<index>.<kind>.weight", ".bias", ".running_mean", …, index counting the modules of the tree.
- * Exactly one of param and buffer is not NULL. Stops at the first failure. */
+ * is "<index>.<kind>.weight", ".bias", ".running_mean", …, index counting the modules of the tree
+ * that are no sequential. Exactly one of param and buffer is not NULL. Stops at the first failure.
+ */
 typedef tl_status (*tl_module_visit_fn)(void *user, const char *name, tl_var *param,
                                         tl_tensor *buffer);
 tl_status tl_module_visit(tl_module *m, tl_module_visit_fn visit, void *user);
