@@ -42,7 +42,7 @@ VALUES_CUDA_REALS := $(REALS)
 VALUES_DEVICES = $(filter-out auto,$(call told,DEVICE))
 VALUES_DIAGNOSIS = $(shell awk -F '"' '/^DIAGNOSES = / { print $$2, $$4 }' autograder/grade/grade.py)
 VALUES_HINT = $(shell awk '/^HINTS = / { for (i = 1; i <= $$3; i++) print i }' \
-	autograder/grade/words.py)
+	autograder/grade/failure_kinds.py)
 VALUES_NET = $(shell sed -n 's/.*\.name = "\([^"]*\)".*/\1/p' tl/nets.c)
 VALUES_NETS = $(VALUES_NET)
 VALUES_LANGUAGE = $(patsubst locale/%/LC_MESSAGES,%,$(wildcard locale/*/LC_MESSAGES)) en

@@ -20,7 +20,7 @@ MOST_SEED = 2**32 - 1
 
 
 class Unusable(Exception):
-    """What is wrong with the file, in one line; `kind` is one of words.KINDS."""
+    """What is wrong with the file, in one line; `kind` is one of failure_kinds.KINDS."""
 
     def __init__(self, said: str, kind: str = "no_cases"):
         super().__init__(said)

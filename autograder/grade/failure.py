@@ -5,9 +5,10 @@ probably, and how to run it again. Made from grade.json alone.
 import re
 from pathlib import Path
 
+import failure_kinds
+import failure_patterns
 import judge
 import text
-import words
 from language import told
 
 SIDE_NAMES = {"c": "C", "cuda": "CUDA"}
@@ -63,9 +64,9 @@ def place_of(record: dict) -> str:
         array += " of shape [" + ",".join(number(s) for s in shape) + "]"
     if not index:
         return array
-    if record.get("array") in words.PARTS:
-        return words.PARTS[record["array"]][index[0]]
-    axes = words.axes_of(record.get("array", ""), len(index), record.get("axes"))
+    if record.get("array") in failure_patterns.PARTS:
+        return failure_patterns.PARTS[record["array"]][index[0]]
+    axes = failure_patterns.axes_of(record.get("array", ""), len(index), record.get("axes"))
     named = ", ".join(f"{text.visible(str(a), 12)} {number(i)}{tap_of(record, str(a), i)}"
                       for a, i in zip(axes, index))
     return f"{array}{',' * bool(shape)} at {named}"
@@ -91,7 +92,7 @@ def of_another_call(record: dict) -> bool:
     """Whether the place, the trace and the checker's words are those of a later call that ended:
     of the call that is told the numbers came back."""
     told = [record.get("output", ""), *record.get("checker", ())]
-    return record["kind"] in words.QUESTIONS and bool(
+    return record["kind"] in failure_kinds.QUESTIONS and bool(
         record.get("backtrace") or any(ENDS_A_CALL.search(str(t)) for t in told))
 
 
@@ -115,7 +116,7 @@ def rerun_command(document: dict, result: dict) -> str:
 
 def title_of(result: dict) -> tuple:
     """("im2col/padding_becomes_zero (C):", "crash on hostcuda, 2 points")"""
-    kind = told(words.kind_title(result["kind"]))
+    kind = told(failure_kinds.kind_title(result["kind"]))
     devices = dict.fromkeys(r["device"] for r in result["failures"] if "device" in r)
     where = f" on {' and '.join(devices)}" if devices else ""
     return (f"{result['claim']} ({SIDE_NAMES[result['side']]}):",
@@ -140,7 +141,7 @@ class Page:
         self.lines = []
 
     def tells(self, kind: str, hint: int) -> bool:
-        return self.hints is None or kind not in words.QUESTIONS or hint <= self.hints
+        return self.hints is None or kind not in failure_kinds.QUESTIONS or hint <= self.hints
 
     def put(self, line: str = "") -> None:
         self.lines.append(line.rstrip())
@@ -188,10 +189,11 @@ class Page:
             self.field(several if record.get("wrong", 1) != 1 else "element", content)
         dimensions = len(record.get("shape") or ()) or 4
         ratio = f" ({small(record['ratio'])})" if "ratio" in record else ""
-        said = [words.pattern_text(p, dimensions) for p in words.patterns_told(record)][:4]
+        said = [failure_patterns.pattern_text(p, dimensions)
+                for p in failure_patterns.patterns_told(record)][:4]
         where = [text.visible(told(w), 80) + ratio * w.endswith("constant factor") for w in said]
         where *= self.tells(record["kind"], 1)
-        if (limit := words.limit_text(record)) and self.tells(record["kind"], 1):
+        if (limit := failure_patterns.limit_text(record)) and self.tells(record["kind"], 1):
             where.append(limit)
         count = ""
         if "wrong" in record and "total" in record:
@@ -245,8 +247,9 @@ class Page:
                                          "", "  ")])
         if record.get("counters") and record["kind"] in judge.COSTS:
             self.field("counted", ", ".join(
-                f"{number(v)} {words.COUNTED.get(k) or text.visible(str(k), 40)}"
-                for k, v in record["counters"].items() if self.everything or k in words.COUNTED))
+                f"{number(v)} {failure_kinds.COUNTED.get(k) or text.visible(str(k), 40)}"
+                for k, v in record["counters"].items()
+                if self.everything or k in failure_kinds.COUNTED))
         if record["kind"] in judge.COSTS:
             self.by_line(record)
         if printed:
@@ -277,12 +280,12 @@ class Page:
                 self.put()
                 self.record(other, result)
             else:
-                self.field("also", f"{told(words.kind_title(other['kind']))} ({where})")
+                self.field("also", f"{told(failure_kinds.kind_title(other['kind']))} ({where})")
         if self.tells(result["kind"], 2):
-            self.field("means", told(words.advice_of(result["failures"][0])))
+            self.field("means", told(failure_kinds.advice_of(result["failures"][0])))
         if self.tells(result["kind"], 3):
             self.field("perhaps", told(result.get("advice", "")), "bold")
-        if result["kind"] not in words.OF_A_FILE:
+        if result["kind"] not in failure_kinds.OF_A_FILE:
             self.advance(result)
             self.again(result)
 
@@ -290,13 +293,13 @@ class Page:
         """The hint; or, as long as it is held back, a question, and how to get on. The hint is
         about the claim's values: a mistake of another kind that is named has nothing to do with
         them."""
-        named = result["kind"] in words.UNHINTED or (
-            result.get("advice") and result["kind"] not in words.QUESTIONS)
+        named = result["kind"] in failure_kinds.UNHINTED or (
+            result.get("advice") and result["kind"] not in failure_kinds.QUESTIONS)
         if self.tells(result["kind"], 2) and not named:
-            self.field("hint", words.hint_told(result["hint"]))
-        if self.tells(result["kind"], words.HINTS):
+            self.field("hint", failure_kinds.hint_told(result["hint"]))
+        if self.tells(result["kind"], failure_kinds.HINTS):
             return
-        self.field("ask", told(words.QUESTIONS[result["kind"]][self.hints]), "bold")
+        self.field("ask", told(failure_kinds.QUESTIONS[result["kind"]][self.hints]), "bold")
         self.command("more", rerun_command(self.document, result) + staged(self.hints + 1))
 
     def again(self, result: dict) -> None:

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+import failure_kinds
 import skeletons
 import table
-import words
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,7 +84,7 @@ def in_c_alone(lab: table.Lab, failed: set) -> set:
 
 def speaks_for_itself(lab: table.Lab, result: dict) -> bool:
     """Whether a failure's own words name its own file."""
-    if result["kind"] in words.OF_A_FILE or names_file_of(lab, result) == result["task"]:
+    if result["kind"] in failure_kinds.OF_A_FILE or names_file_of(lab, result) == result["task"]:
         return True
     return (result["task"] != "whole" and result["kind"] == "not_implemented"
             and names_own_file(result["failures"][0], result["task"]))
@@ -112,7 +112,7 @@ def mark_unbuilt(lab: table.Lab, results: list) -> None:
             unwritten = UNWRITTEN.search(result["failures"][0].get("text") or "")
             if unwritten and unwritten[1] not in task_of:
                 result["broken"] = in_its_lab(unwritten[1])
-        if result["verdict"] != "fail" or result["kind"] not in words.NOT_BUILT:
+        if result["verdict"] != "fail" or result["kind"] not in failure_kinds.NOT_BUILT:
             continue
         broken = broken_files_of(result["failures"][0])
         here = [f for f in broken if f.parent.name == f"lab{lab.number}"]

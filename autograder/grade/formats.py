@@ -8,9 +8,9 @@ import io
 import xml.etree.ElementTree as ElementTree
 
 import failure
+import failure_kinds
 import render
 import text
-import words
 from language import notice, told
 from sinks import annotation, markdown, xml
 
@@ -57,7 +57,7 @@ def junit_case(document: dict, suite: ElementTree.Element, result: dict) -> None
         ElementTree.SubElement(case, tag, message=message)
         return
     child = ElementTree.SubElement(case, tag, type=xml(result["kind"]),
-                                   message=xml(told(words.kind_title(result["kind"]))))
+                                   message=xml(told(failure_kinds.kind_title(result["kind"]))))
     child.text = xml(plain(document, result))
 
 
@@ -68,7 +68,7 @@ def first_failures(document: dict) -> list:
     groups = {}
     for result in document["claims"]:
         if result["verdict"] == "fail" and result["kind"] not in (
-                *words.OF_A_FILE, "not_implemented"):
+                *failure_kinds.OF_A_FILE, "not_implemented"):
             groups.setdefault((result["task"], result["side"]), []).append(result)
     return [(group[0], len(group) - 1) for group in groups.values()]
 
@@ -80,13 +80,13 @@ def annotations(document: dict) -> list:
              for g in document["gate"]]
     for result, _ in first_failures(document):
         record = result["failures"][0]
-        advice = told(result.get("advice", "")) or words.hint_told(result["hint"])
+        advice = told(result.get("advice", "")) or failure_kinds.hint_told(result["hint"])
         said = text.visible(record.get("text") or failure.place_of(record), 300)
         file, line = own_file(document, result, record)
         found.append(annotation(
             "error", f"{text.visible(record.get('call', ''), 200)}: {said}\n{advice}",
             file=file, line=line,
-            title=f"{result['claim']}: {told(words.kind_title(result['kind']))}"))
+            title=f"{result['claim']}: {told(failure_kinds.kind_title(result['kind']))}"))
     return found[:ANNOTATIONS]
 
 
@@ -108,10 +108,10 @@ def summary(document: dict) -> str:
         lines.append("| " + " | ".join([markdown(row["task"]), *cells]) + " |")
     lines.append("")
     for result, others in first_failures(document):
-        advice = told(result.get("advice", "")) or words.hint_told(result["hint"])
+        advice = told(result.get("advice", "")) or failure_kinds.hint_told(result["hint"])
         more = f" ({others} more)" if others else ""
         lines.append(f"- **{markdown(result['claim'])}** ({failure.SIDE_NAMES[result['side']]})"
-                     f"{more}: {markdown(told(words.kind_title(result['kind'])))}. "
+                     f"{more}: {markdown(told(failure_kinds.kind_title(result['kind'])))}. "
                      f"{markdown(advice)}")
     for result in document["claims"]:
         if result["verdict"] == "unjudged":

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import best
 import document
+import execute
+import failure_kinds
 import formats
 import gate
 import given as tree
@@ -29,15 +31,13 @@ import options
 import plan
 import preprocessed
 import render
-import execute
 import sandbox
 import seeds
-import skeletons
 import sinks
+import skeletons
 import submission
 import table
 import text
-import words
 from options import OptionError
 from text import say
 
@@ -66,7 +66,7 @@ def parse(arguments: list) -> dict:
     if given["HINT"] and given["DIAGNOSIS"] != "staged":
         raise OptionError(f"HINT={given['HINT']}: it goes with DIAGNOSIS=staged; else all is told")
     if given["HINT"]:
-        options.whole(given, "HINT", 1, words.HINTS)
+        options.whole(given, "HINT", 1, failure_kinds.HINTS)
     return given
 
 

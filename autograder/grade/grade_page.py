@@ -4,16 +4,16 @@ image that is made of. Words and order are those of the text: it is render.py's 
 what it writes with is replaced. (By hand, not by jinja2: grading needs no more than a bare Python.)
 """
 
+import failure_kinds
 import geometry
 import language
 import pictures
 import text
-import words
 from failure import SIDE_NAMES, title_of
 from markup import page, tag
 from render import Report, last_line
 
-NOT_IN_FULL = (*words.OF_A_FILE, "not_implemented")  # said for a file, or by the table
+NOT_IN_FULL = (*failure_kinds.OF_A_FILE, "not_implemented")  # said for a file, or by the table
 NO_PICTURE = ("there are none: the grader's numbers around the worst element are not as it writes "
               "them ({why}). Its fault, not yours: run it again, and report it if it stays.")
 UNLIMITED = 10**9  # columns: lines break in the reader's window

@@ -8,15 +8,16 @@ until it is fixed. What could not be judged is named as such and never counts as
 import re
 from pathlib import Path
 
+import failure_kinds
 import faults
 import map_told
 import numbers_told
 import table
 import text
-import words
 
 ORDER = {"cpu": 0, "hostcuda": 1, "cuda": 2}
-SPOKEN = {"not_implemented", *words.OF_A_FILE}  # a state of their own, if all of a file is so
+# a state of their own, if all of a file is so
+SPOKEN = {"not_implemented", *failure_kinds.OF_A_FILE}
 NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
 OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
               "window")  # what a record says of them
@@ -158,7 +159,8 @@ def named_elsewhere(claim: table.Claim, name: str, result: dict, results: list) 
             OF_RACES.intersection(p.split("+")) and d == name for p, d in claim.diagnosis.items()):
         return ""
     mine = [r for r in results if (r["task"], r["side"]) == (result["task"], result["side"])]
-    return next((words.NAMED_ELSEWHERE.format(claim=r["claim"], lines=lines_of(r["failures"][0]))
+    return next((failure_kinds.NAMED_ELSEWHERE.format(claim=r["claim"],
+                                                      lines=lines_of(r["failures"][0]))
                  for r in mine
                  if r["verdict"] == "fail" and r["kind"].startswith("race")), "")
 
@@ -263,7 +265,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
                 results.append(judge_side(lab, claim, side, where, records, findings))
     by_name = {c.short_name: c for c in lab.claims}
     for result in results:
-        if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
+        if result["verdict"] == "fail" and result["kind"] not in failure_kinds.OF_A_FILE:
             name = diagnose(by_name[result["claim"]], result, results)
             result |= {"diagnosis": name, "advice": lab.diagnoses.get(name, "")}
             if name and result["evidence"] == "hard" and result["kind"] in NUMBERS:

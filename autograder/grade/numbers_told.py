@@ -6,7 +6,7 @@ import math
 import re
 
 import blas_said
-import words
+import failure_kinds
 
 # name -> where the words of a call have the number
 CALLED = {
@@ -98,7 +98,7 @@ PERCENT = 1e-2  # a million floats, added one by one, are off by as much
 
 def features(record: dict) -> set:
     found = of_ratio(record)
-    if words.last_digits(record):
+    if failure_kinds.last_digits(record):
         found.add("last_digits")
     if blas_said.takes_other_flag(record):
         found.add("other_flag")
@@ -112,7 +112,7 @@ def features(record: dict) -> set:
         found.add("in_pool_backward")
     if is_too_small(record):
         found.add("too_small")
-    bits = words.bits_told(record) or ()
+    bits = failure_kinds.bits_told(record) or ()
     if 0 in bits:
         found.add("one_is_zero")
     elif bits and abs(bits[0] / bits[1] - 2) < NEAR:

@@ -9,8 +9,8 @@ import math
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
+import failure_patterns
 import text
-import words
 from markup import tag
 
 CELL_W, CELL_H, LABEL = 54, 22, 26  # of a number, and of what stands at rows and columns
@@ -63,7 +63,7 @@ def place_and_names(record: dict, window: dict) -> tuple:
         row, col = int(window["row"]), int(window["col"])
         index = [int(i) for i in record["index"]]
         shape = ",".join(str(int(s)) for s in record["shape"])
-        axes = [text.visible(str(a), 12) for a in words.axes_of(
+        axes = [text.visible(str(a), 12) for a in failure_patterns.axes_of(
             str(record.get("array", "")), len(index), record.get("axes"))]
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Malformed("its place in the array is no row of whole numbers") from None

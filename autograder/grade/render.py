@@ -5,11 +5,11 @@ in a line, what is not written yet in a line, passes only in the table. V=1 show
 full.
 """
 
+import failure_kinds
 import judge
 import table
 import text
 import unlinked
-import words
 from failure import SIDE_NAMES, Page, points
 from language import notice, told
 
@@ -29,14 +29,14 @@ class Report(Page):
     def files(self) -> None:
         """What is wrong with whole files: what a build lacks, or uses and must not use."""
         whys = dict.fromkeys(line for c in self.document["claims"]
-                             if c.get("kind") in words.NOT_BUILT
+                             if c.get("kind") in failure_kinds.NOT_BUILT
                              for line in text.visible_lines(c["failures"][0]["text"], 20))
         kinds = dict.fromkeys(map(unlinked.kind_of, whys))
         for why in whys:
             label = "does not link: " * (unlinked.kind_of(why) == "build")
             for part in text.wrap(why, self.width, label, "    "):
                 self.put(self.paint("red", part))
-        for advice in filter(None, map(words.kind_advice, kinds)):
+        for advice in filter(None, map(failure_kinds.kind_advice, kinds)):
             self.paragraph("", told(advice))
         if whys:
             self.put()
@@ -45,7 +45,7 @@ class Report(Page):
             for part in text.wrap(text.visible(line, 1000), self.width, "not allowed: ", "    "):
                 self.put(self.paint("red", part))
         if self.document["gate"]:
-            self.paragraph("", told(words.kind_advice("gate")))
+            self.paragraph("", told(failure_kinds.kind_advice("gate")))
             self.put()
 
     def failures(self) -> None:
@@ -54,7 +54,7 @@ class Report(Page):
         the cpu already is not told in full again."""
         groups = {}
         for result in self.document["claims"]:
-            if result["verdict"] == "fail" and result["kind"] not in words.OF_A_FILE:
+            if result["verdict"] == "fail" and result["kind"] not in failure_kinds.OF_A_FILE:
                 groups.setdefault((result["task"], result["side"]), []).append(result)
         for group in groups.values():
             written = [r for r in group if r["kind"] != "not_implemented"]
@@ -89,7 +89,7 @@ class Report(Page):
                 self.put(f"{self.paint('yellow', result['claim'])} "
                          f"({SIDE_NAMES[result['side']]}): not judged on {record.get('device')}")
                 self.field("what", text.visible(record.get("text", ""), 600))
-                self.field("means", told(words.kind_advice(result["kind"])))
+                self.field("means", told(failure_kinds.kind_advice(result["kind"])))
                 self.again(result)
                 self.put()
 
@@ -127,9 +127,9 @@ class Report(Page):
         file = cell["file"] or "the lab"
         if cell["state"] == "not_implemented":
             return f"{file} is not written yet"
-        if cell["state"] in words.OF_A_FILE:
+        if cell["state"] in failure_kinds.OF_A_FILE:
             file = cell["file"] or "one of its files"
-            return f"{file}: {told(words.kind_title(cell['state']))}"
+            return f"{file}: {told(failure_kinds.kind_title(cell['state']))}"
         if cell["state"] == "unjudged":
             return f"{file}: not judged, run again"
         return ""

@@ -10,9 +10,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import failure_kinds
+import failure_patterns
 import map_told
 import numbers_told
-import words
 
 try:
     import tomllib
@@ -223,7 +224,7 @@ def _task(where: str, lab: int, entry: dict) -> Task:
 
 def _check_patterns(lab: Lab) -> None:
     """A condition that can never hold is a slip: it would hide its diagnosis for ever."""
-    known = set(words.PATTERNS) | set(words.KINDS) | set(SIDES) | {
+    known = set(failure_patterns.PATTERNS) | set(failure_kinds.KINDS) | set(SIDES) | {
         *map_told.FEATURES, "ratio=1/N", "elsewhere=race", "added_by_several",
         "elsewhere=added_by_several", "elsewhere=global", "elsewhere=uninitialised",
         "k>64", "global", "shared", "one_line"}
@@ -233,7 +234,7 @@ def _check_patterns(lab: Lab) -> None:
             left, equals, right = part.partition("=")
             good = part in known | numbers_told.FEATURES or left in NAMED or (
                 left in ("ok", "bad") and right in siblings) or (
-                left == "told" and right in words.KINDS)
+                left == "told" and right in failure_kinds.KINDS)
             if not good:
                 raise TableError(f"{name_of(lab.path)}: {claim.short_name}: "
                                  f"unknown pattern {part!r}")

@@ -50,7 +50,7 @@ SHOWN = re.compile(r" *\d* *\|")  # how compilers show a line of the source
 
 
 def kind_of(line: str) -> str:
-    """What kind of failure (words.py) a line of main() speaks of."""
+    """What kind of failure (failure_kinds.py) a line of main() speaks of."""
     if re.match(r"\S+ does not compile: ", line):
         return "compile"
     if re.match(r"\S+: there is no function ", line):

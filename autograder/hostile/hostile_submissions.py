@@ -31,10 +31,10 @@ sys.path[:0] = [str(ROOT / "autograder/grade"), str(ROOT / "tools"), str(HERE)]
 
 import hostile_makers as makers  # noqa: E402 (found by the line above)
 import hostile_world as world  # noqa: E402
+import failure_kinds  # noqa: E402
 import options  # noqa: E402
 import sandbox  # noqa: E402, F401 (the tests ask it)
 import skeletons  # noqa: E402
-import words  # noqa: E402
 from submission import remove  # noqa: E402
 from table import tomllib  # noqa: E402
 
@@ -210,7 +210,7 @@ def stopped_by(graded: Graded) -> set:
     for layer, own in (("pipes", OF_PIPES), ("worker box", OF_BOX), ("counts", OF_COUNTS)):
         if kinds & own:
             seen.add(layer)
-    known = OF_PIPES | OF_BOX | OF_COUNTS | set(words.OF_A_FILE)
+    known = OF_PIPES | OF_BOX | OF_COUNTS | set(failure_kinds.OF_A_FILE)
     return seen | ({"oracle"} if kinds - known else set())
 
 

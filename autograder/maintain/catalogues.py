@@ -1,7 +1,8 @@
 """catalogues.py write: brings the grader's catalogues of other languages up to date with its
 English texts (make update-po), for each language that has a folder locale/<language>/LC_MESSAGES.
 
-The texts are those that a person is shown of words.py, its neighbours and labN.toml, each whole.
+The texts are those that a person is shown of failure_kinds.py, its neighbours and lab.toml, each
+whole.
 """
 
 import subprocess
@@ -12,25 +13,26 @@ import language
 import languages
 import table
 import unwritten
-import words
+from failure_kinds import KINDS, NAMED_ELSEWHERE, NO_PLACE, NO_ROUNDING, NUMBERED, QUESTIONS
+from failure_patterns import OF_FEW_DIMENSIONS, PATTERNS
 
 # ---- the English texts ---------------------------------------------------------------------------
 
 def texts_of_words() -> list:
     """[(place, text)]"""
-    found = [(f"kind {name}: title", title) for name, (title, _) in words.KINDS.items()]
-    found += [(f"kind {name}: what it means", means) for name, (_, means) in words.KINDS.items()]
+    found = [(f"kind {name}: title", title) for name, (title, _) in KINDS.items()]
+    found += [(f"kind {name}: what it means", means) for name, (_, means) in KINDS.items()]
     found += [(f"kind {name}: question {i}, DIAGNOSIS=staged", question)
-              for name, asked in words.QUESTIONS.items() for i, question in enumerate(asked)]
+              for name, asked in QUESTIONS.items() for i, question in enumerate(asked)]
     found += [(f"pattern {name}: where it is wrong", where)
-              for name, where in words.PATTERNS.items()]
+              for name, where in PATTERNS.items()]
     found += [(f"pattern {name}: where it is wrong, of {'a matrix' if n == 2 else 'a list'}", where)
-              for n, of_few in words.OF_FEW_DIMENSIONS.items() for name, where in of_few.items()]
-    found += [("kind crash, its place unknown: what it means", words.NO_PLACE),
-              ("kind blas_argument, a number told: what it means", words.NUMBERED),
-              ("kind bits, far apart: what it means", words.NO_ROUNDING),
+              for n, of_few in OF_FEW_DIMENSIONS.items() for name, where in of_few.items()]
+    found += [("kind crash, its place unknown: what it means", NO_PLACE),
+              ("kind blas_argument, a number told: what it means", NUMBERED),
+              ("kind bits, far apart: what it means", NO_ROUNDING),
               ("hint where a race is named elsewhere; lines: (a.cu:47 and 51)",
-               words.NAMED_ELSEWHERE)]
+               NAMED_ELSEWHERE)]
     found += [(f"kind never_written, {name}: what it means", told)
               for name, told in unwritten.PLACES.items()]
     return [*found, ("kind never_written, others wrong: what it means", unwritten.EXCHANGED),
@@ -44,7 +46,7 @@ def texts_of_lab(lab: table.Lab) -> list:
 
 def catalogues() -> dict:
     """domain -> (file of the texts, {text: [places]})"""
-    found = {"grade/words": ("autograder/grade/words.py", texts_of_words())}
+    found = {"grade/words": ("autograder/grade/failure_kinds.py", texts_of_words())}
     for n in table.numbers():
         found[f"grade/lab{n}"] = (f"autograder/lab{n}/lab.toml", texts_of_lab(table.load(n)))
     return {domain: (file, by_text(texts)) for domain, (file, texts) in found.items()}

@@ -14,10 +14,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import failure_kinds
 import make
 import options
 import table
-import words
 
 FOLDER = Path("build/mutants")
 LIMIT_S = 600
@@ -56,7 +56,7 @@ def load(lab: table.Lab) -> list:
     for entry in table.tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
         mutant = Mutant(**entry | {"old": as_list(entry["old"]), "new": as_list(entry["new"])})
         where = f"{path.name}: {mutant.name}"
-        if mutant.diagnosis not in set(lab.diagnoses) | set(words.KINDS):
+        if mutant.diagnosis not in set(lab.diagnoses) | set(failure_kinds.KINDS):
             raise MutantError(f"{where}: there is no diagnosis {mutant.diagnosis}")
         if len(mutant.old) != len(mutant.new) or mutant.name in [m.name for m in mutants]:
             raise MutantError(f"{where}: as many old as new texts, and a name of its own")
@@ -107,7 +107,7 @@ def clean(mutant: Mutant, lab: int) -> None:
 def judge(mutant: Mutant, document: dict) -> dict:
     """What became of it: points lost, and what the first message said."""
     failed = [c for c in document["claims"] if c["verdict"] == "fail"]
-    if any(c["kind"] in words.NOT_BUILT for c in failed):
+    if any(c["kind"] in failure_kinds.NOT_BUILT for c in failed):
         raise MutantError(f"{mutant.name}: does not build: {failed[0]['failures'][0]['text']}")
     said = (failed[0].get("diagnosis") or failed[0]["kind"]) if failed else ""
     return {"name": mutant.name, "killed": bool(failed), "said": said, "right": said ==

@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ElementTree
 from types import SimpleNamespace
 
 import failure
+import failure_kinds
 import formats
 import grade
 import judge
 import pytest
 import render
 import text
-import words
 from conftest import LAB, fail
 
 
@@ -300,10 +300,10 @@ def test_again_is_the_same_build_on_the_same_devices(stage, capsys):
 
 
 def test_every_kind_has_words():
-    for title, advice in words.KINDS.values():
+    for title, advice in failure_kinds.KINDS.values():
         assert title and title[0].islower() or title[0] in "NC"
         assert not advice or advice.endswith((".", "!"))
-    assert words.kind_title("a_new_kind") == "a new kind"
+    assert failure_kinds.kind_title("a_new_kind") == "a new kind"
 
 
 def test_what_a_checker_says_is_not_what_the_program_printed():
@@ -353,8 +353,8 @@ def test_what_a_checker_takes_for_likely_gives_way_to_a_named_cause(stage, capsy
 
 
 def test_a_crash_without_a_place_names_none():
-    assert "not known where" in words.advice_of({"kind": "crash"})
-    assert "noticed" in words.advice_of({"kind": "crash", "file": "a.c", "line": 3})
+    assert "not known where" in failure_kinds.advice_of({"kind": "crash"})
+    assert "noticed" in failure_kinds.advice_of({"kind": "crash", "file": "a.c", "line": 3})
 
 
 @pytest.mark.parametrize("line,said", [(47, " (a.cu:47)"), (51, " (a.cu:51 and 47)"), (0, "")])

@@ -4,11 +4,11 @@ import os
 import shutil
 import subprocess
 
+import failure_kinds
 import language
 import languages
 import pytest
 import text
-import words
 from conftest import ROOT, fail
 
 CATALOGUE = """msgid ""
@@ -46,7 +46,7 @@ def test_a_failure_is_told_in_chinese_and_its_evidence_in_english(chinese, capsy
     assert "wrong    12 of 120: 只在最后两维的边界上" in out and "hint     看第二项" in out
     assert "got 1.5, expected 0.25" in out
     *_, notice, last = out.splitlines()
-    assert notice == words.told(language.UNREVIEWED) and "LANGUAGE=en" in notice
+    assert notice == failure_kinds.told(language.UNREVIEWED) and "LANGUAGE=en" in notice
     assert last == "lab9: 0/10 of what T=one/second asked for"
 
 
@@ -63,7 +63,7 @@ def test_the_page_and_other_forms_are_chinese_too(chinese, capsys, monkeypatch):
     chinese.says["lab9_one/first@cpu"] = fail(patterns=["borders"])
     shown(chinese, capsys, "LANGUAGE=zh_CN", "HTML=1", "JUNIT=junit.xml")
     page = (chinese.folder / "build/grade/lab9/grade.html").read_text(encoding="utf-8")
-    assert '<html lang="zh-CN">' in page and "看第二项" in page and words.told(
+    assert '<html lang="zh-CN">' in page and "看第二项" in page and failure_kinds.told(
         language.UNREVIEWED) in page
     assert '数值错误' in (chinese.folder / "junit.xml").read_text(encoding="utf-8")
     summary = (chinese.folder / "summary.md").read_text(encoding="utf-8")
@@ -111,10 +111,10 @@ def test_a_terminal_without_its_characters_is_said(chinese):
 
 def test_the_hint_that_names_a_race_is_put_together_anew(chinese):
     language.choose("zh_CN", ("grade/words", "grade/lab9"), "utf-8")
-    english = words.NAMED_ELSEWHERE.format(claim="one/x", lines=" (a.cu:47 and 51)")
-    told = words.hint_told(english)
+    english = failure_kinds.NAMED_ELSEWHERE.format(claim="one/x", lines=" (a.cu:47 and 51)")
+    told = failure_kinds.hint_told(english)
     assert told.startswith("T=one/x ") and " (a.cu:47 and 51)" in told and "begin" not in told
-    assert words.hint_told("look at the second") == "看第二项"
+    assert failure_kinds.hint_told("look at the second") == "看第二项"
 
 
 def test_chinese_is_wrapped_without_spaces():

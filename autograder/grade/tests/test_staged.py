@@ -2,13 +2,13 @@
 
 import re
 
+import failure_kinds
 import pytest
-import words
 from conftest import fail
 
 FIELDS = {"patterns": ["borders"], "seed": 7}
 TOLD = ["only at the border", "look at the first", "an index left its row"]  # by hint 1, 2 and 3
-ASKED = words.QUESTIONS["mismatch"]  # with no hint, with one, with two
+ASKED = failure_kinds.QUESTIONS["mismatch"]  # with no hint, with one, with two
 
 
 def shown(stage, capsys, *arguments) -> str:
@@ -41,7 +41,7 @@ def test_what_guessing_does_not_teach_is_told_at_once(stage, capsys, kind):
     stage.says["lab9_one/second"] = fail(kind, text="somebody said why")
     stage.grade("T=one/second", "DIAGNOSIS=staged")
     out = capsys.readouterr().out
-    assert " ".join(words.advice_of({"kind": kind}).split()) in " ".join(out.split())
+    assert " ".join(failure_kinds.advice_of({"kind": kind}).split()) in " ".join(out.split())
     assert "  ask " not in out and "HINT=" not in out
 
 
@@ -70,13 +70,13 @@ def test_other_values_are_refused(stage, capsys, arguments, said):
 
 
 def test_only_kinds_that_there_are_have_questions():
-    assert set(words.QUESTIONS) < set(words.KINDS)
+    assert set(failure_kinds.QUESTIONS) < set(failure_kinds.KINDS)
 
 
-@pytest.mark.parametrize("kind", words.QUESTIONS)
+@pytest.mark.parametrize("kind", failure_kinds.QUESTIONS)
 def test_each_stage_asks_something_else_in_short_sentences(kind):
-    asked = words.QUESTIONS[kind]
-    assert len(set(asked)) == words.HINTS
+    asked = failure_kinds.QUESTIONS[kind]
+    assert len(set(asked)) == failure_kinds.HINTS
     for question in asked:
         sentences = re.findall(r"[^.?]+[.?]", question)
         assert "".join(sentences) == question and question.endswith("?")

@@ -2,10 +2,11 @@
 bits differ in the last digits alone, whether cuBLAS was given another flag than the matrix has.
 """
 
+import failure_kinds
+import failure_patterns
 import judge
 import map_told
 import pytest
-import words
 from failure import is_near, of_another_call
 from judge import features
 
@@ -144,14 +145,15 @@ def test_what_a_checker_says_of_another_call_is_told():
 def test_up_to_which_size_it_is_right():
     record = {"limit": {"name": "k", "right": 5, "wrong": 9}, "patterns": ["large", "zero"]}
     assert "beyond=k" in told(**record) and not {f for f in told() if f.startswith("beyond")}
-    assert words.limit_text(record) == "right up to k = 5, wrong from k = 9 on"
-    assert words.patterns_told(record) == ["zero"]  # a limit says more than "large"
-    assert words.patterns_told({"patterns": ["large"]}) == ["large"]
+    assert failure_patterns.limit_text(record) == "right up to k = 5, wrong from k = 9 on"
+    assert failure_patterns.patterns_told(record) == ["zero"]  # a limit says more than "large"
+    assert failure_patterns.patterns_told({"patterns": ["large"]}) == ["large"]
 
 
 @pytest.mark.parametrize("wrong,said", [(24, []), (12, ["last_block"])])
 def test_nearly_all_are_not_the_last_ones(wrong, said):
-    assert words.patterns_told({"patterns": ["last_block"], "wrong": wrong, "total": 25}) == said
+    record = {"patterns": ["last_block"], "wrong": wrong, "total": 25}
+    assert failure_patterns.patterns_told(record) == said
 
 
 @pytest.mark.parametrize("line,there", [
@@ -240,8 +242,8 @@ def test_an_access_out_of_bounds_may_read():
 
 
 def test_a_crash_of_which_no_line_is_known_names_none():
-    assert "`in`" in words.advice_of({"kind": "crash", "file": "tensor.c"})
-    assert "`in`" not in words.advice_of({"kind": "crash"})
+    assert "`in`" in failure_kinds.advice_of({"kind": "crash", "file": "tensor.c"})
+    assert "`in`" not in failure_kinds.advice_of({"kind": "crash"})
 
 
 def test_a_place_of_a_later_call_is_not_that_of_wrong_values():
@@ -260,8 +262,8 @@ def test_a_place_of_a_later_call_is_not_that_of_wrong_values():
     (["nan"], "how many elements", "end too early")])
 def test_where_it_lies_tells_why_it_was_never_written(patterns, said, unsaid):
     record = {"kind": "never_written", "patterns": patterns}
-    assert said in words.advice_of(record) and unsaid not in words.advice_of(record)
-    assert "nan" not in words.patterns_told(record)
+    assert said in failure_kinds.advice_of(record) and unsaid not in failure_kinds.advice_of(record)
+    assert "nan" not in failure_patterns.patterns_told(record)
 
 
 @pytest.mark.parametrize("kind,want,name", [
