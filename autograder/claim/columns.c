@@ -45,11 +45,6 @@ static const tl_conv2d_geom spaced[] = {
     {1, 2, 9, 11, 3, 3, 2, 2, 3, 3, 1, 2, 3, 0, 0}, /* stride, pad and dilation all differ */
     {1, 3, 8, 7, 2, 1, 1, 3, 2, 0, 0, 1, 1, 0, 0},  /* 1x1, strided */
     {1, 3, 17, 19, 4, 3, 3, 2, 2, 1, 1, 2, 2, 0, 0},
-    {1, 1, 1, 1, 1, 1, 2, 1, 1, 0, 5, 1, 10, 0, 0}, /* both taps outside, by more than a row */
-    {1, 1, 1, 1, 1, 2, 1, 1, 1, 5, 0, 10, 1, 0, 0}, /* and above and below */
-    {1, 2, 3, 2, 2, 2, 2, 1, 1, 1, 9, 2, 18, 0, 0},
-    {1, 2, 2, 3, 2, 2, 2, 1, 1, 9, 1, 18, 2, 0, 0},
-    {1, 1, 2, 2, 1, 2, 2, 2, 3, 20, 30, 40, 60, 0, 0},
 };
 static const tl_conv2d_geom batched[] = {
     {2, 1, 3, 3, 1, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},
@@ -60,6 +55,10 @@ static const tl_conv2d_geom batched[] = {
     {4, 3, 12, 11, 9, 3, 3, 1, 1, 1, 1, 1, 1, 0, 0},
     {67, 2, 3, 2, 1, 2, 2, 1, 1, 1, 0, 1, 1, 0,
      0}, /* more images than a warp, or two, has threads */
+    {2, 1, 1, 1, 1, 1, 2, 1, 1, 0, 5, 1, 10, 0, 0}, /* both taps outside, by more than a row */
+    {2, 1, 1, 1, 1, 2, 1, 1, 1, 5, 0, 10, 1, 0, 0}, /* and above and below */
+    {2, 2, 3, 2, 2, 2, 2, 1, 1, 1, 9, 2, 18, 0, 0},
+    {2, 2, 2, 3, 2, 2, 2, 1, 1, 9, 1, 18, 2, 0, 0},
 };
 static const tl_conv2d_geom of_images = {1, 3, 8, 9, 5, 3, 2, 1, 1, 1, 0, 1, 1, 0, 0};
 
