@@ -142,7 +142,7 @@ def grade_class(given: dict) -> int:
     if folder and not found and not nobodys and not forgotten:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it")
     # (of a small class a part may be empty: its machine has done what it had to do)
-    found, nobodys = handed.of_shard(found, nobodys, known, given["SHARD"])
+    found, nobodys = handed.of_shard(found, nobodys, known, lab, given["SHARD"])
     note_lab(out, lab, given["DUE"], policy)
     for line in handed.times_too_late(out, lab, found):
         say(line)

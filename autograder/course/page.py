@@ -22,7 +22,7 @@ HARDEST = 12
 
 def cells(row: points.Row) -> list:
     came = row.entry.document["handed_in"] if row.entry else {}
-    return [row.lab, row.student.id, row.student.name, row.student.group, row.status,
+    return [row.lab, row.student.id, row.student.name, row.student.group(row.lab), row.status,
             row.points, row.most, row.extra, row.graded, row.days, row.paid, row.left, row.percent,
             row.manual, f"{row.entry.student}/{row.entry.folder.name}" if row.entry else "",
             row.attempts, came.get("time", ""), came.get("time_from", ""), came.get("sha256", ""),

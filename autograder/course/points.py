@@ -55,7 +55,7 @@ def by_student(out: Path, lab: int, known: roster.Roster) -> dict:
         for entry in ledger.entries(out, folder, lab):
             for id in {folder, *entry.document["handed_in"]["others"]}:
                 student = known.students.get(id)
-                for each in known.together(id) if student else [id]:
+                for each in known.together(id, lab) if student else [id]:
                     found.setdefault(each, []).append(entry)
     begin = datetime.min.replace(tzinfo=downloads.timezone.utc)
     return {id: sorted({e.folder: e for e in entries}.values(),

@@ -122,6 +122,20 @@ def test_a_group_has_the_points_of_either_and_pays_with_the_own_days(course):
     assert told(found[2, "cleo"]) == ("nothing handed in", None, 0, 5)
 
 
+def test_a_group_of_one_lab_leaves_the_others_points_alone(tmp_path):
+    course = Course(tmp_path / "out", "id,group,group_lab2\nada,,g\nbob,,g\n")
+    course.lab(1, DUE)
+    course.lab(2, day(10))
+    course.attempt("ada", 1, "1", 100, day(-2))
+    course.attempt("bob", 1, "1", 0, day(-1))
+    course.attempt("bob", 2, "1", 70, day(9))
+    found = course.rows()
+    assert [found[1, id].points for id in ("ada", "bob")] == [100, 0]
+    assert [found[2, id].points for id in ("ada", "bob")] == [70, 70]
+    table = (course.out / "class.csv").read_text()
+    assert '1,"ada","","",' in table and '2,"ada","","g",' in table
+
+
 def test_who_handed_in_together_has_the_points_without_a_group(course):
     course.lab(1, DUE)
     course.attempt("cleo", 1, "1", 90, day(-1), others=["ada"])
