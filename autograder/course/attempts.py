@@ -151,6 +151,16 @@ def times_too_late(out: Path, lab: int, attempts: list) -> list:
     return lines
 
 
+def times_of_files(attempts: list) -> str:
+    """A line where nothing but the files themselves says when they came: a copy changes that."""
+    found = [a for a in attempts if a.found.time_from == "mtime"]
+    if not found:
+        return ""
+    return (f"{len(found)} of {len(attempts)} came, as far as is known, when their files were last "
+            "written (mtime), which a download or a copy changes: TIMES=csv (id,time) with this "
+            "first grading says better")
+
+
 def works_of(attempts: list, words: list) -> list:
     """Equal files once."""
     works = {}

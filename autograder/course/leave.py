@@ -69,7 +69,8 @@ def to_partners(out: Path, id: str, together: dict) -> dict:
     moved = {}
     for lab in labs_of(out, id):
         for entry in ledger.entries(out, id, lab, every=True):
-            sharing = sorted({*together.get(str(lab), ()), *entry.document["handed_in"]["others"]} - {id})
+            others = entry.document["handed_in"]["others"]
+            sharing = sorted({*together.get(str(lab), ()), *others} - {id})
             if not sharing:
                 continue
             there = {e.key: e.attempt for e in ledger.entries(out, sharing[0], lab)}

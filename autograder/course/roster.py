@@ -4,10 +4,11 @@
     ada,Ada Lovelace,ada@example.edu,g1,0,2,12345;ada-l
 
 `aliases` are further names by which a system knows the student: a number in Moodle, a user name on
-GitHub. `group` is for who hands in together; all of a group have the points of the group's work. `group_labN`
-takes its place for that lab: pairs change in a term, and labs that are graded do not change with
-them; an empty cell there is who works alone. `extension` are days for every lab, `extension_labN` for
-that one, where it has any. What other columns hold is nobody's to read here, and is said.
+GitHub. `group` is for who hands in together; all of a group have the points of the group's work.
+`group_labN` takes its place for that lab: pairs change in a term, and labs that are graded do not
+change with them; an empty cell there is who works alone. `extension` are days for every lab,
+`extension_labN` for that one, where it has any. What other columns hold is nobody's to read here,
+and is said.
 """
 
 import csv
