@@ -49,7 +49,7 @@ def test_one_column_is_filled_and_nothing_else(course, to, capsys):
     said = capsys.readouterr().err
     if to == "moodle":  # which skips what is above its maximum without a word
         assert status == 1
-        assert "lukasz: 105 points, and Moodle skips more than 100: 100 were written" in said
+        assert "lukasz: 105 points, and the gradebook's maximum is 100: 100 were written" in said
     else:
         assert status == 0 and said.count("\n") == 1
 
@@ -187,7 +187,7 @@ def test_a_class_has_the_points_of_its_page(graded_class, source, capsys):
         "Grace Hopper": "", "Alan Turing": "55.00"}
     said = capsys.readouterr().err
     assert "grace: not graded yet: one more could not be graded: no box: the cell is left" in said
-    assert "k17: 105 points, and Moodle skips more than 100" in said
+    assert "k17: 105 points, and the gradebook's maximum is 100" in said
     assert "k22: no row of " in said and "k23: no row of " in said and "k21" not in said
     content = graded_class.out.read_text(encoding="utf-8-sig")
     assert '"lab2: 75/100, 2 days late, -5: oral check"' in content
