@@ -151,6 +151,16 @@ def times_too_late(out: Path, lab: int, attempts: list) -> list:
     return lines
 
 
+def times_of_files(attempts: list) -> str:
+    """A line where nothing but the files themselves says when they came: a copy changes that."""
+    found = [a for a in attempts if a.found.time_from == "mtime"]
+    if not found:
+        return ""
+    return (f"{len(found)} of {len(attempts)} came, as far as is known, when their files were last "
+            "written (mtime), which a download or a copy changes: TIMES=csv (id,time) with this "
+            "first grading says better")
+
+
 def works_of(attempts: list, words: list) -> list:
     """Equal files once."""
     works = {}
@@ -160,7 +170,7 @@ def works_of(attempts: list, words: list) -> list:
     return list(works.values())
 
 
-def of_shard(attempts: list, nobodys: list, known: roster.Roster, shard: str) -> tuple:
+def of_shard(attempts: list, nobodys: list, known: roster.Roster, lab: int, shard: str) -> tuple:
     """SHARD=i/n: those of a part of the students; who hands in together is in one part. What is
     nobody's is in one part, too, by its name: so one of n says it."""
     if not shard:
@@ -174,6 +184,6 @@ def of_shard(attempts: list, nobodys: list, known: roster.Roster, shard: str) ->
         return int(hashlib.sha256(name.encode()).hexdigest(), 16) % parts == part
 
     def mine(attempt):
-        return ours(min([*known.together(attempt.student), *attempt.others]))
+        return ours(min([*known.together(attempt.student, lab), *attempt.others]))
 
     return [a for a in attempts if mine(a)], [entry for entry in nobodys if ours(entry[0])]

@@ -32,7 +32,7 @@ def known_students(out: Path, given: str) -> roster.Roster:
         return found
     if found.unread:
         say(f"ROSTER={path}: nobody reads its columns {', '.join(found.unread)}; those that count "
-            "are id, name, mail, group, aliases, extension and extension_labN")
+            "are id, name, mail, group, group_labN, aliases, extension and extension_labN")
     gone = forgotten.Forgotten(out)
     back = [id for id in found.students if gone.means([id])]
     if not back:

@@ -40,7 +40,8 @@ MOST_NAMED = 20
 
 
 def who(out: Path, id: str) -> dict | None:
-    """What a run that is killed needs to go on: the id, all names, who is in the group. None for
+    """What a run that is killed needs to go on: the id, all names, who is in the group of
+    each lab. None for
     somebody who is forgotten already."""
     if (out / JOURNAL).exists():
         begun = json.loads((out / JOURNAL).read_text(encoding="utf-8"))
@@ -61,9 +62,10 @@ def who(out: Path, id: str) -> dict | None:
     if id in known.students and not known.open:
         student = known.students[id]
         names += [student.name, student.mail]
-    together = known.together(id) if id in known.students else [id]
+    labs = leave.labs_of(out, id) if id in known.students else []
     return {"id": id, "names": sorted({n for n in names if n}, key=len, reverse=True),
-            "together": [s for s in together if s != id]}
+            "together": {
+                str(lab): [s for s in known.together(id, lab) if s != id] for lab in labs}}
 
 
 def forms(name: str) -> set:

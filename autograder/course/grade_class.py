@@ -16,6 +16,7 @@ from pathlib import Path
 
 import attempts as handed
 import board
+import closing
 import common
 import document as documents
 import downloads
@@ -25,7 +26,6 @@ import ledger
 import machine
 import options
 import page
-import points
 import run
 import seeds
 from common import say
@@ -84,24 +84,6 @@ def from_ledger(out: Path, lab: int, works: list, graded: dict) -> list:
     return left
 
 
-def summary(rows: list, lab: int, nobodys: list, left: list, out: Path) -> int:
-    mine = [row for row in rows if row.lab == lab]
-    for name, why in nobodys:
-        say(f"{name}: {why}")
-    for work, why in left:
-        say(f"{', '.join(a.student for a in work.attempts)}: not graded: {why}")
-    for row in mine:
-        if row.status in (points.REFUSED, points.LATE):
-            say(f"{row.student.id}: {row.status}: {row.note}")
-    counts = {s: sum(row.status == s for row in mine)
-              for s in (points.GRADED, points.LATE, points.REFUSED, points.PENDING, points.MISSING)}
-    told = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
-    open_ = f", {len(left)} could not be graded: type it again" if left else ""
-    stray = f", {len(nobodys)} nobody's" if nobodys else ""
-    print(f"lab{lab}: {told or 'nobody'}{stray}{open_}; see {out / 'class.html'}, class.csv")
-    return 1 if left or nobodys else 0
-
-
 def prepared(given: dict) -> tuple:
     """Everything that may be wrong with what was typed is said before anything is done."""
     if not given["LAB"] or not given["OUT"]:
@@ -142,13 +124,15 @@ def grade_class(given: dict) -> int:
     if folder and not found and not nobodys and not forgotten:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it")
     # (of a small class a part may be empty: its machine has done what it had to do)
-    found, nobodys = handed.of_shard(found, nobodys, known, given["SHARD"])
+    found, nobodys = handed.of_shard(found, nobodys, known, lab, given["SHARD"])
     note_lab(out, lab, given["DUE"], policy)
     for line in handed.times_too_late(out, lab, found):
         say(line)
     new, graded = handed.numbered(out, lab, found)
     if len(found) > len(new):
         say(f"lab {lab}: {len(found) - len(new)} are graded already")
+    if line := handed.times_of_files(new):
+        say(line)
     for attempt in (a for a in new if a.refused):
         keep_refused(out, lab, attempt)
     works = handed.works_of([a for a in new if not a.refused], words)
@@ -160,7 +144,10 @@ def grade_class(given: dict) -> int:
 
     left = run.whole_class(lab, works, jobs, fds, words, publish) if works else []
     pending = {(a.student, lab): str(why) for work, why in left for a in work.attempts}
-    return summary(page.update(out, known, pending, names), lab, nobodys, left, out)
+    before = closing.points_before(out)
+    rows = page.update(out, known, pending, names)
+    closing.told(rows, lab, known, closing.changes(before, rows, not folder))
+    return closing.summary(rows, lab, nobodys, left, out, bool(folder))
 
 
 if __name__ == "__main__":

@@ -59,12 +59,18 @@ def move(out: Path, entry: ledger.Entry, partner: str, number: int, id: str) -> 
     ledger.publish(out, partner, entry.lab, f"{number}{suffix}", files | pages(document))
 
 
-def to_partners(out: Path, id: str, together: list) -> dict:
-    """Attempts that somebody shares become theirs: {(lab, attempt): (partner, their number)}"""
+def labs_of(out: Path, id: str) -> list:
+    return sorted(int(p.name[3:]) for p in (out / id).glob("lab*") if p.name[3:].isdecimal())
+
+
+def to_partners(out: Path, id: str, together: dict) -> dict:
+    """Attempts that somebody shares become theirs: {(lab, attempt): (partner, their number)};
+    `together`: partners by lab, as JSON has it."""
     moved = {}
-    for lab in sorted({int(p.name[3:]) for p in (out / id).glob("lab*") if p.name[3:].isdecimal()}):
+    for lab in labs_of(out, id):
         for entry in ledger.entries(out, id, lab, every=True):
-            sharing = sorted({*together, *entry.document["handed_in"]["others"]} - {id})
+            others = entry.document["handed_in"]["others"]
+            sharing = sorted({*together.get(str(lab), ()), *others} - {id})
             if not sharing:
                 continue
             there = {e.key: e.attempt for e in ledger.entries(out, sharing[0], lab)}

@@ -29,14 +29,16 @@ from pathlib import Path
 
 import intake
 import submission
+import text
 from skeletons import Refused
 
 ATTEMPT = re.compile(r"([1-9]\d*)(?:\.([1-9]\d*))?")
 LONGEST_LOG = 1 << 16
+MOST_NAMED = 3
 SCHEMA = "gradlab-refused/1"
 # What the pages need of a grade; all of 200 grades at once would be a gigabyte.
 KEPT = ("student", "attempt", "lab", "title", "refused", "handed_in", "submission", "score",
-        "grader", "seed")
+        "grader", "seed", "gate")
 OF_CLAIMS = ("claim", "side", "points", "max", "extra", "verdict", "kind", "diagnosis", "advice",
              "task", "counted")
 
@@ -73,6 +75,15 @@ def small(document: dict) -> dict:
 
 def whole(entry: Entry) -> dict:
     return json.loads((entry.folder / "grade.json").read_text(encoding="ascii"))
+
+
+def not_allowed(document: dict) -> str:
+    """What files use that their task does not allow, as "not allowed: system (reduce.c)"."""
+    found = list(dict.fromkeys(
+        text.visible(f"{g['text'].partition(': ')[0]} ({Path(g['file']).name})", 100)
+        for g in document.get("gate", ())))
+    more = ["…"] * (len(found) > MOST_NAMED)
+    return f"not allowed: {', '.join([*found[:MOST_NAMED], *more])}" if found else ""
 
 
 def read_entry(folder: Path, student: str, lab: int, number: tuple) -> Entry:

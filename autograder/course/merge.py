@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+import closing
 import common
 import ledger
 import options
@@ -86,7 +87,10 @@ def merge(given: dict) -> int:
                               "two parts; merge them before the next is graded")
     ledger.write(out / "labs.json",
                  json.dumps({str(k): labs[k] for k in sorted(labs)}, indent=1) + "\n")
-    page.update(out, common.known_students(out, ""))
+    known = common.known_students(out, "")
+    rows = page.update(out, known)
+    for lab in sorted(labs):  # (which no part could tell alone)
+        common.say(*closing.equal_files(rows, lab, known))
     print(f"{added} attempts of {len(parts)} parts are new in {out}; see {out / 'class.html'}")
     return 0
 

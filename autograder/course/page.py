@@ -22,7 +22,7 @@ HARDEST = 12
 
 def cells(row: points.Row) -> list:
     came = row.entry.document["handed_in"] if row.entry else {}
-    return [row.lab, row.student.id, row.student.name, row.student.group, row.status,
+    return [row.lab, row.student.id, row.student.name, row.student.group(row.lab), row.status,
             row.points, row.most, row.extra, row.graded, row.days, row.paid, row.left, row.percent,
             row.manual, f"{row.entry.student}/{row.entry.folder.name}" if row.entry else "",
             row.attempts, came.get("time", ""), came.get("time_from", ""), came.get("sha256", ""),
@@ -55,11 +55,13 @@ def distribution(rows: list) -> list:
     return [tag("p", middle), tag("table", *bars)]
 
 
-def hardest(rows: list) -> list:
-    """Claims by the points that the class has lost there."""
+def hardest(rows: list, withdrawn: dict) -> list:
+    """Claims by the points that the class has lost there; a withdrawn one costs nobody any."""
     lost = {}
     for row in rows:
         for claim in row.entry.document["claims"] if row.status == points.GRADED else ():
+            if claim["claim"] in withdrawn:
+                continue
             one = lost.setdefault((claim["claim"], claim["side"]), [0, 0, 0])
             one[0] += claim["verdict"] != "pass"
             one[1] += claim["max"] - claim["points"]
@@ -107,8 +109,8 @@ def people(rows: list) -> list:
     return [tag("table", *lines)]
 
 
-def whole(rows: list, on_board: set) -> str:
-    """`on_board`: labs whose kernels are on the board."""
+def whole(rows: list, on_board: set, withdrawn: dict) -> str:
+    """`on_board`: labs whose kernels are on the board; `withdrawn`: of points.py."""
     inside = [tag("h1", "The class")]
     for lab in sorted({row.lab for row in rows}):
         mine = [row for row in rows if row.lab == lab]
@@ -117,7 +119,7 @@ def whole(rows: list, on_board: set) -> str:
         inside += [tag("h2", f"Lab {lab}, {title}" if title else f"Lab {lab}"),
                    *distribution(mine), *[tag("p", tag(
                        "a", "the board of its kernels", href="board.html"))] * (lab in on_board),
-                   tag("h3", "Hardest claims"), *hardest(mine),
+                   tag("h3", "Hardest claims"), *hardest(mine, withdrawn.get(lab, {})),
                    tag("h3", "Commonest diagnoses"), *diagnoses(mine),
                    tag("h3", "Students"), *people(mine)]
     return feedback.page("The class", *inside)
@@ -129,5 +131,5 @@ def update(out: Path, known: roster.Roster, pending: dict | None = None,
     rows = points.rows(out, known, pending or {})
     on_board = {line.lab for line in board.update(out, rows, board_names)}
     ledger.write(out / "class.csv", table(rows))
-    ledger.write(out / "class.html", whole(rows, on_board))
+    ledger.write(out / "class.html", whole(rows, on_board, points.withdrawn(out)))
     return rows

@@ -40,6 +40,7 @@ class Row:
     manual: str = ""  # what a withdrawn claim has changed, and points by hand
     attempts: int = 0
     note: str = ""
+    unsure: str = ""  # two attempts of which nobody knows the later one
     entry: ledger.Entry | None = None
 
 
@@ -55,7 +56,7 @@ def by_student(out: Path, lab: int, known: roster.Roster) -> dict:
         for entry in ledger.entries(out, folder, lab):
             for id in {folder, *entry.document["handed_in"]["others"]}:
                 student = known.students.get(id)
-                for each in known.together(id) if student else [id]:
+                for each in known.together(id, lab) if student else [id]:
                     found.setdefault(each, []).append(entry)
     begin = datetime.min.replace(tzinfo=downloads.timezone.utc)
     return {id: sorted({e.folder: e for e in entries}.values(),
@@ -80,19 +81,19 @@ def manual(out: Path, known: roster.Roster) -> dict:
 
 
 def withdrawn(out: Path) -> dict:
-    """lab -> names of claims that do not count."""
+    """lab -> {name of a claim that does not count: reason}"""
     path, found = out / "withdrawn.csv", {}
     for line, row in roster.rows(path, ("lab", "claim", "reason")) if path.exists() else []:
         if not row["lab"].isdecimal() or not row["claim"] or not row["reason"]:
             raise Refused(f"{path}:{line}: a lab, the name of a claim and a reason are needed")
-        found.setdefault(int(row["lab"]), set()).add(row["claim"])
+        found.setdefault(int(row["lab"]), {})[row["claim"]] = row["reason"]
     return found
 
 
-def counting(document: dict, without: set) -> int:
+def counting(document: dict, without: dict) -> int:
     """The points of a grade without these claims, out of as many as before."""
     score, named = document["score"], {c["claim"] for c in document["claims"]}
-    if lost := without - named:
+    if lost := set(without) - named:
         raise Refused(f"withdrawn.csv: lab {document['lab']} has no claim "
                       f"{', '.join(sorted(lost))}; make claims LAB={document['lab']} lists them")
     left = [c for c in document["claims"] if not c["extra"] and c["claim"] not in without]
@@ -102,7 +103,7 @@ def counting(document: dict, without: set) -> int:
 
 
 def choose(row: Row, entries: list, due: datetime | None, left: int,
-           policy: lateness.Policy, without: set) -> None:
+           policy: lateness.Policy, without: dict) -> None:
     """The attempt that counts, by the policy, into the row."""
     def of(pair):
         return lateness.share(counting(pair[0].document, without), pair[1].percent)
@@ -126,20 +127,40 @@ def choose(row: Row, entries: list, due: datetime | None, left: int,
     if policy.attempt == "best":
         top = max((of(ev), -ev[1].paid) for ev in counted)
         counted = [ev for ev in counted if (of(ev), -ev[1].paid) == top][:1]
+    else:
+        counted = [surest(counted, of, row)]
     row.entry, verdict = counted[-1]
     score = row.entry.document["score"]
     row.status, row.most = GRADED, score["max"]
     row.graded = counting(row.entry.document, without)
     if row.graded != score["points"]:
-        row.manual = (f"withdrawn {', '.join(sorted(without))}: {row.graded} instead of "
-                      f"{score['points']}")
+        reasons = ", ".join(f"{claim} ({why})" for claim, why in sorted(without.items()))
+        row.manual = f"withdrawn {reasons}: {row.graded} instead of {score['points']}"
     row.extra, row.percent, row.days = score["extra"], verdict.percent, verdict.days
     row.points = lateness.share(row.graded, verdict.percent)
     row.paid, row.left = verdict.paid, left - verdict.paid
     handed_in = row.entry.document["handed_in"]
+    notes = [ledger.not_allowed(row.entry.document), row.unsure]
     if due and not handed_in["time"]:
-        row.note = ("the system says it is late, but not by how much: TIMES= can say it"
-                    if handed_in["late"] else "when it came is not known: counted as in time")
+        notes.append("the system says it is late, but not by how much: TIMES= can say it"
+                     if handed_in["late"] else "when it came is not known: counted as in time")
+    row.note = "; ".join(filter(None, notes))
+
+
+def surest(counted: list, of, row: Row) -> tuple:
+    """The last attempt; of two students', where no times tell which that is, the better one. The
+    attempts of one student have numbers, and so an order."""
+    lasts = list({pair[0].student: pair for pair in counted}.values())
+
+    def is_earlier(pair):
+        mine = came(pair[0])
+        return any(mine and came(other) and mine < came(other) for other, _ in lasts)
+
+    left = sorted((pair for pair in lasts if not is_earlier(pair)), key=of, reverse=True)
+    if len({e.document["handed_in"]["sha256"] for e, _ in left}) > 1:
+        shown = " and ".join(f"{e.student}/{e.folder.name} ({of((e, v))} points)" for e, v in left)
+        row.unsure = f"which came last of {shown} is not known: the better one counts"
+    return left[0]
 
 
 def by_hand(row: Row, given: list) -> None:
@@ -161,7 +182,7 @@ def rows(out: Path, known: roster.Roster, pending: dict) -> list:
             row = Row(lab, known.students.get(id) or roster.Student(id))
             row.left = max(0, policy.allowance - spent.get(id, 0))
             if entries:
-                choose(row, entries, due, row.left, policy, without.get(lab, set()))
+                choose(row, entries, due, row.left, policy, without.get(lab, {}))
             if why := pending.get((id, lab)):
                 row.status, row.note = PENDING, f"one more could not be graded: {why}"
             by_hand(row, hands.get((id, lab), []))

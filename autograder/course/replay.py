@@ -42,6 +42,19 @@ def handed_in_by(out: Path, lab: int, student: str) -> str:
         if partners else ""
 
 
+def in_class(out: Path, entry: ledger.Entry) -> list:
+    """What class.csv has of this attempt where that is not its grade, and why."""
+    lines = []
+    for row in points.rows(out, common.known_students(out, ""), {}):
+        if row.entry and row.entry.folder == entry.folder and \
+                row.points != entry.document["score"]["points"]:
+            late = f"{row.percent} % of it for {row.days} days late" if row.percent != 100 else ""
+            why = "; ".join(filter(None, [row.manual, late])) or row.note
+            has = f"class.csv has {row.points} for {row.student.id}"
+            lines.append(text.visible(f"{has}: {why}", 600))
+    return lines
+
+
 def the_one(given: dict) -> tuple:
     """(OUT, the attempt that is meant: the last one if none was said)"""
     for name in ("OUT", "LAB", "STUDENT"):
@@ -82,6 +95,8 @@ def replay(given: dict) -> int:
     by = "the same grader" if rules[0] == rules[1] else f"rules {rules[0]} then, {rules[1]} now"
     verdicts = f"with {len(lines)} other verdicts" if lines else "with the same verdicts"
     print(f"the grade was {was}, and is {is_}, {verdicts} ({by})")
+    for line in in_class(out, entry):
+        print(line)
     return 1 if lines else 0
 
 

@@ -5,8 +5,10 @@
 
 `aliases` are further names by which a system knows the student: a number in Moodle, a user name on
 GitHub. `group` is for who hands in together; all of a group have the points of the group's work.
-`extension` are days for every lab, `extension_labN` for that one, which then counts instead. What
-other columns hold is nobody's to read here, and is said.
+`group_labN` takes its place for that lab: pairs change in a term, and labs that are graded do not
+change with them; an empty cell there is who works alone. `extension` are days for every lab,
+`extension_labN` for that one, where it has any. What other columns hold is nobody's to read here,
+and is said.
 """
 
 import csv
@@ -20,7 +22,7 @@ import downloads
 from skeletons import Refused
 
 LARGEST_GROUP = 2
-COLUMNS = re.compile(r"id|name|mail|group|aliases|extension(_lab\d)?")
+COLUMNS = re.compile(r"id|name|mail|group(_lab\d)?|aliases|extension(_lab\d)?")
 # names of OUT's own
 RESERVED = ("class", "labs", "roster", "manual", "withdrawn", "regrade", "forgotten")
 
@@ -30,8 +32,11 @@ class Student:
     id: str
     name: str = ""
     mail: str = ""
-    group: str = ""
+    groups: dict = field(default_factory=dict)  # lab, or "" for all others -> group
     extensions: dict = field(default_factory=dict)  # lab, or "" for all others -> days
+
+    def group(self, lab: int) -> str:
+        return self.groups.get(str(lab), self.groups.get("", ""))
 
     def extension(self, lab: int) -> float:
         return self.extensions.get(str(lab), self.extensions.get("", 0.0))
@@ -81,10 +86,11 @@ class Roster:
             self.names[folded(name)] = student.id if owner == student.id else ""
         return student
 
-    def together(self, id: str) -> list:
-        """The ids of a student's group, with the own."""
-        group = self.students[id].group
-        return sorted(s.id for s in self.students.values() if s.group == group) if group else [id]
+    def together(self, id: str, lab: int) -> list:
+        """The ids of a student's group in a lab, with the own."""
+        group = self.students[id].group(lab)
+        return sorted(s.id for s in self.students.values() if s.group(lab) == group) if group \
+            else [id]
 
 
 def folded(name: str) -> str:
@@ -132,15 +138,21 @@ def read(path: Path) -> Roster:
             id = checked(downloads.plain(row["id"]))
             extensions = {k.removeprefix("extension").removeprefix("_lab"): days(v, where)
                           for k, v in row.items() if re.fullmatch(r"extension(_lab\d)?", k) and v}
-            student = Student(id, row.get("name", ""), row.get("mail", ""), row.get("group", ""),
-                              extensions)
+            groups = {k.removeprefix("group").removeprefix("_lab"): v for k, v in row.items()
+                      if re.fullmatch(r"group(_lab\d)?", k)}
+            student = Student(id, row.get("name", ""), row.get("mail", ""), groups, extensions)
             found.add(student, [row["id"], student.name, student.mail,
                                 *row.get("aliases", "").split(";")])
         except Refused as error:
             raise Refused(str(error) if where in str(error) else f"{where}: {error}") from None
     found.names = {name: id for name, id in found.names.items() if id}
-    for student in found.students.values():
-        if len(found.together(student.id)) > LARGEST_GROUP:
-            raise Refused(f"{path}: group {student.group} has more than {LARGEST_GROUP} students: "
-                          f"{', '.join(found.together(student.id))}")
+    check_groups(found, path)
     return found
+
+
+def check_groups(found: Roster, path: Path) -> None:
+    for student in found.students.values():
+        for lab in {int(lab or 0) for lab in student.groups}:
+            if len(mine := found.together(student.id, lab)) > LARGEST_GROUP:
+                raise Refused(f"{path}: group {student.group(lab)} has more than {LARGEST_GROUP} "
+                              f"students: {', '.join(mine)}")

@@ -22,7 +22,7 @@ from pathlib import Path
 import skeletons
 import submission
 import text
-from ledger import LONGEST_LOG
+from ledger import LONGEST_LOG, not_allowed
 from skeletons import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -249,7 +249,8 @@ def queue(makes: Makes, lab: int, works: list, jobs: int, publish) -> list:
 
 
 def points_of(document: dict) -> str:
-    return f"{document['score']['points']}/{document['score']['max']}"
+    score = f"{document['score']['points']}/{document['score']['max']}"
+    return "; ".join(filter(None, [score, not_allowed(document)]))
 
 
 def whole_class(lab: int, works: list, jobs: int, fds: list, words: list, publish) -> list:

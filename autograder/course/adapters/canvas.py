@@ -4,8 +4,9 @@ https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_exporter.rb
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
 
 An assignment's column is called "lab2 (12345)", and any other heading makes a new assignment there.
-Canvas takes more points than are possible, as extra credit. "EX" is excused and "N/A" was not asked
-for: both stay.
+Canvas would take more points than are possible, as extra credit: a course that wants it sets Points
+Possible to the sum with it, and what is above that is cut here and told, as for Moodle. "EX" is
+excused and "N/A" was not asked for: both stay.
 """
 
 import re
@@ -27,13 +28,16 @@ def made(source: Path, given: dict) -> Made:
         sheet.column(name)
     column = given_column(book, given)
     rows = [row for row in sheet.full_rows() if sheet.get(row, 0).strip()]
-    rows = rows[check_possible(book, rows, column):]
-    for row, student in book.pairs(rows):
+    before, largest = check_possible(book, rows, column)
+    rows = rows[before:]
+    pairs = book.pairs(rows)
+    book.empty = [row for row in book.empty if sheet.get(row, column).strip() not in KEPT]
+    for row, student in pairs:
         if (there := sheet.get(row, column).strip()) in KEPT:
             book.leave(student, f"Canvas has {there} there")
         else:
-            sheet.put(row, column, str(student.points))
-    return Made(sheet.text(), book.left)
+            sheet.put(row, column, book.within(student, largest))
+    return Made(sheet.text(), book.left, book.without_points())
 
 
 def given_column(book: Book, given: dict) -> int:
@@ -52,8 +56,8 @@ def given_column(book: Book, given: dict) -> int:
     return book.sheet.column(found[0])
 
 
-def check_possible(book: Book, rows: list, column: int) -> int:
-    """How many rows there are before the first student's."""
+def check_possible(book: Book, rows: list, column: int) -> tuple:
+    """(how many rows there are before the first student's, the points that are possible)"""
     for at, row in enumerate(rows):
         if "Points Possible" not in book.sheet.get(row, 0):
             continue
@@ -62,6 +66,6 @@ def check_possible(book: Book, rows: list, column: int) -> int:
             raise OptionError(f"{book.sheet.path}: {book.sheet.heading[column]} has {there} points "
                               f"possible, and the lab {book.possible[0]}: set them in Canvas, and "
                               "export again")
-        return at + 1
+        return at + 1, number(there)
     raise OptionError(f"{book.sheet.path}: there is no row Points Possible: this is no gradebook "
                       "of Canvas")

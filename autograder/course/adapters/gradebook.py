@@ -23,10 +23,23 @@ class Book:
         self.lab, self.possible, self.students = standings.read(source, given)
         self.sheet = Sheet(Path(given["ROSTER"]))
         self.columns = [self.sheet.column(k) for k in keys if k in self.sheet.heading]
-        self.left = []
+        self.left, self.empty = [], []
 
     def leave(self, student: Standing, why: str) -> None:
         self.left.append(f"{text.visible(student.names[0], 100)}: {why}: the cell is left as it is")
+
+    def within(self, student: Standing, largest: float) -> str:
+        """Points for a cell; a gradebook's maximum is a course's word, and no more are given."""
+        if student.points > largest:
+            self.left.append(f"{text.visible(student.names[0], 100)}: {student.points} points, and "
+                             f"the gradebook's maximum is {largest:g}: {largest:g} were written")
+        return f"{min(student.points, largest):g}"
+
+    def without_points(self) -> list:
+        """A line about rows that got none; whose lack of points was told is not in it."""
+        named = [f"row {row + 1} ({text.visible(self.sheet.get(row, self.columns[0]), 60)})"
+                 for row in self.empty]
+        return [f"nobody with points in lab {self.lab} is in: {', '.join(named)}"] if named else []
 
     def pairs(self, rows: list) -> list:
         """[(row, student)] of those with points; no guess is made where two rows fit a student, or
@@ -35,17 +48,20 @@ class Book:
         for row in rows:
             for name in {n for c in self.columns for n in spellings(self.sheet.get(row, c))}:
                 fits.setdefault(name, set()).add(row)
-        of_row = {}
+        of_row, unclear = {}, set()
         for student in self.students:
             # the surest name that stands there says the row
             mine = next(filter(None, (fits.get(folded(n)) for n in student.names)), set())
             if len(mine) == 1:
                 of_row.setdefault(*mine, []).append(student)
             elif mine:
+                unclear |= mine
                 shown = " and ".join(str(row + 1) for row in sorted(mine))
                 self.leave(student, f"rows {shown} fit this name")
             elif student.points is not None or student.why:
                 self.leave(student, f"no row of {self.sheet.path} has this name")
+        self.empty = [row for row in rows if row not in unclear and all(
+            s.points is None and not s.why for s in of_row.get(row, ()))]
         return [(row, students[0]) for row, students in sorted(of_row.items())
                 if self.settled(row, students)]
 

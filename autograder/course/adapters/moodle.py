@@ -32,14 +32,10 @@ def made(source: Path, given: dict) -> Made:
                 sheet.get(row, sheet.column("Grade can be changed")) == "No":
             book.leave(student, "Moodle says that this grade cannot be changed")
             continue
-        largest = number(sheet.get(row, most))
-        if student.points > largest:
-            book.left.append(f"{student.names[0]}: {student.points} points, and Moodle skips more "
-                             f"than {largest:g}: {largest:g} were written")
-        sheet.put(row, grade, f"{min(student.points, largest):g}")
+        sheet.put(row, grade, book.within(student, number(sheet.get(row, most))))
         if comments is not None:
             sheet.put(row, comments, html.escape(sinks.csv_text(student.comment), quote=False))
-    return Made(sheet.text(), book.left)
+    return Made(sheet.text(), book.left, book.without_points())
 
 
 def check_maximum(book: Book, rows: list, column: int) -> None:

@@ -61,7 +61,10 @@ made = dict(schema="{schema}", lab=int(lab), title="a lab", steps=False, time="T
             grader=dict(version="v", rules="{rules}", programs="p"), sandbox="A", seed=7,
             seed_from="secret", devices=["cpu"], taskwise=True, filter="", score=row, next=None,
             tasks=[dict(task="im2col", sides=dict(c=dict(row, state="fail", file="im2col.c")))],
-            claims=[claim], gate=[], wall_s=1.5, runs=[], compilers=dict(c="gcc", cuda="g++"),
+            claims=[claim], gate=[
+                dict(file="labs/lab2/im2col.c", line=1, text="system: this task is to be written "
+                     "without it")] if "uses system" in text else [],
+            wall_s=1.5, runs=[], compilers=dict(c="gcc", cuda="g++"),
             submission=dict(name=folder.name, sha256=whole, files=digests),
             student=None, attempt=None)
 name = f"build-submissions-{{folder.name}}-{{whole[:16]}}"

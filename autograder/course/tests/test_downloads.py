@@ -163,10 +163,17 @@ def test_without_a_zone_a_time_is_this_machines():
 # ---- roster --------------------------------------------------------------------------------------
 
 def test_a_roster_knows_groups_extensions_and_every_name(known):
-    assert known.together("ada") == ["ada", "bob"] and known.together("cleo") == ["cleo"]
+    assert known.together("ada", 1) == ["ada", "bob"] and known.together("cleo", 1) == ["cleo"]
     assert [known.students["ada"].extension(lab) for lab in (1, 2)] == [0, 2]
     assert [known.students["bob"].extension(lab) for lab in (1, 2)] == [1, 1]
     assert known.who(["nobody", "ADA@example.edu"]).id == "ada"
+
+
+def test_a_lab_may_have_groups_of_its_own(tmp_path):
+    (tmp_path / "r.csv").write_text("id,group,group_lab2\nada,g,\nbob,g,h\ncleo,,h\n")
+    known = roster.read(tmp_path / "r.csv")
+    assert [known.together("bob", lab) for lab in (1, 2)] == [["ada", "bob"], ["bob", "cleo"]]
+    assert known.together("ada", 2) == ["ada"] and not known.unread
 
 
 @pytest.mark.parametrize("text, why", [
@@ -174,6 +181,7 @@ def test_a_roster_knows_groups_extensions_and_every_name(known):
     ("id\n../x\n", ":2: '../x' is no name"), ("id\nlabs\n", "cannot be a student's id"),
     ("id,extension\nada,two\n", ":2: an extension of 'two'"),
     ("id,group\np,g\nq,g\nr,g\n", "group g has more than 2 students: p, q, r"),
+    ("id,group,group_lab2\np,g,\nq,g,h\nr,,h\ns,,h\n", "group h has more than 2 students: q, r"),
     (b"id\n\xff\n", "not in UTF-8")])
 def test_a_wrong_roster_is_refused_with_its_line(tmp_path, text, why):
     path = tmp_path / "roster.csv"
@@ -185,7 +193,7 @@ def test_a_wrong_roster_is_refused_with_its_line(tmp_path, text, why):
 
 def test_columns_that_nobody_reads_are_said(tmp_path, capsys):
     (tmp_path / "r.csv").write_text("id,partner,extension_lab2,Group\nada,bob,1,g1\n")
-    assert common.known_students(tmp_path, str(tmp_path / "r.csv")).students["ada"].group == "g1"
+    assert common.known_students(tmp_path, str(tmp_path / "r.csv")).students["ada"].group(1) == "g1"
     said = " ".join(capsys.readouterr().err.split())
     assert "nobody reads its columns partner;" in said and "group" in said
 

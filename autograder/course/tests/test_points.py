@@ -81,7 +81,9 @@ class Course:
                     "title": "a lab",
                     "score": {"points": got + more[0], "max": 100 + more[1], "extra": 0},
                     "claims": [claim, claim | {"claim": "im2col/more", "points": more[0],
-                                               "max": more[1]}], "handed_in": {
+                                               "max": more[1]}],
+                    "submission": {"sha256": f"{student}{name}", "files": {"x.c": student + name}},
+                    "handed_in": {
                         "name": "x", "ref": "", "sha256": f"{student}{name}", "late": late,
                         "time": came.isoformat() if came else "", "time_from": "TIMES",
                         "others": list(others)}}
@@ -120,6 +122,40 @@ def test_a_group_has_the_points_of_either_and_pays_with_the_own_days(course):
     assert told(found[1, "cleo"]) == ("graded", 90, 0, 5)
     assert told(found[2, "ada"]) == ("graded", 70, 3, 0)
     assert told(found[2, "cleo"]) == ("nothing handed in", None, 0, 5)
+
+
+def test_a_group_of_one_lab_leaves_the_others_points_alone(tmp_path):
+    course = Course(tmp_path / "out", "id,group,group_lab2\nada,,g\nbob,,g\n")
+    course.lab(1, DUE)
+    course.lab(2, day(10))
+    course.attempt("ada", 1, "1", 100, day(-2))
+    course.attempt("bob", 1, "1", 0, day(-1))
+    course.attempt("bob", 2, "1", 70, day(9))
+    found = course.rows()
+    assert [found[1, id].points for id in ("ada", "bob")] == [100, 0]
+    assert [found[2, id].points for id in ("ada", "bob")] == [70, 70]
+    table = (course.out / "class.csv").read_text()
+    assert '1,"ada","","",' in table and '2,"ada","","g",' in table
+
+
+@pytest.mark.parametrize("ada, bob", [(None, None), (None, day(-1)), (day(-1), day(-1))])
+def test_of_a_groups_attempts_in_no_known_order_the_better_counts(course, ada, bob):
+    course.lab(1, DUE)
+    course.attempt("ada", 1, "1", 10, ada)
+    course.attempt("ada", 1, "2", 90, ada)
+    course.attempt("bob", 1, "1", 20, bob)
+    found = course.rows()
+    assert [found[1, id].points for id in ("ada", "bob")] == [90, 90]
+    said = "which came last of ada/2 (90 points) and bob/1 (20 points) is not known: the better"
+    assert said in found[1, "ada"].note and said in found[1, "bob"].unsure
+
+
+def test_of_a_groups_attempts_in_a_known_order_the_last_counts(course):
+    course.lab(1, DUE)
+    course.attempt("ada", 1, "1", 90, day(-2))
+    course.attempt("bob", 1, "1", 20, day(-1))
+    found = course.rows()
+    assert found[1, "ada"].points == 20 and not found[1, "ada"].unsure
 
 
 def test_who_handed_in_together_has_the_points_without_a_group(course):
@@ -209,9 +245,10 @@ def test_a_withdrawn_claim_lowers_nobody(course):
     path.write_text("lab,claim,reason\n1,im2col/more,bound too sharp\n")
     found = course.rows()
     assert found[1, "cleo"].points == 90  # 40 of 100 without it: 60, but it had 90 of 150
+    assert "im2col/more" not in (course.out / "class.html").read_text().split("Students")[0]
     assert found[1, "ada"].points == 135 and found[1, "ada"].most == 150
     assert (found[1, "cleo"].manual, found[1, "ada"].manual) == (
-        "", "withdrawn im2col/more: 135 instead of 90")
+        "", "withdrawn im2col/more (bound too sharp): 135 instead of 90")
     path.write_text("lab,claim,reason\n1,im2col/none,x\n")
     with pytest.raises(Refused, match="lab 1 has no claim im2col/none"):
         course.rows()
