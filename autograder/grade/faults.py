@@ -105,13 +105,18 @@ def in_its_lab(name: str) -> str:
 def mark_unbuilt(lab: table.Lab, results: list) -> None:
     """A right file that is linked with a broken one waits for it: where there is no reference (in a
     handout, with MINE=1, in the whole lab), each task runs with the others' files as they are. A
-    broken file of another lab is named instead of the task's own, and so is one not written."""
+    broken file of another lab is named instead of the task's own, and so is one not written; and
+    for one of a task that was not asked for (T=) the claim waits."""
     task_of = {task.file(side): task.name for task in lab.tasks for side in task.sides}
+    asked = {result["task"] for result in results}
     for result in results:
         if result["verdict"] == "fail" and result["kind"] == "not_implemented":
             unwritten = UNWRITTEN.search(result["failures"][0].get("text") or "")
             if unwritten and unwritten[1] not in task_of:
                 result["broken"] = in_its_lab(unwritten[1])
+            elif unwritten and task_of[unwritten[1]] not in asked:
+                result["verdict"] = "waiting"
+                result["waits_for"] = [task_of[unwritten[1]]]
         if result["verdict"] != "fail" or result["kind"] not in failure_kinds.NOT_BUILT:
             continue
         broken = broken_files_of(result["failures"][0])

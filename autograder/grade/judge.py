@@ -326,7 +326,8 @@ def state_of(results: list) -> str:
 
 def next_to_mend(lab: table.Lab, results: list) -> dict | None:
     """The best thing to do next: of what is begun and wrong, the side of a task that wins most,
-    with what waits for it; if nothing is begun, the first one that is not written."""
+    with what waits for it; if nothing is begun, the first one that is not written; and if all that
+    is not passed waits for a task that was not asked for (T=), that one."""
     candidates = []
     for side in table.SIDES:
         for task in lab.tasks:
@@ -346,4 +347,17 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
     begun = [c for c in candidates if c["begun"]]
     if begun:
         return max(begun, key=lambda c: c["points"] + c["behind"])
-    return candidates[0] if candidates else None
+    return candidates[0] if candidates else not_asked_for(lab, results)
+
+
+def not_asked_for(lab: table.Lab, results: list) -> dict | None:
+    waiting = [r for r in results if r["verdict"] == "waiting"]
+    asked = {r["task"] for r in results}
+    for task in lab.tasks:
+        behind = [r for r in waiting if task.name in r["waits_for"]]
+        if behind and task.name not in asked:
+            side = behind[0]["side"] if behind[0]["side"] in task.sides else "c"
+            return {"task": task.name, "side": side, "file": task.file(side), "claim": "",
+                    "kind": "not_implemented", "begun": False, "points": 0,
+                    "behind": sum(r["max"] for r in behind)}
+    return None

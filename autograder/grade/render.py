@@ -178,9 +178,11 @@ class Report(Page):
             self.after_all()
             return
         file = best["file"]
-        task = next(row for row in self.document["tasks"] if row["task"] == best["task"])
-        side = f" in {SIDE_NAMES[best['side']]}" * (len(task["sides"]) > 1)
-        behind = f", and {points(best['behind'])} wait behind it{side}" if best["behind"] else ""
+        sides = [s for row in self.document["tasks"] if row["task"] == best["task"]
+                 for s in row["sides"]]
+        side = f" in {SIDE_NAMES[best['side']]}" * (len(sides) > 1)
+        wins = [f"up to {points(best['points'])}"] * (best["points"] > 0) + [
+            f"{points(best['behind'])} wait behind it{side}"] * (best["behind"] > 0)
         if best["task"] == "whole" and not best["file"]:
             action = "look at how the tasks work together"
         elif best["kind"] == "gate":
@@ -197,7 +199,7 @@ class Report(Page):
             action = f"fix {file}, beginning with {best['claim'].split('/')[1]}"
         else:
             action = f"write {file}"
-        self.paragraph("next: ", f"{action} (up to {points(best['points'])}{behind})")
+        self.paragraph("next: ", f"{action} ({', and '.join(wins)})")
 
     def after_all(self) -> None:
         """All points of a lab of one's own: what to look at, and how the next lab begins."""
