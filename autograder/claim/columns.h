@@ -13,12 +13,11 @@ typedef struct column_set {
     int shapes;
 } column_set;
 
-extern const column_set columns_plain;  /* one image, stride 1, no padding, no dilation */
-extern const column_set columns_apart;  /* the same, and no pixel in two columns */
-extern const column_set columns_padded; /* one image, stride 1; some outputs see only padding */
-extern const column_set columns_spaced; /* one image, stride and dilation, little padding */
-extern const column_set
-    columns_batched; /* several images, and everything else too; some taps see only padding */
+extern const column_set columns_plain;   /* one image, stride 1, no padding, no dilation */
+extern const column_set columns_apart;   /* the same, and no pixel in two columns */
+extern const column_set columns_padded;  /* one image, stride 1; some outputs see only padding */
+extern const column_set columns_spaced;  /* one image, stride and dilation, little padding */
+extern const column_set columns_batched; /* several images, all the rest; taps that see no pixel */
 
 #define FOR_COLUMNS(g, set)                                                                        \
     for (int s_ = 0; s_ < (set).shapes; s_++)                                                      \
