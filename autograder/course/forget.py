@@ -40,9 +40,8 @@ MOST_NAMED = 20
 
 
 def who(out: Path, id: str) -> dict | None:
-    """What a run that is killed needs to go on: the id, all names, who is in the group of
-    each lab. None for
-    somebody who is forgotten already."""
+    """What a run that is killed needs to go on: the id, all names, who is in the group of each lab.
+    None for somebody who is forgotten already."""
     if (out / JOURNAL).exists():
         begun = json.loads((out / JOURNAL).read_text(encoding="utf-8"))
         if begun["id"] != id:

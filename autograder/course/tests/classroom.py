@@ -7,6 +7,7 @@ stands in ROOT/graded, one line each; with a number in ROOT/changed, the grader 
 many points.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -124,6 +125,11 @@ class Classroom:
 
     def document(self, where: str) -> dict:
         return json.loads((self.out / where / "grade.json").read_text())
+
+    def rows(self) -> dict:
+        """(lab, id) -> row of class.csv."""
+        with open(self.out / "class.csv", newline="") as file:
+            return {(r["lab"], r["id"]): r for r in csv.DictReader(file)}
 
     def tree(self, out: Path | None = None) -> dict:
         """Everything in OUT, by name."""

@@ -194,6 +194,32 @@ def test_whoever_is_named_as_submitter_by_another_is_taken_out(tmp_path):
     assert "1 are graded already" in said and room.tree() == before
 
 
+def test_a_partner_of_one_lab_keeps_that_lab_alone(tmp_path):
+    """Of labs 2 and 3 the roster has a group for each, and adalo hands in both."""
+    room = Classroom(tmp_path)
+    (tmp_path / "roster.csv").write_text(
+        "id,name,group,group_lab2,group_lab3,aliases\nadalo,Ada Lovelace,,g,h,kx4711z\n"
+        "bob,,,g,,\ncleo,,,,h,\n")
+    folder = room.hand_in("adalo", alike.ADA)
+    room.grade(f"ROSTER={tmp_path / 'roster.csv'}")
+    third = room.words()
+    third[third.index("LAB=2")] = "LAB=3"
+    (folder / "im2col.c").unlink()
+    room.hand_in("adalo", "points 40", "relu.c")
+    room.run(*third)
+    before = room.rows()
+    assert (before["2", "bob"]["points"], before["3", "cleo"]["points"]) == ("93", "40")
+    assert before["3", "bob"]["points"] == before["2", "cleo"]["points"] == ""
+    said = forget(room)
+    assert "lab 2, attempt 1 was shared: it is bob's attempt 1 now" in said
+    assert "lab 3, attempt 1 was shared: it is cleo's attempt 1 now" in said
+    assert named(room.out) == []
+    after = room.rows()
+    assert {key: row["points"] for key, row in after.items()} == {
+        key: row["points"] for key, row in before.items() if key[1] != "adalo"}
+    assert (after["2", "bob"]["attempt"], after["3", "cleo"]["attempt"]) == ("bob/1", "cleo/1")
+
+
 # ---- they do not come back -----------------------------------------------------------------------
 
 def test_an_old_download_and_an_old_roster_bring_nobody_back(room):
