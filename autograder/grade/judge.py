@@ -324,6 +324,13 @@ def state_of(results: list) -> str:
     return "unjudged" if "unjudged" in verdicts else "waiting"
 
 
+def told_first(failed: list) -> dict:
+    """Of a task's failures the one that is told in full and to begin with: the first that is
+    written; but work in another stream comes before the values that it spoils."""
+    written = [r for r in failed if r["kind"] != "not_implemented"] or failed
+    return next((r for r in written if r["kind"] == "other_stream"), written[0])
+
+
 def next_to_mend(lab: table.Lab, results: list) -> dict | None:
     """The best thing to do next: of what is begun and wrong, the side of a task that wins most,
     with what waits for it; if nothing is begun, the first one that is not written; and if all that
@@ -338,7 +345,7 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
             behind = [r for r in results if task.name in r.get("waits_for", ())
                       and (r["side"] == side or "cuda" not in task.sides)]
             begun = state_of(mine) != "not_implemented"
-            first = next((r for r in failed if r["kind"] != "not_implemented"), failed[0])
+            first = told_first(failed)
             candidates.append({
                 "task": task.name, "side": side, "file": file_to_mend(task, side, mine),
                 "claim": first["claim"], "kind": first["kind"], "begun": begun,

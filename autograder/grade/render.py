@@ -60,8 +60,8 @@ class Report(Page):
             written = [r for r in group if r["kind"] != "not_implemented"]
             if not written and not self.everything:
                 continue
-            in_full = group if self.everything else written[:1]
-            if not self.everything and self.told_in_c(written[0], groups):
+            in_full = group if self.everything else [judge.told_first(written)]
+            if not self.everything and self.told_in_c(in_full[0], groups):
                 in_full = []
             in_brief = [r for r in group if r not in in_full]
             for result in in_full:

@@ -192,3 +192,12 @@ def test_with_one_task_asked_for_its_claims_wait_for_what_another_has_not_writte
     stage.says["lab9_one/first"] = fail("not_implemented", text=said.replace("two.c", "one.c"))
     stage.grade("T=one")
     assert "next: write one.c (up to " in capsys.readouterr().out
+
+
+def test_work_in_another_stream_is_told_before_the_values_that_it_spoils(stage, capsys):
+    stage.says["lab9_one/first"] = fail()
+    stage.says["lab9_one/second"] = fail("other_stream", text="one.cu:5: queued elsewhere")
+    assert stage.grade() == 0
+    out = capsys.readouterr().out
+    assert "queued elsewhere" in out and "(T=one/first shows one in full" in out
+    assert ", beginning with second" in out
