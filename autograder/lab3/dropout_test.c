@@ -14,18 +14,17 @@ typedef struct drop_case {
     double p;
     uint32_t layer;
     uint64_t index;
-    bool beside; /* p is not that, but just above one of the draws */
-    bool at;     /* or exactly one of the draws */
+    enum { AS_IT_IS, BESIDE, AT } draw; /* or p is just above one of the draws, or is one */
 } drop_case;
-static const drop_case cases[] = {{1000, 0.25, 1, 0, false},
-                                  {7, 0.25, 0, 1, false},
-                                  {1, 0.5, 0, 0, false},
-                                  {4099, 0.5, 0, 77, false},
-                                  {257, 0.9, 3, 12, false},
-                                  {64, 0, 0, 5, false},
-                                  {1000, 0.001, 65535, 4000000000, false},
-                                  {1000, 0, 2, 9, .beside = true},
-                                  {1000, 0, 3, 10, .at = true}};
+static const drop_case cases[] = {{1000, 0.25, 1, 0, AS_IT_IS},
+                                  {7, 0.25, 0, 1, AS_IT_IS},
+                                  {1, 0.5, 0, 0, AS_IT_IS},
+                                  {4099, 0.5, 0, 77, AS_IT_IS},
+                                  {257, 0.9, 3, 12, AS_IT_IS},
+                                  {64, 0, 0, 5, AS_IT_IS},
+                                  {1000, 0.001, 65535, 4000000000, AS_IT_IS},
+                                  {1000, 0, 2, 9, BESIDE},
+                                  {1000, 0, 3, 10, AT}};
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct drop_data {
@@ -65,15 +64,15 @@ static double at_a_draw(claim *c, const tl_step *step, const drop_case *of) {
 static drop_data draw_case(claim *c, const call_target *t, const char *op, drop_case of) {
     drop_data d = {.g = {.n = of.n, .p = of.p, .layer = of.layer},
                    .step = {.seed = draw_bits(c), .index = of.index, .epoch = 3, .first = 64}};
-    if (of.beside) d.g.p = beside_a_draw(c, &d.step, &of);
-    if (of.at) d.g.p = at_a_draw(c, &d.step, &of);
+    if (of.draw == BESIDE) d.g.p = beside_a_draw(c, &d.step, &of);
+    if (of.draw == AT) d.g.p = at_a_draw(c, &d.step, &of);
     d.keep = claim_memory(c, d.g.n, 1);
     oracle_dropout_keep(d.keep, d.g.n, d.g.p, d.g.layer, d.step.seed, d.step.index);
     claim_case(c, t, "%s of [%zu], p %g, layer %u, step %llu", op, d.g.n, d.g.p, d.g.layer,
                (unsigned long long)d.step.index);
     claim_trait(c, "layers", d.g.layer > 0);
-    claim_trait(c, "beside_a_draw", of.beside);
-    claim_trait(c, "at_a_draw", of.at);
+    claim_trait(c, "beside_a_draw", of.draw == BESIDE);
+    claim_trait(c, "at_a_draw", of.draw == AT);
     return d;
 }
 

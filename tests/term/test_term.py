@@ -7,13 +7,19 @@ import csv
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MATMUL_CUDA = 4 + 2 + 2 + 1 + 3  # what matmul.cu has in lab 1
-WHOLE_CUDA = 2  # the claim that runs all tasks together needs it, too
-BEN = 100 - MATMUL_CUDA - WHOLE_CUDA
+sys.path.insert(0, str(ROOT / "autograder/grade"))
+
+import table  # noqa: E402 (found by the line above)
+
+CLAIMS = table.load(1).claims
+# ben has no matmul.cu, which the claim that runs all tasks together needs, too
+BEN = 100 - sum(c.points.get("cuda", 0) for c in CLAIMS if c.task in ("matmul", "whole"))
+WITHDRAWN = next(c for c in CLAIMS if c.short_name == "matmul/own_product_matches_definition")
 ROSTER = """id,name,mail,group,extension,aliases
 ada,Ada Lovelace,ada@example.edu,,0,17
 ben,Ben Cohen,ben@example.edu,,0,18
@@ -61,15 +67,20 @@ def points(term: Path) -> dict:
     return {id: row["points"] for id, row in rows(term / "class.csv", "id").items()}
 
 
+def files_of(folder: Path) -> list:
+    """What is handed in of a lab."""
+    return sorted([*folder.glob("*.c*"), folder / "cases.toml"])
+
+
 def write_solution(to: Path, but: tuple = ()) -> None:
-    for path in sorted((ROOT / "solution/lab1").glob("*.c*")):
+    for path in files_of(ROOT / "solution/lab1"):
         if path.name not in but:
             shutil.copy(path, to / path.name)
 
 
 def zip_folder(folder: Path, to: Path) -> None:
     with zipfile.ZipFile(to, "w") as archive:
-        for path in sorted(folder.glob("*.c*")):
+        for path in files_of(folder):
             archive.write(path, f"lab1/{path.name}")
 
 
@@ -132,10 +143,10 @@ def a_term(tmp_path):
     said = make(ROOT, "replay", f"OUT={term}", "LAB=1", "STUDENT=ben", "ATTEMPT=1")
     assert "with the same verdicts" in said
     (term / "withdrawn.csv").write_text(
-        "lab,claim,reason\n1,matmul/own_product_matches_definition,its bound was wrong\n")
+        f"lab,claim,reason\n1,{WITHDRAWN.short_name},its bound was wrong\n")
     make(ROOT, *grade)
-    left = 100 - 4 - 4  # what the claim had on both sides, and ben had only its C half
-    assert points(term)["ben"] == str(round(100 * (BEN - 4) / left))
+    left = 100 - sum(WITHDRAWN.points.values())  # on both sides, and ben had only its C half
+    assert points(term)["ben"] == str(round(100 * (BEN - WITHDRAWN.points["c"]) / left))
     assert points(term)["ada"] == "100"
     assert "lab1: " in make(ROOT, "regrade", f"OUT={term}", "LAB=1", "STUDENT=ben")
 
