@@ -328,6 +328,8 @@ def told_first(failed: list) -> dict:
     """Of a task's failures the one that is told in full and to begin with: the first that is
     written; but work in another stream comes before the values that it spoils."""
     written = [r for r in failed if r["kind"] != "not_implemented"] or failed
+    if written[0]["kind"] not in (*NUMBERS, "bits"):
+        return written[0]
     return next((r for r in written if r["kind"] == "other_stream"), written[0])
 
 
