@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def files(folder: str, lab: int, mark: str = "") -> dict:
-    """name -> content, of solution or labs; `mark` makes them another submission's."""
-    return {p.name: p.read_bytes() + f"/* {mark} */\n".encode() * bool(mark)
+    """name -> content, of solution or labs; `mark` makes their code another submission's."""
+    return {p.name: p.read_bytes()
+            + f"/* {mark} */\n".encode() * bool(mark and p.suffix != ".toml")
             for p in skeletons.sources(ROOT / folder) if p.parent.name == f"lab{lab}"}
 
 
