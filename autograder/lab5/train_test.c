@@ -362,8 +362,8 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
     }
 }
 
-/* What a batch of an evaluation takes is free again when the next one begins: so eleven batches take
- * as much as four at any time, whoever holds on to one or two of them. */
+/* What a batch of an evaluation takes is free again when the next one begins: so eleven batches
+ * take as much as four at any time, whoever holds on to one or two of them. */
 static void expect_evaluation_lets_go(claim *c, const call_target *t) {
     course k = draw_course_of(c, 21, 2);
     tl_real *out = RUN(c, t, &k, "memory after 4 batches of evaluation and after 11", 10,
