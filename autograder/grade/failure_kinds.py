@@ -118,6 +118,10 @@ KINDS = {
     "parallel": ("not parallel", "A kernel ran, but too few threads did the work: with <<<1, 1>>>, "
                  "or a loop over all elements in one of them, a GPU is slower than a CPU. Let each "
                  "thread begin at its own number and go on by the number of all threads."),
+    "openmp": ("threads that share too much", "All threads of a parallel loop run the code inside. "
+               "Each needs its own sums, indices and tiles, and where two write one variable the "
+               "result is right only as long as nobody comes between. So this is read from the "
+               "source, and the numbers may look right on this machine."),
     "host_access": ("host code out of its place", "The host's side of the code read or wrote "
                     "memory that is none of its own: no local variable, and no variable of its "
                     "file. Arrays of an operation are for kernels."),
@@ -203,7 +207,7 @@ HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 # Beside these a claim's hint, which is about its values, leads away: a launch that cannot be,
 # device memory that the host touches, cases of a student's own none of which was tried.
 UNHINTED = ("launch_configuration", "shared_too_large", "null_kernel", "host_dereference",
-            "no_cases", "no_such_case", "fails_always", "sanitizer")
+            "no_cases", "no_such_case", "fails_always", "sanitizer", "openmp")
 
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "no_function", "build")

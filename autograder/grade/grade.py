@@ -27,6 +27,7 @@ import judge
 import language
 import listing
 import machine
+import openmp
 import options
 import plan
 import preprocessed
@@ -201,7 +202,8 @@ def grade(given: dict) -> int:
 
     findings = judge.of_what_was_asked(lab, runs, findings)
     findings = judge.of_whole_files(lab, runs, outcome.records, findings)
-    results = judge.judge(lab, runs, outcome.records, findings, bool(given["TASKWISE"]))
+    shared = openmp.findings(lab.number, given["LABS"])
+    results = judge.judge(lab, runs, outcome.records, findings, shared, bool(given["TASKWISE"]))
     if identity(given) != graded:
         raise execute.CannotGrade("what was graded was changed meanwhile: grade it again")
     graders = {programs.grader_of(p) for p in runs}

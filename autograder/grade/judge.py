@@ -21,6 +21,7 @@ SPOKEN = {"not_implemented", *failure_kinds.OF_A_FILE}
 NUMBERS = ("mismatch", "nan", "never_written", "uninitialised", "read_outside")
 OF_NUMBERS = ("got", "want", "allowed", "bound", "wrong", "total", "patterns", "ratio", "map",
               "window")  # what a record says of them
+OF_THREADS = "bits_do_not_depend_on_threads"
 OF_A_PART = {"chunks", "last_chunk"}  # wrong only where the workspace holds some of the images
 # of a kernel: kinds of failure, and names of counters
 COSTS = ("sectors", "bank_conflicts", "shared_requests")
@@ -254,8 +255,29 @@ def drop_counts_of_wrong_kernels(lab: table.Lab, results: list) -> None:
             result.pop("counted", None)
 
 
-def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: bool) -> list:
-    """One result for each claim and side that was asked for, in the order of the list."""
+def mark_shared(lab: table.Lab, results: list, shared: list) -> None:
+    """What threads share in a C file that they must not (openmp.py) is charged to the task's claim
+    of bits, or to its first one; unless that says already that the file is not there or not
+    whole."""
+    for task in lab.tasks:
+        names = [c.short_name for c in lab.claims if c.task == task.name and "c" in c.points]
+        names.sort(key=lambda name: not name.endswith(f"/{OF_THREADS}"))
+        found = gate_of(lab, shared, task, "c") if task.name != "whole" else ()
+        for result in results if found else ():
+            if (result["claim"], result["side"]) != (names[0], "c") or not (
+                    result["verdict"] == "pass"
+                    or result["verdict"] == "fail" and result["kind"] not in SPOKEN):
+                continue
+            file, line, text = found[0]
+            record = {"kind": "openmp", "text": text, "file": file, "line": line, "seed": None}
+            result |= {"verdict": "fail", "kind": "openmp", "points": 0, "diagnosis": "",
+                       "advice": "", "failures": [record, *result.get("failures", ())]}
+
+
+def judge(lab: table.Lab, runs: dict, records: dict, findings: list, shared: list,
+          taskwise: bool) -> list:
+    """One result for each claim and side that was asked for, in the order of the list; `findings`
+    of the gate, `shared` of openmp.py."""
     results = []
     for claim in lab.claims:
         for side in claim.points:
@@ -276,6 +298,7 @@ def judge(lab: table.Lab, runs: dict, records: dict, findings: list, taskwise: b
                 result["hint"] = ""  # it is about the formula, which is right for a whole batch
             if seen := named_elsewhere(by_name[result["claim"]], name, result, results):
                 result["hint"] = seen
+    mark_shared(lab, results, shared)
     drop_counts_of_wrong_kernels(lab, results)
     faults.mark_unbuilt(lab, results)
     if not taskwise:
@@ -326,11 +349,12 @@ def state_of(results: list) -> str:
 
 def told_first(failed: list) -> dict:
     """Of a task's failures the one that is told in full and to begin with: the first that is
-    written; but work in another stream comes before the values that it spoils."""
+    written; but what threads share, and work in another stream, come before the values that they
+    spoil."""
     written = [r for r in failed if r["kind"] != "not_implemented"] or failed
     if written[0]["kind"] not in (*NUMBERS, "bits"):
         return written[0]
-    return next((r for r in written if r["kind"] == "other_stream"), written[0])
+    return next((r for r in written if r["kind"] in ("openmp", "other_stream")), written[0])
 
 
 def next_to_mend(lab: table.Lab, results: list) -> dict | None:
