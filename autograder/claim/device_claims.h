@@ -57,6 +57,11 @@ void threads_bits(claim *c, threads_call call, int cases);
  * it in another one. */
 call_target launches_failing(const call_target *t);
 
+/* The same target, where calls are recorded as part of a step and then launched: who waits for the
+ * device, copies to the host or allocates there is refused. A task without a claim of its own about
+ * that asks for it in another one, after the same call made plainly. */
+call_target recorded_step(const call_target *t);
+
 /* The same target, where after each program its steps (call_step) are made to fail, one by one: it
  * must say so, and hold nothing afterwards, of the device nor of the host. */
 call_target steps_failing(const call_target *t);

@@ -136,10 +136,12 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
     patterns = list(claim.diagnosis.items())
     if kind.startswith("race"):  # (with CHECK=1 of any claim, whose own diagnoses are of values)
         patterns.sort(key=lambda p: not A_RACE.intersection(p[0].split("+")))
-    unreached = kind == "parallel" or kind == "never_written" and "others_wrong" not in found
+    # … and digits of a float say more than which array they stand in.
+    beside = kind == "parallel" or kind == "never_written" and "others_wrong" not in found or (
+        "float_digits" in found and "float_digits" in claim.diagnosis)
     for pattern, name in patterns:
         parts = pattern.split("+")
-        if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
+        if found.issuperset(parts) and not (beside and all(map(OF_VALUES.match, parts))):
             return name
     return ""
 

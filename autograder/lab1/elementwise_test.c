@@ -28,24 +28,27 @@ static double *rounded(claim *c, const double *x, size_t n) {
     return y;
 }
 
-static void expect_fill(claim *c, const call_target *t, size_t n) {
+static void expect_fill(claim *c, const call_target *t, size_t n, double value) {
     call_report r;
-    double value = draw_uniform(c, -3, 3);
     tl_real *y = reals(c, n);
     double *want = doubles(c, n);
     for (size_t i = 0; i < n; i++) want[i] = (tl_real)value;
-    elementwise_case(c, t, "fill", n);
+    elementwise_case(c, t, value == 0 ? "fill with 0" : "fill", n);
     call_fill(t, &r, y, n, value);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE((int)n));
 }
 
+static void expect_filled(claim *c, const call_target *t, size_t n) {
+    expect_fill(c, t, n, draw_uniform(c, -3, 3));
+}
+
 CLAIM(lab1_elementwise, fill_sets_every_element) {
-    FOR_TARGETS (t)
-        FOR_SIZES (n) {
-            call_target failing = launches_failing(t);
-            expect_fill(c, &failing, n);
-        }
+    FOR_TARGETS (t) {
+        call_target failing = launches_failing(t), recorded = recorded_step(t);
+        FOR_SIZES (n) expect_filled(c, &failing, n);
+        expect_fill(c, &recorded, 257, 0);
+    }
 }
 
 static void expect_add(claim *c, const call_target *t, size_t n) {
@@ -165,6 +168,7 @@ static void expect_in_place(claim *c, const call_target *t, const char *name, of
     call(&failing, &r, y, copy_reals(c, a, n), copy_reals(c, b, n), n);
     expect_ok(c, &r);
     call_target elsewhere = claim_elsewhere(t);
+    elsewhere.recorded = true; /* where the plain call has been right */
     call(&elsewhere, &r, one, which == Y_IS_B ? a : one, which == Y_IS_A ? b : one, n);
     expect_ok(c, &r);
     expect_same_bits(c, adds ? "dx" : "y", one, y, SHAPE((int)n));
@@ -203,7 +207,7 @@ CLAIM(lab1_elementwise, output_may_be_an_input) {
 
 void expect_elementwise(claim *c, const call_target *t, size_t n, int same) {
     static void (*const alone[])(claim *, const call_target *, size_t) = {
-        expect_fill, expect_add, expect_mul, expect_scale, expect_axpy, expect_mul_add};
+        expect_filled, expect_add, expect_mul, expect_scale, expect_axpy, expect_mul_add};
     for (size_t i = 0; same == 0 && i < sizeof alone / sizeof *alone; i++) alone[i](c, t, n);
     if (same != 0) expect_all_in_place(c, t, (shared)(same - 1), n);
 }

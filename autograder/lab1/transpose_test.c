@@ -34,9 +34,10 @@ CLAIM(lab1_transpose, rows_become_columns) {
 
 /* Five rows of tiles for three blocks: a block loads a tile over one that it has stored. */
 static void transpose_small(claim *c, const call_target *t, int which) {
-    call_target failing = launches_failing(t);
+    call_target failing = launches_failing(t), recorded = recorded_step(t);
     (void)which;
     expect_transposed(c, &failing, 131, 34);
+    expect_transposed(c, &recorded, 131, 34);
 }
 
 CLAIM_NO_TWO_THREADS_MEET(lab1_transpose, transpose_small, 1)

@@ -156,8 +156,9 @@ static void expect_backward(claim *c, const call_target *t, drop_case of) {
 CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
     FOR_TARGETS (t)
         for (int i = 0; i < CASES; i++) {
-            call_target failing = launches_failing(t);
+            call_target failing = launches_failing(t), recorded = recorded_step(t);
             expect_backward(c, &failing, cases[i]);
+            if (i == 0) expect_backward(c, &recorded, cases[i]);
         }
 }
 
@@ -209,7 +210,7 @@ CLAIM(lab3_dropout, p_of_zero_is_a_copy) {
 CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
     call_report r;
     FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
+        call_target failing = launches_failing(t), recorded = recorded_step(t);
         drop_data d = draw_case(c, t, "dropout_fwd of infinities", cases[0]);
         tl_real *x = reals(c, d.g.n), *y = reals(c, d.g.n);
         double *want = doubles(c, d.g.n);
@@ -220,5 +221,6 @@ CLAIM(lab3_dropout, a_dropped_infinity_is_zero) {
         call_dropout_fwd(&failing, &r, y, x, &d.step, &d.g);
         expect_ok(c, &r);
         expect_equal(c, "y", y, want, SHAPE((int)d.g.n));
+        expect_forward(c, &recorded, cases[0]);
     }
 }

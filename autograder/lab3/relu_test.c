@@ -131,9 +131,9 @@ CLAIM(lab3_relu, gradient_matches_numeric) {
     call_report r;
     const size_t n = 101;
     FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
+        call_target failing = launches_failing(t), recorded = recorded_step(t);
         tl_real *x = draw_distinct(c, n, 0.125), *y = reals(c, n), *dx = reals(c, n);
-        tl_real *dy = draw_reals(c, n);
+        tl_real *dy = draw_reals(c, n), *again = reals(c, n);
         double *want = doubles(c, n), h = 1.0 / 64;
         claim_case(c, t, "relu_fwd and relu_bwd of [%zu]", n);
         call_relu_fwd(&failing, &r, y, x, n);
@@ -143,6 +143,11 @@ CLAIM(lab3_relu, gradient_matches_numeric) {
         for (size_t i = 0; i < n; i++)
             want[i] = dy[i] * (fmax(x[i] + h, 0) - fmax(x[i] - h, 0)) / (2 * h);
         expect_equal(c, "dx", dx, want, SHAPE((int)n));
+        call_relu_fwd(&recorded, &r, y, x, n);
+        expect_ok(c, &r);
+        call_relu_bwd(&recorded, &r, again, dy, y, n);
+        expect_ok(c, &r);
+        expect_same_bits(c, "dx", again, dx, SHAPE((int)n));
         refuse_arguments(c, t);
     }
 }

@@ -238,9 +238,10 @@ CLAIM(lab5_adam, runs_end_where_pytorch_ends) {
 }
 
 static void step_small(claim *c, const call_target *t, int which) {
-    call_target failing = launches_failing(t);
+    call_target failing = launches_failing(t), recorded = recorded_step(t);
     (void)which;
     expect_adam(c, &failing, &adam_runs[1], N, STEPS);
+    expect_adam(c, &recorded, &adam_runs[1], N, STEPS);
 }
 
 CLAIM_NO_TWO_THREADS_MEET(lab5_adam, step_small, 1)

@@ -147,10 +147,11 @@ static void refuse_arguments(claim *c, const call_target *t) {
 
 CLAIM(lab5_sgd, constant_gradients_follow_the_closed_form) {
     FOR_TARGETS (t) {
-        call_target failing = launches_failing(t);
+        call_target failing = launches_failing(t), recorded = recorded_step(t);
         expect_closed_form(c, &failing, 0, 0);
         expect_closed_form(c, &failing, 0.5, 0);
         expect_closed_form(c, t, 0.9, 0);
+        expect_closed_form(c, &recorded, 0.9, 0);
         expect_closed_form(c, t, 0, 0.25);
         refuse_arguments(c, t);
     }

@@ -50,6 +50,11 @@ void hc_graph_append(cudaGraph_t graph, hc_op *op) {
 
 void hc_graph_invalidate(cudaGraph_t graph) { graph->invalid = true; }
 
+void hc_graphs_invalidate(void) {
+    for (cudaGraph_t graph = graphs; graph; graph = graph->next)
+        if (graph->origin && hc_stream_capture(graph->origin) == graph) graph->invalid = true;
+}
+
 static cudaGraph_t graph_new(hc_plan *plan, cudaStream_t origin) {
     cudaGraph_t graph = calloc(1, sizeof *graph);
     if (!graph) abort();

@@ -364,6 +364,7 @@ void hc_capture_set(cudaStream_t stream,
                     cudaGraph_t graph); /* NULL: the stream leaves its capture */
 void hc_capture_end(cudaGraph_t graph);
 void hc_graph_invalidate(cudaGraph_t graph); /* its capture has failed */
+void hc_graphs_invalidate(void);             /* and so have all that go on */
 void hc_graph_append(cudaGraph_t graph, hc_op *op);
 
 /* Work of a library such as cuBLAS in stream order: `payload` is copied. */

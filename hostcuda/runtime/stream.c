@@ -64,6 +64,8 @@ cudaError_t hc_StreamSynchronize(cudaStream_t stream, const char *file, int line
 cudaError_t hc_DeviceSynchronize(const char *file, int line) {
     (void)file, (void)line;
     hc_enter();
+    /* the device is a handle that holds all streams, those that are being captured, too */
+    if (hc_capturing()) hc_graphs_invalidate();
     cudaError_t error = hc_capturing() ? cudaErrorStreamCaptureUnsupported : hc_drain_all();
     if (error) hc_fail(error);
     hc_leave();
