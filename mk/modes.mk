@@ -101,11 +101,8 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
 # Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at
-# once; what one that was killed has left unfinished is taken away.) $(2): what the unfinished file's
-# name begins with, $(1) where it is not said.
-replace = for part in $(or $2,$1).[0-9]*; do \
-	    kill -0 "$${part\#\#*.}" 2>/dev/null || rm -f "$$part"; done; \
-	part=$(or $2,$1).$$$$; cat >$$part; \
+# once.) $(2): what the unfinished file's name begins with, $(1) where it is not said.
+replace = part=$(or $2,$1).$$$$; cat >$$part; \
 	if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # The recipe of an object: $(1) more flags.
