@@ -9,17 +9,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/term"))
-
-import hundred  # noqa: E402 (found by the line above)
-
-
-def test_gradings_that_take_longer_and_longer_are_seen():
-    level, growing = [3.0, 5.0, 4.0] * 20, [1 + 0.05 * n for n in range(60)]
-    for seconds, grows in ((level, False), (growing, True), (level[::-1], False)):
-        first, last = hundred.growth(seconds)
-        assert (last > hundred.GROWTH * first) is grows
-    assert hundred.growth([1.0]) == (0, 0)
 
 
 def a_class_of_ten(tmp_path):
