@@ -1,4 +1,4 @@
-"""A make that was killed leaves what it had begun to write; the next one that writes it tidies up."""
+"""A make that was killed leaves what it had begun to write; the next that writes it tidies up."""
 
 import os
 import subprocess
