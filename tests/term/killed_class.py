@@ -39,11 +39,12 @@ class Class:
         self.words = ["make", "grade-class", f"SUBMISSIONS={folder / 'in'}", f"LAB={lab}",
                       f"SECRET={folder / 'secret'}", f"ROSTER={folder / 'roster.csv'}",
                       f"JOBS={jobs}"]
+        self.env = dict(os.environ)
 
     def begun(self, out: Path) -> subprocess.Popen:
         with open(self.folder / "said", "a") as said:
-            return subprocess.Popen([*self.words, f"OUT={out}"], cwd=ROOT, stdout=said,
-                                    stderr=said, start_new_session=True)
+            return subprocess.Popen([*self.words, f"OUT={out}"], cwd=ROOT, env=self.env,
+                                    stdout=said, stderr=said, start_new_session=True)
 
     def graded(self, out: Path) -> float:
         """Seconds that it took undisturbed."""
@@ -110,26 +111,15 @@ def differing(calm, now, where: str) -> list:
     return [] if calm == now else [f"{where}: {str(now)[:200]} instead of {str(calm)[:200]}"]
 
 
-def main(arguments: list) -> int:
-    given = options.parse(arguments, {"LAB": "", "FOLDER": "", "KILLS": "30", "STUDENTS": "30",
-                                      "JOBS": "2", "SEED": str(random.randrange(10**6))})
-    os.chdir(ROOT)
-    kills, folder = options.whole(given, "KILLS"), Path(given["FOLDER"]).absolute()
-    draw, lab = random.Random(int(given["SEED"])), hundred.Lab(options.whole(given, "LAB"))
-    handed = hundred.submissions(lab, options.whole(given, "STUDENTS", 10), False)
-    hundred.roster(hundred.hand_in(handed, lab.number, folder / "in"), folder / "roster.csv")
-    make.run("secret", f"SECRET={folder / 'secret'}", timeout=60)
-    one = Class(lab.number, folder, given["JOBS"])
-    one.graded(folder / "first")  # what all classes share is built
-    whole = one.graded(folder / "calm")
-    calm, there, bad = state(folder / "calm"), built(), []
-    print(f"lab {lab.number}: {len(handed)} submissions, undisturbed in {whole:.0f} s; "
-          f"SEED={given['SEED']}", flush=True)
+def disturbed(one: Class, kills: int, draw: random.Random, whole: float) -> tuple:
+    """(classes that came to their end, lines about differences) of as many kills, at moments up to
+    half of the seconds that a class takes."""
+    calm, there, bad = state(one.folder / "calm"), built(), []
     done, number, seen = 0, 1, {}
     while True:
-        out = folder / f"killed{number}"
+        out = one.folder / f"killed{number}"
         process, last = one.begun(out), done == kills
-        moment = draw.uniform(1, max(10, whole / 2))
+        moment = draw.uniform(min(1, whole / 4), whole / 2)
         try:
             process.wait(hundred.LIMIT_S if last else moment)
         except subprocess.TimeoutExpired:
@@ -152,9 +142,26 @@ def main(arguments: list) -> int:
               "differences", flush=True)
         bad, number, seen = bad + new, number + 1, {}
         if last:
-            break
+            return number - 1, bad
         shutil.rmtree(out)
-    print(*bad[:50], f"{done} kills, {number - 1} classes, {len(bad)} differences", sep="\n")
+
+
+def main(arguments: list) -> int:
+    given = options.parse(arguments, {"LAB": "", "FOLDER": "", "KILLS": "30", "STUDENTS": "30",
+                                      "JOBS": "2", "SEED": str(random.randrange(10**6))})
+    os.chdir(ROOT)
+    kills, folder = options.whole(given, "KILLS"), Path(given["FOLDER"]).absolute()
+    draw, lab = random.Random(int(given["SEED"])), hundred.Lab(options.whole(given, "LAB"))
+    handed = hundred.submissions(lab, options.whole(given, "STUDENTS", 10), False)
+    hundred.roster(hundred.hand_in(handed, lab.number, folder / "in"), folder / "roster.csv")
+    make.run("secret", f"SECRET={folder / 'secret'}", timeout=60)
+    one = Class(lab.number, folder, given["JOBS"])
+    one.graded(folder / "first")  # what all classes share is built
+    whole = one.graded(folder / "calm")
+    print(f"lab {lab.number}: {len(handed)} submissions, undisturbed in {whole:.0f} s; "
+          f"SEED={given['SEED']}", flush=True)
+    classes, bad = disturbed(one, kills, draw, whole)
+    print(*bad[:50], f"{kills} kills, {classes} classes, {len(bad)} differences", sep="\n")
     return int(bool(bad))
 
 
