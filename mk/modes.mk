@@ -100,9 +100,13 @@ Q := $(if $(V),,@)
 # (JSON=1: stdout holds the result alone)
 say = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)'$(if $(JSON), >&2))
 
+# Removes what makes that were killed had begun to write for $(1): its name, the writer's number.
+swept = for part in $1.[0-9]*; do \
+	[ ! -e $$part ] || kill -0 $${part\#\#*.} 2>/dev/null || rm -f $$part; done
+
 # Writes stdin to $(1), but leaves an equal file (and its time) alone. (Two makes may do so at
 # once.) $(2): what the unfinished file's name begins with, $(1) where it is not said.
-replace = part=$(or $2,$1).$$$$; cat >$$part; \
+replace = $(call swept,$(or $2,$1)); part=$(or $2,$1).$$$$; cat >$$part; \
 	if cmp -s $$part $(1); then rm $$part; else mv $$part $(1); fi
 
 # The recipe of an object: $(1) more flags.

@@ -154,6 +154,7 @@ build/%/precompiled/hostcuda/hostcuda.h.gch: $(HOSTCUDA)/include/hostcuda/hostcu
 		$(HOSTCUDA_HEADERS) build/%/host-flags build/%/flags
 	@mkdir -p $(@D)
 	$(call say,CUCC,$@)
+	@$(call swept,$@)
 	$(Q)$(if $(findstring clang,$(CXX)),touch $@,$(CXX) -x c++-header \
 	    $(call hostcuda_noted_flags,$(CXX),$(lab_hostcuda_flags)) -o $@.$$$$ $< && \
 	    mv $@.$$$$ $@)
@@ -199,6 +200,7 @@ lab_or_why = 2>$(@D)/$(1).err && rm -f $(@D)/$(1).err || { $(call lab_not_made,$
 $(LAB_SHARED):
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
+	@$(call swept,$@)
 	$(Q)$(CC) -r -nostdlib -o $@.$$$$ $^ && mv -f $@.$$$$ $@
 
 # OpenBLAS defines 15,000 names, and reading them was half of a link. In its place these are linked
@@ -207,6 +209,7 @@ $(LAB_SHARED):
 BLAS_NAMES := build/box/blas_names.so
 $(BLAS_NAMES): build/box/libraries mk/workers.mk
 	$(call say,LINK,$@)
+	@$(call swept,$@)
 	$(Q)ldd $< | awk '/openblas/ { print $$1, $$3 }' | { read -r name library || { \
 	    echo 'grade: OpenBLAS is not there as a shared library: make setup grade' >&2; false; } && \
 	    nm -D --defined-only "$$library" | awk '$$3 ~ /^(cblas|openblas)_/ { \

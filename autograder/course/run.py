@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+import ledger
 import skeletons
 import submission
 import text
@@ -29,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "class"  # of every folder that is graded, and so of its snapshot
 LIMIT_S = 3600  # each step of a grade has its own, shorter limit: this one ends what hangs
 PATIENCE_S = 20
+JUDGED = "build/legality/*.txt"  # cuda_legality.py's answers
+JUDGED_BEFORE = "build/course.judged"
 
 
 class NotGraded(Exception):
@@ -136,8 +139,9 @@ def stage(files: dict, digest: str, lab: int) -> Path:
 def free(pattern: str) -> None:
     """Takes away what was made of snapshots whose hash begins like this (or is *)."""
     of = f"{submission.SNAPSHOTS}/{NAME}-{pattern}"
-    for path in ROOT.glob(of):
-        submission.remove(path)
+    for name in (of, f"{submission.SNAPSHOTS}/.???-{NAME}-{pattern}"):  # (begun by who was killed)
+        for path in ROOT.glob(name):
+            submission.remove(path)
     for where in (f"build/*/from/{of}", f"{submission.SPENT}/{of}",
                   f"build/grade/{of.replace('/', '-')}", f"build/course/{pattern}"):
         for path in ROOT.glob(where):
@@ -253,13 +257,33 @@ def points_of(document: dict) -> str:
     return "; ".join(filter(None, [score, not_allowed(document)]))
 
 
+def judged_before() -> set:
+    """What was known of what is CUDA before the class was begun: after a kill, before the first of
+    those that were killed."""
+    noted = ROOT / JUDGED_BEFORE
+    if noted.exists():
+        return set(noted.read_text().splitlines())
+    names = sorted(path.name for path in ROOT.glob(JUDGED))
+    noted.parent.mkdir(parents=True, exist_ok=True)
+    ledger.write(noted, "".join(f"{name}\n" for name in names))
+    return set(names)
+
+
+def forget_judged(before: set) -> None:
+    """Answers are kept by content, which no other submission has."""
+    for path in ROOT.glob(JUDGED):
+        if path.name not in before:
+            path.unlink(missing_ok=True)
+    (ROOT / JUDGED_BEFORE).unlink(missing_ok=True)
+
+
 def whole_class(lab: int, works: list, jobs: int, fds: list, words: list, publish) -> list:
     """What a command does with all that is to be graded: builds (`words` are for the skeleton),
     grades, and cleans up whatever ends it. [(work, why it could not be graded)]"""
-    makes, legality = Makes(fds), ROOT / "build/legality"
+    makes = Makes(fds)
     for sign in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, signal.default_int_handler)
-    asked = set(legality.glob("*.txt"))
+    before = judged_before()
     print(f"lab {lab}: {sum(len(w.attempts) for w in works)} to grade, {jobs} side by side; first "
           "what all of them need is built", file=sys.stderr, flush=True)
     try:
@@ -271,5 +295,4 @@ def whole_class(lab: int, works: list, jobs: int, fds: list, words: list, publis
         raise
     finally:
         free("*")
-        for path in set(legality.glob("*.txt")) - asked:  # kept by content, which no other has
-            path.unlink(missing_ok=True)
+        forget_judged(before)

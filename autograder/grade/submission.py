@@ -198,14 +198,14 @@ def keep(files: dict, lab: int, to: Path) -> None:
     somebody has changed what is there, a new one takes its place, with new times: make has to look
     at those files again. (Names change within one folder: a read-only folder may not leave it.)"""
     to.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".new-", dir=to.parent))
+    made = Path(tempfile.mkdtemp(prefix=f".new-{to.name}-", dir=to.parent))
     before = None
     try:
         data = build(made, to, files, lab)
         if holds(to, lab, data):
             return
         if to.exists():
-            before = Path(tempfile.mkdtemp(prefix=".old-", dir=to.parent))
+            before = Path(tempfile.mkdtemp(prefix=f".old-{to.name}-", dir=to.parent))
             os.rename(to, before)
         try:
             os.rename(made, to)

@@ -9,9 +9,10 @@ costs does not: hundred.json has it, from `make grade LABS= TASKWISE=1` of each 
 knows neither sandbox nor class, with a digest of the lab's claims and of the file with the bug in
 it (WRITE=1 finds out what is missing there, or was found out from other claims).
 
-Said, and with OUT= kept: seconds of each run and of its quarters, the front end's largest process,
-what more lies in build/ afterwards. Exit status 1 if a grade is wrong, the front end too large or
-the disk not given back.
+Said, and with OUT= kept: seconds of each run, and that they are linear in the number of students:
+what a grading of the first third took on the average, and one of the last; the front end's largest
+process, what more lies in build/ afterwards. Exit status 1 if a grade is wrong, the last third more
+than half as slow again as the first, the front end too large or the disk not given back.
 """
 
 import csv
@@ -47,6 +48,9 @@ SIDE = {".c": "c", ".cu": "cuda", ".toml": "c"}
 LIMIT_S = 7200
 FRONT_END_MB = 300
 LEFT_MB = 5
+SLOWER = 1.5  # the last third of a class's gradings than the first
+FEWEST = 12  # gradings of which thirds say something
+WAITS = {"timeout", "stuck"}  # kinds of failure that take the time that they are given
 # with what each function of a file begins: it ends its process, it asks for what the gate refuses
 REFUSED_LINE = '    asm volatile("syscall");\n'
 BROKEN = ["    *(volatile int *)8 = 1;\n", REFUSED_LINE]
@@ -272,11 +276,29 @@ def used_mb(folder: Path) -> float:
     return sum(p.lstat().st_size for p in folder.rglob("*") if not p.is_dir()) / 1e6
 
 
-def quarters(term: Path, lab: int, began: float) -> list:
-    """Seconds that each quarter of the graded attempts took."""
-    ends = sorted(p.stat().st_mtime - began for p in term.glob(f"*/lab{lab}/*/grade.json"))
-    marks = [0.0, *(ends[len(ends) * k // 4 - 1] for k in range(1, 5))]
-    return [round(b - a, 1) for a, b in zip(marks, marks[1:])]
+def gradings(term: Path, lab: int, jobs: int) -> list:
+    """Seconds of each grading in the order in which they were begun; those without failures that
+    wait for a limit. Equal files were graded once, refused ones never. When one ends, the next
+    begins, in order of ids (run.py): so the first JOBS, which began together, are left out."""
+    ends, waited = {}, set()
+    for path in sorted(term.glob(f"*/lab{lab}/1/grade.json")):
+        document = json.loads(path.read_text())
+        digest = document["submission"]["sha256"]
+        ends[digest] = min(ends.get(digest, path.stat().st_mtime), path.stat().st_mtime)
+        if any(f["kind"] in WAITS for c in document["claims"] for f in c["failures"]):
+            waited.add(digest)
+    begins = sorted(ends.values())
+    return [end - begin for (digest, end), begin in zip(list(ends.items())[jobs:], begins)
+            if digest not in waited]
+
+
+def thirds(seconds: list) -> tuple:
+    """(mean of the first third, mean of the last, whether that is linear)"""
+    if len(seconds) < FEWEST:
+        return 0.0, 0.0, True
+    part = len(seconds) // 3
+    first, last = sum(seconds[:part]) / part, sum(seconds[-part:]) / part
+    return first, last, last <= SLOWER * first
 
 
 def grade_once(lab: int, folder: Path, term: Path, jobs: str, expected: dict) -> dict:
@@ -293,7 +315,7 @@ def grade_once(lab: int, folder: Path, term: Path, jobs: str, expected: dict) ->
         got = {row["id"]: row["points"] for row in csv.DictReader(file)}
     wrong = {who: f"{got.get(who)} instead of {points or 'none'}"
              for who, points in expected.items() if got.get(who) != points}
-    return {"seconds": seconds, "quarters_s": quarters(term, lab, began), "wrong": wrong,
+    return {"seconds": seconds, "gradings": gradings(term, lab, int(jobs)), "wrong": wrong,
             "front_end_mb": watch.most_mb}
 
 
@@ -316,13 +338,17 @@ def main(arguments: list) -> int:
         shutil.rmtree(term, ignore_errors=True)
         said = grade_once(lab.number, folder, term, given["JOBS"], expected)
         left = used_mb(ROOT / "build") - before
+        first, last, linear = thirds(said["gradings"])
+        each = (f"a grading {first:.2f} s in the first third, {last:.2f} s in the last"
+                f"{'' if linear else ': NOT LINEAR'}" if first else "too few gradings for thirds")
         lines.append(f"lab {lab.number}, run {run}: {len(expected)} submissions in "
-                     f"{said['seconds']:.0f} s (quarters {said['quarters_s']}), front end "
-                     f"{said['front_end_mb']:.0f} MB, build/ {left:+.1f} MB, "
+                     f"{said['seconds']:.0f} s ({len(said['gradings'])} compared: {each}), "
+                     f"front end {said['front_end_mb']:.0f} MB, build/ {left:+.1f} MB, "
                      f"{len(said['wrong'])} wrong")
         lines += [f"  {who}: {what}: {term / who}" for who, what in said["wrong"].items()]
         print(*lines[-1 - len(said["wrong"]):], sep="\n", flush=True)
-        bad |= bool(said["wrong"]) or said["front_end_mb"] > FRONT_END_MB or left > LEFT_MB
+        bad |= bool(said["wrong"]) or not linear
+        bad |= said["front_end_mb"] > FRONT_END_MB or left > LEFT_MB
     if given["OUT"]:
         Path(given["OUT"]).write_text("\n".join(lines) + "\n")
     return int(bad)

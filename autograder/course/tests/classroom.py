@@ -74,6 +74,8 @@ to.parent.mkdir(parents=True)
 to.write_text(json.dumps(made))
 for left in ("build/float/from", "build/spent/from", "."):
     Path(left, name.replace("build-submissions-", "build/submissions/")).mkdir(parents=True)
+Path("build/legality").mkdir(exist_ok=True)
+Path("build/legality", whole + ".txt").touch()
 print("made", sys.argv[1:])
 '''
 

@@ -30,6 +30,9 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(room):
     shutil.copytree(room.handed_in / "s4", room.handed_in / "twin")
     room.hand_in("zoe", "no file of the lab", "other.c")
     room.grade("JOBS=2", out=room.root / "calm")
+    known, begun = room.root / "build/legality/known.txt", room.root / "build/submissions"
+    known.touch()
+    (begun / ".new-class-0123-x").mkdir()
     for _ in range(KILLS):
         process = subprocess.Popen(**room.command(*room.words("JOBS=2")))
         if moments.random() < 0.7:  # while it grades; else it may be before
@@ -47,6 +50,8 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(room):
     assert {k: v for k, v in inodes(room).items() if k in seen} == seen
     assert room.tree() == room.tree(room.root / "calm")
     assert not [p for p in (room.root / "build").rglob("*") if "class" in p.name]
+    assert list(known.parent.iterdir()) == [known], "what is CUDA is still known of a submission"
+    assert not (room.root / "build/course.judged").exists()
 
 
 def test_who_ends_it_ends_what_it_has_started(room):
