@@ -52,7 +52,9 @@ void hc_graph_invalidate(cudaGraph_t graph) { graph->invalid = true; }
 
 void hc_graphs_invalidate(void) {
     for (cudaGraph_t graph = graphs; graph; graph = graph->next)
-        if (graph->origin && hc_stream_capture(graph->origin) == graph) graph->invalid = true;
+        if (graph->origin && hc_stream_valid(graph->origin) &&
+            hc_stream_capture(graph->origin) == graph)
+            graph->invalid = true;
 }
 
 static cudaGraph_t graph_new(hc_plan *plan, cudaStream_t origin) {
