@@ -4,6 +4,7 @@
 #include "autograder/claim/bound.h"
 #include "autograder/claim/columns.h"
 #include "autograder/claim/device_claims.h"
+#include "autograder/claim/verdict.h"
 #include "cases.h"
 
 /* Up to R*S terms meet in a pixel, and what was there. */
