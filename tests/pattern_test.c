@@ -275,9 +275,9 @@ CLAIM(pattern, digits_of_a_float_are_told_in_double) {
                     sizeof(tl_real) == sizeof(double) ? "float_digits" : "");
     SPOIL(true, s.want[i] * (1 + (i % 2 ? 1e-5 : -2e-5)));
     expect_patterns(c, "by more than that", &f, "everything");
-    SPOIL(sizeof(tl_real) == sizeof(double), s.want[i] + 1e-8);
-    expect_patterns(c, "all by the same", &f,
-                    sizeof(tl_real) == sizeof(double) ? "everything" : "");
+    if (sizeof(tl_real) == sizeof(float)) return; /* it has no such digits to be moved by */
+    SPOIL(true, s.want[i] + 1e-8);
+    expect_patterns(c, "all by the same", &f, "everything");
 }
 
 /* Only where a file and its line begin a message: a sentence may have a colon, too. */
