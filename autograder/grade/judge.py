@@ -47,7 +47,8 @@ TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 BEHIND = re.compile(r"elements behind the end of (\w+) were written to")  # the fence of which array
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 # Conditions that any wrong values of an array fulfil: where all that was written is right, and some
-# of it was not, or by too few threads, their diagnoses would be of the wrong thing.
+# of it was not, or by too few threads, or where the call was made to fail, their diagnoses would be
+# of the wrong thing.
 OF_VALUES = re.compile(r"(array|op|index|ok|bad)=|(c|cuda)\Z")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -135,7 +136,8 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
     patterns = list(claim.diagnosis.items())
     if kind.startswith("race"):  # (with CHECK=1 of any claim, whose own diagnoses are of values)
         patterns.sort(key=lambda p: not A_RACE.intersection(p[0].split("+")))
-    unreached = kind == "parallel" or kind == "never_written" and "others_wrong" not in found
+    unreached = (kind == "parallel" or kind == "never_written" and "others_wrong" not in found
+                 or failure_kinds.made_to_fail(result["failures"][0]))
     for pattern, name in patterns:
         parts = pattern.split("+")
         if found.issuperset(parts) and not (unreached and all(map(OF_VALUES.match, parts))):
