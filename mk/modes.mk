@@ -175,12 +175,16 @@ $(call in_modes,bench): $$(BENCH_OBJECTS) $$(LIB_OBJECTS) build/$$(mode)/build_i
 		build/$$(mode)/objects | $$(plugins)
 	$(call link,$(LIBS))
 
-# What holds call_direct.c counts blocks of host memory (autograder/call/call_host.c).
-HOST_WRAPS := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup free)
+# What holds call_direct.c counts blocks of host memory (autograder/call/call_host.c) and the steps of
+# a call (call_steps.c): every operation that has a function of the host, and some others.
+call_of_row := s/^OP(_DATA)?[(]([a-z0-9_]+),.*/tl_\2/p
+CALL_WRAPPED := malloc calloc realloc strdup free tl_tape_wrap tl_tape_record tl_alloc_put \
+	$(shell sed -nE '$(call_of_row)' tl/include/tl/ops.def)
+CALL_WRAPS := $(addprefix -Wl$(comma)--wrap=,$(CALL_WRAPPED))
 # (the suite `program` starts the trainer that lies beside it)
 build/%/suites: $$(TEST_OBJECTS) $$(LIB_OBJECTS) build/%/build_info.o build/%/objects \
 		| build/%/train $$(plugins)
-	$(call link,$(LIBS) $(CRITERION) $(HOST_WRAPS))
+	$(call link,$(LIBS) $(CRITERION) $(CALL_WRAPS))
 
 -include $(call in_modes,$(patsubst %.c,%.d,$(LIB_SRC) $(MAIN_SRC) $(BENCH_SRC) $(TEST_SRC)))
 

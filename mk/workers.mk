@@ -25,8 +25,8 @@
 # ---- what workers are made of -------------------------------------------------------------------
 
 # The running side of the call interface; what stays of call/ is the suites' side.
-CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_host.c call_memory.c call_table.c \
-	call_tensor.c call_train.c call_graph.c call_graph_ops.c)
+CALL_RUNNING := $(addprefix autograder/call/,call_direct.c call_host.c call_memory.c call_steps.c \
+	call_table.c call_tensor.c call_train.c call_graph.c call_graph_ops.c)
 # (of what is given, data sets and checkpoints are the trainer's)
 TRAINER_C := $(wildcard $(patsubst %,tl/%.c,checkpoint cifar10 dataset dataset_file mnist \
 	plan shapes10_*))
@@ -220,7 +220,7 @@ $(LAB_WORKERS) $(LAB_BARE_WORKERS) $(LAB_HOSTCUDA_PLUGINS): | $(BLAS_NAMES)
 
 # Without BLAS where its place is taken: then it is not in the process either.
 lab_no_blas = $(filter-out $(OPENBLAS),$1)
-lab_libs = $(if $(filter %/absent/blas.o,$^),,$(BLAS_NAMES)) $(call lab_no_blas,$(LIBS)) $(HOST_WRAPS)
+lab_libs = $(if $(filter %/absent/blas.o,$^),,$(BLAS_NAMES)) $(call lab_no_blas,$(LIBS)) $(CALL_WRAPS)
 
 # Its box sees the objects, and as one folder those that stand for others: each mount makes the next
 # one slower.
@@ -256,7 +256,7 @@ $(LAB_BROKEN):
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(call flags,$(mode)) -o $@ $(filter %.o,$^) $(if $(filter \
-	    %/absent/blas.o,$^),$(call lab_no_blas,$(LIBS)),$(LIBS)) $(HOST_WRAPS)
+	    %/absent/blas.o,$^),$(call lab_no_blas,$(LIBS)),$(LIBS)) $(CALL_WRAPS)
 
 LAB_HOSTCUDA_LIBS := $(HOSTCUDA_LIBS)
 $(LAB_HOSTCUDA_PLUGINS): private HOSTCUDA_LIBS = $(if $(filter \

@@ -91,6 +91,19 @@ bool call_build_frames(const call_request *q, call_wire *w) {
     return true;
 }
 
+static size_t count_unwritten(const call_buffer *b, const unsigned char *frame) {
+    if (b->role != CALL_OUT || b->type == CALL_BYTES) return 0;
+    return count_equal(frame + CALL_FENCE, b->count, poison_of(b->type), type_bytes(b->type));
+}
+
+size_t call_count_unwritten(const call_request *q, const call_wire *w) {
+    size_t left = 0;
+    for (int i = 0; i < q->buffers; i++)
+        if (w->slot_frame[i] >= 0)
+            left += count_unwritten(&q->buffer[i], w->frame[w->slot_frame[i]]);
+    return left;
+}
+
 static void judge_buffer(const call_request *q, const call_wire *w, int i, call_report *report) {
     const call_buffer *b = &q->buffer[i];
     const unsigned char *frame = w->frame[w->slot_frame[i]], *data = frame + CALL_FENCE;
@@ -107,9 +120,8 @@ static void judge_buffer(const call_request *q, const call_wire *w, int i, call_
         written |= q->buffer[j].role != CALL_IN && q->buffer[j].host == b->host;
     if (b->role == CALL_IN && !written && bytes && memcmp(data, b->host, bytes))
         call_fault(report, "input_changed", "the input %s was changed", b->name);
-    if (b->role != CALL_OUT || report->status != TL_OK || b->type == CALL_BYTES) return;
-    size_t left = count_equal(data, b->count, poison_of(b->type), unit);
-    if (left)
+    size_t left = count_unwritten(b, frame);
+    if (left && report->status == TL_OK)
         call_fault(report, "never_written", "%zu of %zu elements of %s were never written", left,
                    b->count, b->name);
 }
@@ -144,15 +156,13 @@ static void take_results(const call_request *q, const call_wire *w) {
  * and had launched nothing. */
 static bool idle[CALL_OPS];
 
-static bool is_of_table(call_op op) { return (unsigned)op < CALL_tensor_new; }
-
 /* What writes nothing has nothing to launch. */
 static void note_launches(const call_request *q, const call_report *report) {
     bool writes = false;
     for (int i = 0; i < q->buffers; i++)
         writes |= q->buffer[i].host && q->buffer[i].count > 0 &&
                   (q->buffer[i].role == CALL_OUT || q->buffer[i].role == CALL_INOUT);
-    if (!writes || report->status != TL_OK || !is_of_table(q->op)) return;
+    if (!writes || report->status != TL_OK || !call_is_of_table(q->op)) return;
     if (report->counter[CALL_LAUNCHES] == 0) idle[q->op] = true;
 }
 
@@ -217,7 +227,7 @@ static void note_sharing(const call_request *q, const call_report *r, int64_t th
  * and who lets the runtime copy element by element has no threads at it. */
 static void judge_work(const call_request *q, call_report *report) {
     const int64_t *counted = report->counter;
-    if (!is_of_table(q->op) || counted[CALL_STORERS] < 0) return;
+    if (!call_is_of_table(q->op) || counted[CALL_STORERS] < 0) return;
     if (report->status != TL_OK || report->fault[0]) return;
     size_t inputs = bytes_of(q, CALL_IN) + bytes_of(q, CALL_INOUT);
     int64_t threads = counted[call_work_is_loading(q->op) ? CALL_LOADERS : CALL_STORERS];
@@ -272,7 +282,7 @@ void call_run(const call_target *target, const call_request *request, call_repor
     if (target->launches_fail && report->status == TL_OK && !report->fault[0])
         call_failing_launches(target, request, report);
     if (target->steps_fail && report->status == TL_OK && !report->fault[0])
-        call_failing_steps(target, request, wire.steps, report);
+        call_failing_steps(target, request, &wire, report);
     if (report->status == TL_OK && !report->ended) take_results(request, &wire);
     call_free_frames(&wire);
 }

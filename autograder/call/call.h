@@ -42,12 +42,19 @@ typedef enum call_op {
 #undef CALL_NUMBER
 } call_op;
 
-/* What a program (of tensors, of a graph) asks the device for, and may be refused. */
+/* What the judged code asks others for, and may be refused (call_steps.h). CALL_STEPS and the
+ * number of an operation: that operation. */
 typedef enum call_step {
     CALL_NO_STEP,
     CALL_REQUEST,
+    CALL_HOST_REQUEST,
     CALL_COPY,
+    CALL_COPY_OUT,
+    CALL_COPY_WITHIN,
     CALL_CLEARING,
+    CALL_STEP_SET,
+    CALL_WRAPPING,
+    CALL_RECORDING,
     CALL_STEPS
 } call_step;
 
@@ -67,8 +74,9 @@ typedef struct call_target {
      * which fails then. Who never asks for the error of a launch returns TL_OK all the same. And
      * what it queues outside the context's stream is reported. */
     bool launches_fail;
-    /* After a program that went well the same is run again once for each of its steps (call_step),
-     * which fails then. Who returns TL_OK all the same, or holds memory afterwards, is at fault. */
+    /* After a call that went well the same is run again once for each of its steps (call_step),
+     * which fails then. Who returns TL_OK all the same, or another status than he was given, or
+     * holds memory afterwards, is at fault. */
     bool steps_fail;
     /* Which of the claim's processes, where each has its own: none has seen the calls of another,
      * so what it answers it has computed. */

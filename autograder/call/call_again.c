@@ -1,6 +1,7 @@
 /* call_again.c: calls made again, of which a launch or a step is made to fail (call_again.h). */
 #include "call_again.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The call again, with one launch after the other failing. It may return that error, or make good
@@ -27,51 +28,110 @@ void call_failing_launches(const call_target *target, const call_request *reques
     }
 }
 
-/* How a program that was refused its n-th step behaved. `steps`: it had so many before. */
-static void judge_refused(const call_wire *w, int n, int64_t steps, call_report *report) {
-    static const char *const refused[CALL_STEPS] = {"nothing", "request for memory",
-                                                    "copy to the device", "clearing of an array"};
-    const char *step = refused[w->refused > 0 && w->refused < CALL_STEPS ? w->refused : 0];
-    if (w->kind[0]) {
-        report->ended = true;
-        call_fault(report, w->kind, "%s", w->ended);
-    } else if (w->status == TL_OK && w->steps <= steps) {
-        call_fault(
-            report, "unchecked_error",
-            "a %s (step %d of this call) was made to fail, and the call returned TL_OK: its status "
-            "has to be returned",
-            step, n);
-    } else if (strstr(w->error, CALL_LEFT_SET)) {
-        call_fault(
-            report, "status",
-            "a %s (step %d of this call) was made to fail, and the call said so, but left *t "
-            "set: its caller would free what was never made, or is freed already",
-            step, n);
-    } else if (w->live_bytes) {
-        call_fault(
-            report, "leak",
-            "a %s (step %d of this call) was made to fail, and on the way out %lld bytes of device "
-            "memory were not given back",
-            step, n, (long long)w->live_bytes);
-    } else if (w->host_blocks > 0) {
-        call_fault(
-            report, "leak",
-            "a %s (step %d of this call) was made to fail, and on the way out %lld block%s of host "
-            "memory %s not freed",
-            step, n, (long long)w->host_blocks, w->host_blocks == 1 ? "" : "s",
-            w->host_blocks == 1 ? "was" : "were");
-    }
+/* ---- steps ---- */
+
+/* What was made to fail, in words: "tl_gemm (step 2 of this call)". */
+static const char *told(const call_wire *w, int n) {
+    static const char *const step[CALL_STEPS] = {
+        "nothing",
+        "a request for memory of the device",
+        "a request for memory of the host (malloc and the like)",
+        "a copy to the device",
+        "a copy to the host",
+        "a copy on the device",
+        "the clearing of an array",
+        "step_set",
+        "tl_tape_wrap",
+        "tl_tape_record"};
+    static char text[120];
+    int64_t of = w->refused;
+    const char *op = of >= CALL_STEPS ? call_op_name((call_op)(of - CALL_STEPS)) : NULL;
+    snprintf(text, sizeof text, "%s%s (step %d of this call)", op ? "tl_" : "",
+             op                          ? op
+             : of > 0 && of < CALL_STEPS ? step[of]
+                                         : step[0],
+             n);
+    return text;
 }
 
-/* The program again, with one step after the other failing. */
-void call_failing_steps(const call_target *target, const call_request *request, int64_t steps,
-                        call_report *report) {
-    enum { TRIED = 100 };
-    for (int n = 1; n <= steps && n <= TRIED && !report->fault[0]; n++) {
+static bool is_request(const call_wire *w) {
+    return w->refused == CALL_REQUEST || w->refused == CALL_HOST_REQUEST;
+}
+
+/* Whether a call that was refused and returned TL_OK has made good for it: it has tried again, or
+ * another way. Host memory may be done without, so there the results decide. */
+static bool recovered(const call_request *q, const call_wire *w, const call_wire *good) {
+    if (w->refused != CALL_HOST_REQUEST) return w->steps > good->steps;
+    if (call_is_of_table(w->op)) return !call_count_unwritten(q, w);
+    for (int i = 0; i < w->frames; i++)
+        if (w->outputs >> i & 1 && memcmp(w->frame[i], good->frame[i], w->frame_bytes[i]))
+            return false;
+    return true;
+}
+
+/* The way out: what is kept, and what is given back twice. */
+static void judge_way_out(const call_wire *w, const call_wire *good, int n, call_report *report) {
+    int64_t blocks = w->host_blocks - (call_is_of_table(w->op) ? good->host_blocks : 0);
+    if (w->live_bytes)
+        call_fault(report, "leak",
+                   "%s was made to fail, and on the way out %lld bytes of device memory were not "
+                   "given back",
+                   told(w, n), (long long)w->live_bytes);
+    else if (blocks > 0 && w->op != CALL_train)
+        call_fault(report, "leak",
+                   "%s was made to fail, and on the way out %lld block%s of host memory %s not "
+                   "freed",
+                   told(w, n), (long long)blocks, blocks == 1 ? "" : "s",
+                   blocks == 1 ? "was" : "were");
+    else if (w->bad_puts > good->bad_puts)
+        call_fault(report, "double_free",
+                   "%s was made to fail, and on the way out memory was given to tl_alloc_put that "
+                   "had been given back already, or never taken",
+                   told(w, n));
+}
+
+/* How a call that was refused its n-th step behaved. `good`: the same call when all went well. */
+static void judge_refused(const call_request *q, const call_wire *w, const call_wire *good, int n,
+                          call_report *report) {
+    tl_status due = is_request(w) ? TL_ENOMEM : call_refusal(n);
+    if (w->kind[0]) { /* what the step was died with the process */
+        report->ended = true;
+        call_fault(report, w->kind, "step %d of this call was made to fail, and then: %s", n,
+                   w->ended);
+    } else if (!w->refused) {
+        return;
+    } else if (w->status == TL_OK) {
+        if (!recovered(q, w, good))
+            call_fault(report, "status_dropped",
+                       "%s was made to fail, and the call returned TL_OK: its status has to be "
+                       "returned",
+                       told(w, n));
+    } else if (strstr(w->error, CALL_LEFT_SET)) {
+        call_fault(report, "status",
+                   "%s was made to fail, and the call said so, but left *t set: its caller would "
+                   "free what was never made, or is freed already",
+                   told(w, n));
+    } else if (w->status != due && !is_request(w)) {
+        call_fault(report, "status_changed",
+                   "%s was made to fail with the status %d, and the call returned %s (%d): %s",
+                   told(w, n), (int)due, tl_status_name(w->status), (int)w->status, w->error);
+    } else if (w->status != due) {
+        call_fault(report, "status_changed",
+                   "%s was made to fail, and the call returned %s, not TL_ENOMEM", told(w, n),
+                   tl_status_name(w->status));
+    }
+    judge_way_out(w, good, n, report);
+}
+
+/* The call again, with one step after the other failing. */
+void call_failing_steps(const call_target *target, const call_request *request,
+                        const call_wire *good, call_report *report) {
+    enum { TRIED = 200 };
+    for (int n = 1; n <= good->steps && n <= TRIED && !report->fault[0]; n++) {
         call_wire again = call_wire_of(target, request);
         again.failing_step = n;
         if (call_build_frames(request, &again)) call_execute(&again);
-        judge_refused(&again, n, steps, report);
+        judge_refused(request, &again, good, n, report);
         call_free_frames(&again);
     }
 }

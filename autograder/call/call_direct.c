@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE /* dladdr */
 #include "call_memory.h"
+#include "call_steps.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -209,6 +210,20 @@ static tl_status run_row(const call_row *row, tl_ctx *ctx, call_arguments *argum
     return status;
 }
 
+/* What is no program: its steps are counted, too, on memory of the device that is nobody's but the
+ * call's. */
+static tl_status run_counted(const call_row *row, tl_ctx *view, tl_backend *ops, call_wire *w,
+                             call_arguments *arguments) {
+    const tl_backend device = *ops;
+    int64_t before = call_host_blocks();
+    call_steps_table(ops);
+    call_steps_begin(w, &device);
+    tl_status status = run_row(row, view, arguments, w->target.recorded);
+    call_steps_end();
+    w->host_blocks = call_host_blocks() - before;
+    return status;
+}
+
 /* The operation on device copies of the frames. `block` receives what was allocated, for the caller
  * to give back, also after a failure. */
 static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFERS]) {
@@ -244,7 +259,7 @@ static tl_status run_on_device(tl_ctx *ctx, call_wire *w, void *block[CALL_BUFFE
     fail_launch(w, w->failing_launch);
     keep_stream(w, ctx->stream);
     tl_status status = call_is_fenced(w->op) ? call_run_fenced(row, &view, &arguments, w)
-                                             : run_row(row, &view, &arguments, w->target.recorded);
+                                             : run_counted(row, &view, &ops, w, &arguments);
     char error[CALL_TEXT] = "";
     if (status != TL_OK) snprintf(error, sizeof error, "%s", tl_error());
     keep_stream(w, NULL);
@@ -277,7 +292,7 @@ void call_execute(call_wire *w) {
     w->status = TL_OK;
     w->reached = false;
     w->live_bytes = w->overrun = w->overrun_of = 0;
-    w->steps = w->refused = w->host_blocks = 0;
+    w->steps = w->refused = w->host_blocks = w->bad_puts = 0;
     for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
     memset(w->error, 0, sizeof w->error);
     memset(&w->sites, 0, sizeof w->sites);

@@ -1,5 +1,6 @@
 /* call_memory.c: an allocator whose blocks have fences behind them (call_memory.h). */
 #include "call_memory.h"
+#include "call_steps.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,25 +18,6 @@ typedef struct memory {
     size_t length[COLLECTED]; /* of the block in front of each */
     size_t count;
 } memory;
-
-static memory *running; /* for entries of the table, which have no place for a pointer of ours */
-
-/* Counts a step of the program; false: it is the one that fails. */
-static bool may(memory *m, call_step step) {
-    if (++m->w->steps != m->w->failing_step) return true;
-    m->w->refused = step;
-    return false;
-}
-
-static tl_status copy_in(tl_ctx *ctx, void *to, const void *host, size_t bytes) {
-    TL_NEED(may(running, CALL_COPY), TL_EDEVICE, "made to fail: a copy to the device");
-    return running->ctx.ops->copy_in(ctx, to, host, bytes);
-}
-
-static tl_status zero(tl_ctx *ctx, void *to, size_t bytes) {
-    TL_NEED(may(running, CALL_CLEARING), TL_EDEVICE, "made to fail: the clearing of an array");
-    return running->ctx.ops->zero(ctx, to, bytes);
-}
 
 #ifdef TL_REAL_DOUBLE
 typedef uint64_t real_bits;
@@ -64,15 +46,21 @@ static tl_status judge_collected(memory *m) {
     return TL_OK;
 }
 
-static void *get(void *user, size_t bytes) {
-    memory *m = user;
+static void *get_fenced(memory *m, size_t bytes) {
     void *block;
-    if (!may(m, CALL_REQUEST)) return NULL;
     if (tl_alloc_get(m->ctx.alloc, &block, bytes + CALL_FENCE) != TL_OK) return NULL;
     if (m->ctx.ops->copy(&m->ctx, (char *)block + bytes, m->pattern, CALL_FENCE) == TL_OK)
         return block;
     tl_alloc_put(m->ctx.alloc, block);
     return NULL;
+}
+
+static void *get(void *user, size_t bytes) {
+    if (call_step_now(CALL_REQUEST) != TL_OK) return NULL;
+    call_steps_pause(true);
+    void *block = get_fenced(user, bytes);
+    call_steps_pause(false);
+    return block;
 }
 
 /* Fills a block, fence and all, with what says "nobody has written this": who still reads it, or
@@ -116,14 +104,13 @@ static tl_status run(memory *m, const call_row *row, call_arguments *arguments) 
     const tl_alloc_source source = {get, put, m};
     tl_backend ops = *m->ctx.ops;
     tl_ctx view = m->ctx;
-    ops.copy_in = copy_in;
-    ops.zero = zero;
+    call_steps_table(&ops);
     view.ops = &ops;
     TL_TRY(tl_alloc_new(&view.alloc, &source));
     tl_alloc_set_exact(view.alloc);
-    running = m;
+    call_steps_begin(m->w, m->ctx.ops);
     tl_status status = row->run(&view, arguments);
-    running = NULL;
+    call_steps_end();
     tl_alloc_free(view.alloc);
     return status;
 }

@@ -3,7 +3,7 @@
  * What a program takes while it runs (a tape's values, scratch of a rule, a tensor) is no buffer of
  * the call, and the allocator rounds it up: what is written behind its end would go unseen. So a
  * program gets an allocator of its own, exact to the byte, each of whose blocks has a fence behind
- * it. And a program's steps are counted: one of them can be made to fail. */
+ * it. */
 #ifndef CALL_MEMORY_H
 #define CALL_MEMORY_H
 
@@ -13,9 +13,8 @@
  * other. */
 static inline bool call_is_fenced(call_op op) { return op >= CALL_tensor_new && op != CALL_train; }
 
-/* The row on ctx, but for the allocator; step number w->failing_step fails, if it is not 0. Fills
- * in w->overrun, steps, refused and host_blocks. Blocks of the device that are still out afterwards
- * count as live in ctx. */
+/* The row on ctx, but for the allocator, with its steps counted (call_steps.h). Fills in w->overrun
+ * and host_blocks. Blocks of the device that are still out afterwards count as live in ctx. */
 tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments *arguments,
                           call_wire *w);
 

@@ -292,6 +292,7 @@ void call_execute(call_wire *w) {
     w->steps = reply.steps;
     w->refused = reply.refused;
     w->host_blocks = reply.host_blocks;
+    w->bad_puts = reply.bad_puts;
     memcpy(w->counter, reply.counter, sizeof w->counter);
     w->launch = reply.launch;
     w->launch.kernel[sizeof w->launch.kernel - 1] = '\0';

@@ -26,7 +26,7 @@ typedef struct call_wire {
     /* there */
     call_target target;
     int failing_launch; /* the number of the launch that fails, from 1 on; 0: none */
-    int failing_step;   /* the same of a program's steps */
+    int failing_step;   /* the same of its steps */
     call_op op;
     const void *arguments;
     size_t argument_bytes;
@@ -42,14 +42,21 @@ typedef struct call_wire {
     int64_t live_bytes;
     /* bytes written behind a block that the call took from the allocator, and its length */
     int64_t overrun, overrun_of;
-    /* of a program: its steps, which was made to fail, and the blocks of host memory it kept */
-    int64_t steps, refused, host_blocks;
+    /* its steps, which was made to fail (call_step), the blocks of host memory that it kept, and
+     * how often it gave back what was no block of the allocator (any more) */
+    int64_t steps, refused, host_blocks, bad_puts;
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;
     /* how the process of the judged code came to its end: a kind and a line; "" while it lives */
     char kind[CALL_KIND], ended[CALL_TEXT];
 } call_wire;
+
+/* What step n fails with: a status that nobody else returns, so that one who returns another one
+ * shows. Memory that ran out has its own: TL_ENOMEM. */
+static inline tl_status call_refusal(int64_t n) { return (tl_status)(4096 + n); }
+
+static inline bool call_is_of_table(call_op op) { return (unsigned)op < CALL_tensor_new; }
 
 /* A single sum has one output: who loads is counted, not who stores. */
 static inline bool call_work_is_loading(call_op op) { return op == CALL_sum; }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device_claims.h"
 #include "verdict.h"
 
 /* Whole numbers. Before a ReLU all are odd but those of the third leaf: then a sum of an odd number
@@ -173,6 +174,22 @@ void expect_no_nodes(claim *c, const rule_case *cases, size_t count) {
                          recording ? "no input wants a gradient" : "recording is off");
                 expect_unrecorded(c, &g, t, y, what);
             }
+}
+
+void expect_failures_told(claim *c, const call_target *t, const rule_case *o) {
+    call_target failing = steps_failing(t);
+    int leaf[RULE_LEAVES];
+    char what[80];
+    graph g = graph_new(c, 40, 600);
+    if (o->code == GRAPH_SOFTMAX) g.labels = (size_t)o->leaf[0].dim[0];
+    int y = emit_case(&g, o, ALL, leaf);
+    bool is_number = o->result.ndim == 1 && o->result.dim[0] == 1;
+    DO(&g, GRAPH_BACKWARD, is_number ? y : graph_sum(&g, y));
+    graph_read(&g, GRAPH_READ_FLAGS, leaf[0]);
+    call_report r;
+    snprintf(what, sizeof what, "%s, and backward", o->name);
+    graph_run(&g, &failing, &r, what);
+    expect_ok(c, &r);
 }
 
 void expect_refusals(claim *c, const rule_case *allowed, const rule_case *cases, size_t count) {

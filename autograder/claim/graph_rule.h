@@ -27,5 +27,8 @@ void expect_no_nodes(claim *c, const rule_case *cases, size_t count);
 void expect_unrecorded(claim *c, graph *g, const call_target *t, int y, const char *what);
 /* The first case is allowed; none of the others is, and the message says which shapes. */
 void expect_refusals(claim *c, const rule_case *allowed, const rule_case *cases, size_t count);
+/* The case and backward through it, in which one step after the other fails: the status comes back,
+ * and nothing is kept. Values are another claim's. */
+void expect_failures_told(claim *c, const call_target *t, const rule_case *o);
 
 #endif

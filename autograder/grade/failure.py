@@ -293,7 +293,9 @@ class Page:
         """The hint; or, as long as it is held back, a question, and how to get on. The hint is
         about the claim's values: a mistake of another kind that is named has nothing to do with
         them."""
-        named = result["kind"] in failure_kinds.UNHINTED or (
+        named = (
+            result["kind"] in failure_kinds.UNHINTED
+            or failure_kinds.made_to_fail(result["failures"][0])) or (
             result.get("advice") and result["kind"] not in failure_kinds.QUESTIONS)
         if self.tells(result["kind"], 2) and not named:
             self.field("hint", failure_kinds.hint_told(result["hint"]))

@@ -110,6 +110,17 @@ KINDS = {
                       "another one: share through shared or global memory."),
     "unchecked_error": ("error not looked at", "A CUDA call failed and nobody looked at what it "
                         "returned."),
+    "status_dropped": ("a failure passed over", "Something that this function calls was made to "
+                       "fail here, as memory does that runs out, and the function went on and "
+                       "returned TL_OK: its caller takes what is not there for a result. Look at "
+                       "what each call returns. TL_TRY(call) does, and returns early; where "
+                       "something has to be given back first, keep the status in a variable and "
+                       "return it at the end."),
+    "status_changed": ("another status returned", "Something that this function calls was made to "
+                       "fail here, and what came out is another status than it gave. Either the "
+                       "function put one of its own in its place, or nobody looked at it and "
+                       "something else failed later. Return the status of the call itself, as "
+                       "TL_TRY(call) does: whoever called you learns the cause from it."),
     "never_waited": ("never waited for", "Work was still running when its result was used."),
     "other_stream": ("in another stream", "Work was queued in a stream that does not wait for what "
                      "its data was queued in, nor the other way round."),
@@ -209,9 +220,17 @@ HINTS = 3  # where the wrong elements lie; what to look at; the likely mistake
 UNHINTED = ("launch_configuration", "shared_too_large", "null_kernel", "host_dereference",
             "no_cases", "no_such_case", "fails_always", "sanitizer", "openmp")
 
+MADE_TO_FAIL = " was made to fail"
+
 # Kinds that concern a whole file, and are said once for it, not for each claim.
 NOT_BUILT = ("compile", "missing", "no_function", "build")
 OF_A_FILE = ("gate", *NOT_BUILT)
+
+
+def made_to_fail(record: dict) -> bool:
+    """Was the call spoilt on purpose (autograder/call/call_again.c)? What came of it says nothing
+    of values, nor do hints about them help."""
+    return MADE_TO_FAIL in (record.get("text") or "")
 
 
 def kind_title(kind: str) -> str:

@@ -48,7 +48,8 @@ TOLD = re.compile(r"hostcuda \[([a-z-]+)\]: ")
 BEHIND = re.compile(r"elements behind the end of (\w+) were written to")  # the fence of which array
 BITS_OF = re.compile(r"([\w ]+): bits differ, ")  # which array
 # Conditions that any wrong values of an array fulfil: where all that was written is right, and some
-# of it was not, or by too few threads, their diagnoses would be of the wrong thing.
+# of it was not, or by too few threads, or where the call was made to fail, their diagnoses would be
+# of the wrong thing.
 OF_VALUES = re.compile(r"(array|op|index|ok|bad)=|(c|cuda)\Z")
 GEOMETRY = re.compile(r"\bx\[(\d+),(\d+),(\d+),(\d+)\]")
 
@@ -137,8 +138,9 @@ def diagnose(claim: table.Claim, result: dict, results: list) -> str:
     if kind.startswith("race"):  # (with CHECK=1 of any claim, whose own diagnoses are of values)
         patterns.sort(key=lambda p: not A_RACE.intersection(p[0].split("+")))
     # … and digits of a float say more than which array they stand in.
-    beside = kind == "parallel" or kind == "never_written" and "others_wrong" not in found or (
-        "float_digits" in found and "float_digits" in claim.diagnosis)
+    beside = (kind == "parallel" or kind == "never_written" and "others_wrong" not in found
+              or failure_kinds.made_to_fail(result["failures"][0])
+              or "float_digits" in found and "float_digits" in claim.diagnosis)
     for pattern, name in patterns:
         parts = pattern.split("+")
         if found.issuperset(parts) and not (beside and all(map(OF_VALUES.match, parts))):

@@ -202,4 +202,8 @@ static const rule_case refused[] = {
 
 CLAIM(lab4_ops_layers, shapes_that_do_not_fit_are_refused) {
     expect_refusals(c, &cases[4], refused, COUNT(refused));
+    FOR_TARGETS (t) {
+        for (size_t k = 0; k < COUNT(cases); k++) expect_failures_told(c, t, &cases[k]);
+        for (size_t k = 0; k < COUNT(others); k++) expect_failures_told(c, t, &others[k]);
+    }
 }

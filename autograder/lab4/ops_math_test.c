@@ -93,4 +93,6 @@ static const rule_case refused[] = {
 
 CLAIM(lab4_ops_math, shapes_that_do_not_fit_are_refused) {
     expect_refusals(c, &cases[4], refused, COUNT(refused));
+    FOR_TARGETS (t)
+        for (size_t k = 0; k < COUNT(cases); k++) expect_failures_told(c, t, &cases[k]);
 }

@@ -4,6 +4,7 @@
  * other claims judge: batch_load, a small graph program, sgd_step. The loop must give their bits.
  */
 #include "autograder/call/train.h"
+#include "autograder/claim/device_claims.h"
 #include "autograder/claim/expect.h"
 #include "autograder/claim/graph_build.h"
 #include "autograder/claim/training.h"
@@ -188,7 +189,8 @@ CLAIM(lab5_train, a_step_moves_weights_and_position) {
         call_report r;
         const tl_step step = {.seed = k.seed, .lr = number[0]};
         const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
-        tl_real *out = RUN(c, t, &k, "one step of 3 images", FLAT + 3, TRAIN_STEP, 3,
+        call_target failing = steps_failing(t);
+        tl_real *out = RUN(c, &failing, &k, "one step of 3 images", FLAT + 3, TRAIN_STEP, 3,
                            TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION);
         const bool unmoved = memcmp(out, k.flat, FLAT * sizeof *out) == 0;
         replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){3, 1, 1, 1});
@@ -206,8 +208,9 @@ void expect_two_epochs(claim *c, const call_target *t, int count, int batch) {
     course k = draw_course_of(c, count, batch);
     char what[80];
     snprintf(what, sizeof what, "two epochs of %d images in batches of %d", count, batch);
-    tl_real *out = RUN(c, t, &k, what, FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS,
-                       TRAIN_READ_SUMS, TRAIN_READ_POSITION);
+    call_target failing = steps_failing(t);
+    tl_real *out = RUN(c, &failing, &k, what, FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
+                       TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
     course resting = k;
     resting.flat = copy_reals(c, k.flat, FLAT);
     resting.velocity = copy_reals(c, k.velocity, FLAT);
@@ -272,8 +275,9 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
         for (int which = 0; which < 2; which++) {
             course k = draw_course(c);
             const tl_device_split *split = which ? &k.test : &k.train;
+            call_target failing = steps_failing(t);
             tl_real *out =
-                RUN(c, t, &k, which ? "two evaluations of the test set" : "two evaluations",
+                RUN(c, &failing, &k, which ? "two evaluations of the test set" : "two evaluations",
                     FLAT + 11, TRAIN_EVALUATE, which, TRAIN_READ_WEIGHTS, TRAIN_READ_POSITION,
                     TRAIN_EVALUATE, which, TRAIN_READ_RECORDED, TRAIN_READ_COPIES);
             for (int first = 0; first < (int)split->count; first += BATCH) {

@@ -162,14 +162,17 @@ def worker(tmp_path_factory) -> Path:
         compile_c(ROOT / f"solution/lab2/{name}.c", new)
     given = ["tl/*.c", "solution/lab[!2]/*.c", "solution/lab2/col2im.c",
              "solution/lab2/conv2d_bwd.c"]
-    given += [f"autograder/call/call_{n}.c" for n in ("direct", "host", "memory", "table", "tensor",
-                                                      "train", "graph", "graph_ops")]
+    given += [f"autograder/call/call_{n}.c" for n in ("direct", "host", "memory", "steps", "table",
+                                                      "tensor", "train", "graph", "graph_ops")]
     for pattern in given:
         objects += [str(BUILD / s.relative_to(ROOT).with_suffix(".o"))
                     for s in sorted(ROOT.glob(pattern))]
-    # (HOST_WRAPS of mk/modes.mk beside our own)
-    wraps = [f"-Wl,--wrap={name}" for name in ("call_execute", "malloc", "calloc", "realloc",
-                                               "strdup", "free")]
+    # (CALL_WRAPS of mk/modes.mk beside our own)
+    rows = (ROOT / "tl/include/tl/ops.def").read_text()
+    wraps = [f"-Wl,--wrap={name}" for name in (
+        "call_execute", "malloc", "calloc", "realloc", "strdup", "free", "tl_tape_wrap",
+        "tl_tape_record", "tl_alloc_put",
+        *(f"tl_{op}" for op in re.findall(r"^OP(?:_DATA)?\((\w+),", rows, re.M)))]
     subprocess.run(["gcc", "-fopenmp", *wraps, "-o", folder / "worker", *objects, "-lopenblas",
                     "-lm", "-ldl"], check=True)
     folder.chmod(0o755)  # a box's user is somebody else

@@ -80,6 +80,7 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .steps = w->steps,
                            .refused = w->refused,
                            .host_blocks = w->host_blocks,
+                           .bad_puts = w->bad_puts,
                            .blocks = blocks};
     memcpy(reply.counter, w->counter, sizeof reply.counter);
     reply.launch = w->launch;

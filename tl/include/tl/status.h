@@ -2,7 +2,8 @@
  *
  * The library never prints, exits or aborts. A function that can fail returns tl_status; the first
  * function that notices a failure also leaves one line of text, which tl_error() returns until the
- * next failure of the same thread. Callers pass a status up with TL_TRY; only programs print it. */
+ * next failure of the same thread. Callers pass a status up as it is, with TL_TRY, and first give
+ * back what they hold; only programs print it. */
 #ifndef TL_STATUS_H
 #define TL_STATUS_H
 
