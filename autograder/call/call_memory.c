@@ -20,6 +20,10 @@ typedef struct memory {
 
 static memory *running; /* for entries of the table, which have no place for a pointer of ours */
 
+static bool in_step;
+
+void call_set_in_step(bool on) { in_step = on; }
+
 /* Counts a step of the program; false: it is the one that fails. */
 static bool may(memory *m, call_step step) {
     if (++m->w->steps != m->w->failing_step) return true;
@@ -27,9 +31,23 @@ static bool may(memory *m, call_step step) {
     return false;
 }
 
+/* The cpu waits for nothing, and there all memory is one. */
+static bool must_not_wait(void) { return in_step && strcmp(running->ctx.ops->name, "cpu") != 0; }
+
 static tl_status copy_in(tl_ctx *ctx, void *to, const void *host, size_t bytes) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->copy_in" CALL_IN_A_STEP);
     TL_NEED(may(running, CALL_COPY), TL_EDEVICE, "made to fail: a copy to the device");
     return running->ctx.ops->copy_in(ctx, to, host, bytes);
+}
+
+static tl_status copy_out(tl_ctx *ctx, void *host, const void *from, size_t bytes) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->copy_out" CALL_IN_A_STEP);
+    return running->ctx.ops->copy_out(ctx, host, from, bytes);
+}
+
+static tl_status sync(tl_ctx *ctx) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->sync" CALL_IN_A_STEP);
+    return running->ctx.ops->sync(ctx);
 }
 
 static tl_status zero(tl_ctx *ctx, void *to, size_t bytes) {
@@ -117,6 +135,8 @@ static tl_status run(memory *m, const call_row *row, call_arguments *arguments) 
     tl_backend ops = *m->ctx.ops;
     tl_ctx view = m->ctx;
     ops.copy_in = copy_in;
+    ops.copy_out = copy_out;
+    ops.sync = sync;
     ops.zero = zero;
     view.ops = &ops;
     TL_TRY(tl_alloc_new(&view.alloc, &source));
