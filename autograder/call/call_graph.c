@@ -1,8 +1,11 @@
 /* call_graph.c: runs an autograd program (graph.h) on tl/tape.h: leaves, backward, reading. */
 #include "graph_machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "call_steps.h"
 
 tl_status graph_var(graph_machine *m, int64_t v, tl_var **var) {
     bool there = v >= 0 && (size_t)v < m->variables && m->variable[v].var;
@@ -163,6 +166,15 @@ static tl_status run_read_shape(graph_machine *m, const int64_t *o) {
     return TL_OK;
 }
 
+static tl_status run_read_op(graph_machine *m, const int64_t *o) {
+    char name[GRAPH_NAME] = "";
+    tl_var *v = NULL;
+    TL_TRY(graph_var(m, o[0], &v));
+    if (v->node && v->node->op) snprintf(name, sizeof name, "%s", v->node->op);
+    for (int i = 0; i < GRAPH_NAME; i++) TL_TRY(graph_put(m, (unsigned char)name[i]));
+    return TL_OK;
+}
+
 static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_PARAMETER] = {5, run_parameter},
     [GRAPH_INPUT] = {6, run_input},
@@ -176,7 +188,14 @@ static const graph_row rows[GRAPH_CODES] = {
     [GRAPH_READ_GRAD] = {1, run_read_grad},
     [GRAPH_READ_FLAGS] = {1, run_read_flags},
     [GRAPH_READ_SHAPE] = {1, run_read_shape},
+    [GRAPH_READ_OP] = {1, run_read_op},
 };
+
+/* What belongs into a step of training, and so only queues work: operations and backward. */
+static bool is_of_a_step(int64_t code) {
+    return (code >= GRAPH_ADD && code <= GRAPH_DROPOUT) || code == GRAPH_BACKWARD ||
+           code == GRAPH_NET_FORWARD;
+}
 
 /* All values taken and all results given, or suite and program disagree on a shape. */
 static tl_status run_program(graph_machine *m) {
@@ -189,7 +208,10 @@ static tl_status run_program(graph_machine *m) {
         graph_row row = rows[code].run ? rows[code] : graph_op_row(code);
         bool whole = row.run && a->integers - at >= (size_t)row.operands;
         TL_NEED(whole, TL_EINVAL, "graph program: instruction %lld is cut off", (long long)code);
-        TL_TRY(row.run(m, a->integer + at));
+        call_set_in_step(is_of_a_step(code));
+        tl_status status = row.run(m, a->integer + at);
+        call_set_in_step(false);
+        TL_TRY(status);
         at += (size_t)row.operands;
     }
     bool all = m->in_used == m->in_count && m->out_used == m->out_count;

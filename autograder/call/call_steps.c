@@ -2,6 +2,7 @@
 #include "call_steps.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "tl/alloc.h"
 #include "tl/tape.h"
@@ -14,6 +15,7 @@ static struct {
     _Atomic bool entered; /* the call itself has been seen: what follows are steps */
 } now;
 static _Thread_local bool paused;
+static bool in_step;
 
 void call_steps_begin(call_wire *w, const tl_backend *device) {
     now.count = now.refused = now.bad_puts = 0;
@@ -31,6 +33,11 @@ void call_steps_end(void) {
 }
 
 void call_steps_pause(bool pause) { paused = pause; }
+
+void call_set_in_step(bool on) { in_step = on; }
+
+/* The cpu waits for nothing, and there all memory is one. */
+static bool must_not_wait(void) { return in_step && strcmp(now.device->name, "cpu") != 0; }
 
 tl_status call_step_now(int64_t which) {
     if (!now.w || paused) return TL_OK;
@@ -51,13 +58,20 @@ tl_status call_step_now(int64_t which) {
     } while (0)
 
 static tl_status copy_in(tl_ctx *ctx, void *to, const void *host, size_t bytes) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->copy_in" CALL_IN_A_STEP);
     REFUSE(CALL_COPY);
     return now.device->copy_in(ctx, to, host, bytes);
 }
 
 static tl_status copy_out(tl_ctx *ctx, void *host, const void *from, size_t bytes) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->copy_out" CALL_IN_A_STEP);
     REFUSE(CALL_COPY_OUT);
     return now.device->copy_out(ctx, host, from, bytes);
+}
+
+static tl_status sync(tl_ctx *ctx) {
+    TL_NEED(!must_not_wait(), TL_EINVAL, "ops->sync" CALL_IN_A_STEP);
+    return now.device->sync(ctx);
 }
 
 static tl_status copy(tl_ctx *ctx, void *to, const void *from, size_t bytes) {
@@ -78,6 +92,7 @@ static tl_status step_set(tl_ctx *ctx, const tl_step *step) {
 void call_steps_table(tl_backend *ops) {
     ops->copy_in = copy_in;
     ops->copy_out = copy_out;
+    ops->sync = sync;
     ops->copy = copy;
     ops->zero = zero;
     ops->step_set = step_set;

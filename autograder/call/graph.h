@@ -43,6 +43,7 @@ enum call_graph_code {
     GRAPH_READ_GRAD,  /* v: as many; zeros if it has no gradient */
     GRAPH_READ_FLAGS, /* v: three elements: has a gradient, needs one, has a node */
     GRAPH_READ_SHAPE, /* v: five elements, ndim and dim of its gradient; zeros if none */
+    GRAPH_READ_OP,    /* v: what its node calls the operation, as GRAPH_NAME character codes */
 
     /* One net per program: modules are appended to one sequential. */
     GRAPH_NET_CONV2D,    /* c k r s stride_h stride_w pad_h pad_w dil_h dil_w */

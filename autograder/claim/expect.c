@@ -16,7 +16,10 @@ static bool is_sticky(const call_report *r) { return r->status == TL_EDEVICE; }
 static const char *recorded_kind(const char *error) {
     static const struct {
         const char *word, *kind;
-    } calls[] = {{"Memcpy", "host_copy"}, {"Malloc", "allocation"}, {"Free", "allocation"}};
+    } calls[] = {{"Memcpy", "host_copy"},
+                 {"ops->copy", "host_copy"},
+                 {"Malloc", "allocation"},
+                 {"Free", "allocation"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strstr(error, calls[i].word)) return calls[i].kind;
     return "synchronise";
@@ -24,7 +27,8 @@ static const char *recorded_kind(const char *error) {
 
 static void fail_status(claim *c, const call_report *r) {
     finding f;
-    bool unwritten = r->status == TL_ENOTIMPL, recorded = strstr(r->error, "captur") != NULL;
+    bool unwritten = r->status == TL_ENOTIMPL,
+         recorded = strstr(r->error, "captur") || strstr(r->error, CALL_IN_A_STEP);
     const char *kind = unwritten                ? "not_implemented"
                        : recorded               ? recorded_kind(r->error)
                        : r->status == TL_ENOMEM ? "memory"

@@ -109,11 +109,18 @@ void graph_read(graph *g, int code, int v) {
     g->variable[v].read_at = g->out_count;
     g->out_count += code == GRAPH_READ_FLAGS   ? 3
                     : code == GRAPH_READ_SHAPE ? 5
+                    : code == GRAPH_READ_OP    ? GRAPH_NAME
                                                : g->variable[v].size;
     DO(g, code, v);
 }
 
 const tl_real *graph_result(const graph *g, int v) { return g->out + g->variable[v].read_at; }
+
+bool graph_is_made_by(const graph *g, int v, const char *op, char made_by[GRAPH_NAME]) {
+    for (int k = 0; k < GRAPH_NAME; k++) made_by[k] = (char)graph_result(g, v)[k];
+    made_by[GRAPH_NAME - 1] = '\0';
+    return strcmp(made_by, op) == 0;
+}
 
 void graph_run(graph *g, const call_target *t, call_report *r, const char *what) {
     int64_t *program = claim_memory(g->c, 13 * (size_t)g->steps, sizeof *program);

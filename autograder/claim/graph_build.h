@@ -67,6 +67,9 @@ int graph_weigh(graph *g, int x, int range);
 void graph_read(graph *g, int code, int v);
 const tl_real *graph_result(const graph *g, int v);
 
+/* After GRAPH_READ_OP: whether v's node names this operation, and which it names. */
+bool graph_is_made_by(const graph *g, int v, const char *op, char made_by[GRAPH_NAME]);
+
 /* Runs the program; `what` is the case for messages. */
 void graph_run(graph *g, const call_target *t, call_report *r, const char *what);
 

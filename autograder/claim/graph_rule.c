@@ -81,6 +81,15 @@ static void tell_mask(graph *g, const rule_case *o, const int leaf[], int first,
         finding_pattern_of_case(g->c, "masked_by_dy");
 }
 
+/* Its first use has one node, by the operation's own name. */
+static void expect_one_node(claim *c, const graph *g, int y, const rule_case *o) {
+    char by[GRAPH_NAME];
+    if (c->case_failed || o->code != GRAPH_LINEAR_RELU) return;
+    bool one = graph_is_made_by(g, y, "linear_relu", by);
+    expect_true(c, one, "the node of y is of \"%s\", not of \"linear_relu\"", by);
+    if (!one) finding_pattern_of_case(c, "other_node");
+}
+
 static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
     int leaf[RULE_LEAVES];
     graph g = graph_new(c, 40, 900);
@@ -89,6 +98,10 @@ static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
     DO(&g, GRAPH_BACKWARD, first);
     DO(&g, GRAPH_BACKWARD, second);
     int both = GRAPH(&g, SHAPE(1), GRAPH_ADD, first, second); /* what the gradients are those of */
+    graph_read(&g, GRAPH_READ_OP, y);
+    size_t made_by = g.variable[y].read_at;
+    graph_read(&g, GRAPH_READ_GRAD, y);
+    size_t dy = g.variable[y].read_at;
     graph_read(&g, GRAPH_READ_VALUE, y);
     for (int i = 0; i < o->leaves; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
     call_report r;
@@ -104,6 +117,9 @@ static void expect_rule(claim *c, const call_target *t, const rule_case *o) {
         tell_lost_use(&g, leaf[i], second);
         if (i == 0 && o->code == GRAPH_LINEAR_RELU) tell_mask(&g, o, leaf, first, second);
     }
+    expect_equal(c, "gradient of the result", g.out + dy, dy_of(&g, first), o->result);
+    g.variable[y].read_at = made_by;
+    expect_one_node(c, &g, y, o);
 }
 
 void expect_rules(claim *c, const rule_case *cases, size_t count) {

@@ -94,6 +94,7 @@ PATTERNS = {
     "bytes": "only where the number of elements fits a size_t and that of bytes does not",
     "second_call": "the second call alone",
     "all_alike": "all weights are the same number",
+    "other_node": "what the node says it is of",
     "training_flag": "what a child is told of training",
     "several_places": "only with several places to an image",
     "plain_2x2_with_padding": "only with windows of 2x2, stride 2 and padding",
@@ -141,6 +142,9 @@ PARTS = {
         f"what nobody wants the gradient of {flag}" for flag in FLAGS),
     "ndim, dim[4], size, owner, as given": (
         "ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]", "size", "owner", "its context or memory"),
+    "ndim, dim[4] of a weight's gradient": tuple(
+        f"{part} of the gradient of a [3,2,2,2]"
+        for part in ("ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]")),
     "ndim, dim[4] of a result's gradient": tuple(
         f"{part} of the gradient of a [2,2]"
         for part in ("ndim", "dim[0]", "dim[1]", "dim[2]", "dim[3]")),

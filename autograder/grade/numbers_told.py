@@ -44,6 +44,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
     "of_sum_alone": re.compile(r"\Agraph program: sum alone\b"),
     "of_second_pass": re.compile(r"\Agraph program: tl_own\(a, b\), backward twice\b"),
     "of_linear_relu": re.compile(r"\Agraph program: linear_relu\b"),
+    "of_two_digits": re.compile(r"\Agraph program: names of 13 linear layers\b"),
     "of_mul": re.compile(r"\Agraph program: mul\b"),
     "no_decay": re.compile(r"\bweight decay 0(?![.\d])"),
     "of_nesterov": re.compile(r"\bNesterov\b"),
@@ -58,6 +59,7 @@ OF_CALLS = {  # which call it is; "first_step": an optimiser's state is still ze
 OF_TEXT = {  # which refusal it is, or which one is missing
     "not_recorded": re.compile(r"\bloss depends on nothing that needs a gradient\b"),
     "is_null": re.compile(r" is NULL\Z"),
+    "part_alone": re.compile(r"\bname \d+ is \"(\d+\.\w+)\.[^\"]*\", not \"\1\."),
     "pool_without_sizes": re.compile(r"\bpool2d: n is 0\b"),
     "on_the_way_out": re.compile(r" was made to fail, and on the way out "),
     "should_fail": re.compile(r"\Ashould fail with "),

@@ -13,7 +13,10 @@ bool expect_leaf_gradients(graph *g, const call_target *t, const char *what, int
 void expect_softmax(claim *c, const call_target *t, int rows, int classes, int factor);
 
 enum { HE_NORMAL, HE_UNIFORM, XAVIER_NORMAL, XAVIER_UNIFORM, KINDS };
-/* n weights, each by the number that it has to draw. */
+/* Each of n weights is the number that it has to draw; fans: fan_in, or the sum of both. */
+void expect_draws(claim *c, const tl_real *w, int n, int which, double fans, uint64_t seed,
+                  uint32_t stream);
+/* n weights, drawn so. */
 void expect_weights(claim *c, int which, int n, int in, int out, uint64_t seed, uint32_t stream);
 
 #endif

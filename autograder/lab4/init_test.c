@@ -88,8 +88,8 @@ CLAIM(lab4_init, uniform_weights_fill_their_interval) {
 /* Which number a weight draws is the contract (tl/init.h), and that it is rounded once: so it has
  * to be what the number is rounded to, or a neighbour in double of that number, which may have been
  * formed in another order. A uniform weight may be formed of two parts as large as the limit. */
-static void expect_draws(claim *c, const tl_real *w, int n, int which, double fans, uint64_t seed,
-                         uint32_t stream) {
+void expect_draws(claim *c, const tl_real *w, int n, int which, double fans, uint64_t seed,
+                  uint32_t stream) {
     double *want = doubles(c, (size_t)n);
     bool uniform = which == HE_UNIFORM || which == XAVIER_UNIFORM;
     for (int i = 0; i < n; i++) {

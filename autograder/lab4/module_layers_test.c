@@ -1,6 +1,7 @@
 /* module_layers_test.c: what each layer owns, and how it goes forward. */
 #include "autograder/claim/device_claims.h"
 #include "autograder/claim/small_net.h"
+#include "cases.h"
 
 /* Every parameter and every pixel of a whole net, exactly. */
 CLAIM(lab4_module_layers, a_net_gives_values_and_gradients_of_its_layers) {
@@ -14,7 +15,7 @@ CLAIM(lab4_module_layers, a_net_gives_values_and_gradients_of_its_layers) {
 /* And where a step fails while they are made, nothing stays. */
 CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
     FOR_TARGETS (t) {
-        graph g = graph_new(c, 20, 10);
+        graph g = graph_new(c, 30, 10);
         DO(&g, GRAPH_NET_CONV2D, 2, 3, 2, 2, 1, 1, 0, 0, 1, 1);
         DO(&g, GRAPH_NET_LINEAR, 4, 5);
         DO(&g, GRAPH_NET_BATCHNORM2D, 3); /* whose gamma starts at one, and its gradient at zero */
@@ -36,6 +37,8 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         }
         flags = g.out_count;
         graph_read(&g, GRAPH_READ_FLAGS, v[0]);
+        size_t sizes = g.out_count;
+        graph_read(&g, GRAPH_READ_SHAPE, v[0]);
         call_report r;
         call_target failing = steps_failing(t);
         graph_run(&g, &failing, &r,
@@ -44,10 +47,11 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         double *zero = doubles(c, flags);
         expect_equal(c, "biases", g.out, zero, SHAPE(11));
         expect_equal(c, "gradients", g.out + grads, zero, SHAPE((int)(flags - grads)));
-        const double want[] = {1, 1, 0}, ones[] = {1, 1, 1};
+        const double want[] = {1, 1, 0}, ones[] = {1, 1, 1}, sizes_of_v[] = {4, 3, 2, 2, 2};
         expect_equal(c, "gamma", g.out + gamma, ones, SHAPE(3));
         expect_equal(c, "a weight: has gradient, needs one, has node", g.out + flags, want,
                      SHAPE(3));
+        expect_equal(c, "ndim, dim[4] of a weight's gradient", g.out + sizes, sizes_of_v, SHAPE(5));
     }
 }
 
@@ -101,7 +105,8 @@ static tl_real *initial_weights(claim *c, const call_target *t, int seed) {
     return g.out;
 }
 
-/* Variance 2 / fan_in within six standard deviations of a sample variance; equal seeds agree. */
+/* Variance 2 / fan_in within six standard deviations of a sample variance; equal seeds agree. Then
+ * each by itself: the first tensor of weights draws from stream 0, the next one from 1. */
 CLAIM(lab4_module_layers, initial_weights_are_he_normal_and_follow_the_seed) {
     static const size_t from[] = {0, 216}, count[] = {216, 800};
     static const double fan_in[] = {27, 40};
@@ -130,5 +135,8 @@ CLAIM(lab4_module_layers, initial_weights_are_he_normal_and_follow_the_seed) {
         }
         /* one normal number in 12 lies beyond the interval of uniform ones of that variance */
         expect_true(c, beyond > 0, "no weight is larger than the largest uniform one could be");
+        for (int k = 0; k < 2; k++)
+            expect_draws(c, other + from[k], (int)count[k], HE_NORMAL, fan_in[k],
+                         (uint64_t)seed + 1, (uint32_t)k);
     }
 }

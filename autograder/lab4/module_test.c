@@ -149,6 +149,22 @@ static void expect_names(claim *c, const call_target *t, int enclosed, bool empt
     }
 }
 
+/* The name of the bias of the thirteenth layer. */
+static void expect_two_digits(claim *c, const call_target *t) {
+    enum { LAYERS = 13 };
+    graph g = graph_new(c, 40, 10);
+    for (int i = 0; i < LAYERS; i++) DO(&g, GRAPH_NET_LINEAR, 1, 1);
+    DO(&g, GRAPH_NET_NAME, 2 * LAYERS - 1);
+    g.out_count = GRAPH_NAME;
+    call_report r;
+    graph_run(&g, t, &r, "names of 13 linear layers");
+    expect_ok(c, &r);
+    char got[GRAPH_NAME + 1] = "";
+    for (int k = 0; k < GRAPH_NAME; k++) got[k] = (char)g.out[k];
+    expect_true(c, strcmp(got, "12.linear.bias") == 0, "name 25 is \"%s\", not \"12.linear.bias\"",
+                got);
+}
+
 /* The names that checkpoints are read by; a sequential inside of another one does not count. */
 CLAIM(lab4_module, names_say_index_kind_and_part) {
     FOR_TARGETS (t) {
@@ -158,6 +174,7 @@ CLAIM(lab4_module, names_say_index_kind_and_part) {
         const bool right = !c->finding;
         expect_names(c, t, GRAPH_NET_NEST, true, behind);
         if (right) finding_pattern_of_case(c, "empty_sequential");
+        expect_two_digits(c, t);
     }
 }
 

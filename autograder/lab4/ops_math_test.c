@@ -64,16 +64,19 @@ CLAIM(lab4_ops_math, mean_divides_once) {
         int x = graph_parameter(&g, SHAPE(2, 4), 9), y = GRAPH(&g, SHAPE(1), GRAPH_MEAN, x);
         int loss = GRAPH(&g, SHAPE(1), GRAPH_SCALE, y, 3, 1);
         DO(&g, GRAPH_BACKWARD, loss);
+        graph_read(&g, GRAPH_READ_GRAD, y);
+        size_t dy = g.variable[y].read_at;
         graph_read(&g, GRAPH_READ_VALUE, y);
         graph_read(&g, GRAPH_READ_GRAD, x);
         call_report r;
         graph_run(&g, t, &r, "3 * mean(x)");
         expect_ok(c, &r);
         graph_evaluate(&g);
-        double want[8];
+        double want[8], factor = 3;
         for (int i = 0; i < 8; i++) want[i] = 3.0 / 8;
         expect_equal(c, "value", graph_result(&g, y), g.variable[y].value, SHAPE(1));
         expect_equal(c, "gradient", graph_result(&g, x), want, SHAPE(2, 4));
+        expect_equal(c, "gradient of the result", g.out + dy, &factor, SHAPE(1));
     }
 }
 

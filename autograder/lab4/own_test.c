@@ -190,8 +190,10 @@ static void expect_two_passes(const asked *q, tl_real *const single[2]) {
     int leaf[2];
     add_leaves(&g, q, -1, leaf);
     int loss = weigh_own(&g, q, leaf[0], leaf[1]);
+    int y = loss - 3; /* weights, product and sum follow it */
     for (int i = 0; i < 2; i++) DO(&g, GRAPH_BACKWARD, loss);
     for (int i = 0; i < 2; i++) graph_read(&g, GRAPH_READ_GRAD, leaf[i]);
+    graph_read(&g, GRAPH_READ_GRAD, y);
     call_report r;
     call_target failing = steps_failing(q->t);
     graph_run(&g, &failing, &r, "tl_own(a, b), backward twice");
@@ -201,6 +203,7 @@ static void expect_two_passes(const asked *q, tl_real *const single[2]) {
         for (int k = 0; k < N; k++) want[k] *= 2;
         expect_nearly(q->c, name[i], graph_result(&g, leaf[i]), want);
     }
+    expect_equal(q->c, "gradient of the result", graph_result(&g, y), q->weight, shape);
 }
 
 /* tl_own(a, b) and tl_own(b, a) on one tape, then one backward: both send their parts, each from

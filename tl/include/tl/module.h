@@ -42,7 +42,8 @@ struct tl_module {
     } u;
 };
 
-/* Where initial weights come from: the run's seed and a counter that every parameter advances. */
+/* Where initial weights come from: the run's seed and a stream of it. Each tensor of weights draws
+ * from next_stream and advances it by one; what is filled (biases, gamma, beta) draws nothing. */
 typedef struct tl_module_seed {
     uint64_t seed;
     uint32_t next_stream;

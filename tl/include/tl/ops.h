@@ -1,6 +1,8 @@
 /* tl/ops.h: differentiable operations: forward by the dispatch table, a node on the tape. (lab 4)
  *
- * Each makes *y as a variable of the tape. Shapes are checked: TL_ESHAPE names both. */
+ * Each makes *y as a variable of the tape. Shapes are checked: TL_ESHAPE names both. Operations and
+ * their rules only queue work, for a step is captured as a whole: none waits, or copies between
+ * host and device. A rule adds to gradients of inputs, and leaves dy and all values as they are. */
 #ifndef TL_OPS_H
 #define TL_OPS_H
 
