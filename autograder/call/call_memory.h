@@ -14,8 +14,8 @@
  * other. */
 static inline bool call_is_fenced(call_op op) { return op >= CALL_tensor_new && op != CALL_train; }
 
-/* While a program is in a step on a device, nothing may wait, nor be copied between host and device:
- * who asks the table for it is refused, by a line that holds CALL_IN_A_STEP. */
+/* While a program is in a step on a device, nothing may wait, nor be copied between host and
+ * device: who asks the table for it is refused, by a line that holds CALL_IN_A_STEP. */
 void call_set_in_step(bool on);
 
 /* The row on ctx, but for the allocator; step number w->failing_step fails, if it is not 0. Fills
