@@ -325,21 +325,28 @@ static tl_status net_parameter(graph_machine *m, const int64_t *o) {
     return graph_push(m, (graph_variable){.var = w.param, .buffer = w.buffer, .of_net = true});
 }
 
-/* A visitor that wants no more. */
+/* A visitor that wants no more than so many. */
+typedef struct refusal {
+    int64_t wanted, shown;
+} refusal;
+
 static tl_status refuse(void *user, const char *name, tl_var *param, tl_tensor *buffer) {
     (void)name, (void)param, (void)buffer;
-    ++*(int *)user;
-    return TL_ENOMEM;
+    refusal *r = user;
+    return ++r->shown > r->wanted ? TL_ENOMEM : TL_OK;
 }
 
 static tl_status net_count(graph_machine *m, const int64_t *o) {
     (void)o;
     walk w = {.want = -1};
-    int shown = 0;
     TL_NEED(m->net, TL_EINVAL, "graph program: there is no net yet");
     TL_TRY(tl_module_visit(m->net, visit, &w));
-    TL_NEED(w.seen == 0 || (tl_module_visit(m->net, refuse, &shown) == TL_ENOMEM && shown == 1),
-            TL_EINVAL, "a visit failed, and tl_module_visit went on or said that all was well");
+    for (int64_t k = 0; k < w.seen; k++) {
+        refusal r = {.wanted = k};
+        TL_NEED(tl_module_visit(m->net, refuse, &r) == TL_ENOMEM && r.shown == k + 1, TL_EINVAL,
+                "visit number %lld failed, and tl_module_visit went on or said that all was well",
+                (long long)k);
+    }
     TL_TRY(graph_put(m, (double)w.seen));
     return graph_put(m, (double)w.parameters);
 }

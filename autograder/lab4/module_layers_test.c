@@ -55,9 +55,29 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
     }
 }
 
+/* In training the module drops what the operation drops for its p and its layer. */
+static void expect_dropped(claim *c, const call_target *t) {
+    enum { N = 64 };
+    const tl_dropout_geom d = {.n = N, .p = 0.25, .layer = 3};
+    const tl_step step = {.seed = 77, .index = 5};
+    call_report r;
+    graph g = graph_new(c, 20, 100);
+    DO(&g, GRAPH_STEP, 77, 5);
+    DO(&g, GRAPH_NET_DROPOUT, 1, 4, 3);
+    int x = graph_input(&g, SHAPE(8, 8), 9, false);
+    int y = GRAPH(&g, SHAPE(8, 8), GRAPH_NET_FORWARD, x, 1);
+    graph_read(&g, GRAPH_READ_VALUE, y);
+    tl_real *want = reals(c, N), *values = copy_reals(c, g.in, N);
+    call_dropout_fwd(t, &r, want, values, &step, &d);
+    expect_ok(c, &r);
+    graph_run(&g, t, &r, "dropout 1/4 of layer 3 in training");
+    expect_ok(c, &r);
+    expect_same_bits(c, "output of dropout", graph_result(&g, y), want, SHAPE(8, 8));
+}
+
 /* Dropout and batch norm know training from evaluation. */
 CLAIM(lab4_module_layers, evaluation_drops_nothing_and_leaves_statistics) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
         for (int training = 0; training < 2; training++) {
             expect_shape s = SHAPE(3, 2, 2, 2), channels = SHAPE(2);
             graph g = graph_new(c, 40, 100);
@@ -87,6 +107,8 @@ CLAIM(lab4_module_layers, evaluation_drops_nothing_and_leaves_statistics) {
             expect_true(c, moved == training, "running means are %g and %g",
                         (double)graph_result(&g, mean)[0], (double)graph_result(&g, mean)[1]);
         }
+        expect_dropped(c, t);
+    }
 }
 
 /* Reads the weights of conv 3 to 8 (216) and linear 40 to 20 (800), made with a seed. */
