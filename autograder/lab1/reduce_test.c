@@ -239,6 +239,7 @@ void expect_maxima(claim *c, const call_target *t, const tl_real *x, int rows, i
         want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
     }
     reduce_case(c, t, "max_cols", rows, cols);
+    claim_trait(c, "low", x[0] < TL_R(-1e36));
     call_max_cols(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE(rows));
@@ -247,6 +248,7 @@ void expect_maxima(claim *c, const call_target *t, const tl_real *x, int rows, i
         tell_last_unseen(c, y, wide, rows, cols);
     }
     reduce_case(c, t, "argmax_cols", rows, cols);
+    claim_trait(c, "low", x[0] < TL_R(-1e36));
     call_argmax_cols(t, &r, got, x, rows, cols);
     expect_ok(c, &r);
     expect_ints(c, "y", got, where, SHAPE(rows));
@@ -260,9 +262,22 @@ static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     expect_maxima(c, t, x, rows, cols);
 }
 
+/* Of numbers below any that a maximum may begin with, the last row of the least ones there are. */
+static void expect_low_winners(claim *c, const call_target *t) {
+    enum { ROWS = 4, COLS = 37 };
+    tl_real *x = reals(c, ROWS * COLS);
+    for (int i = 0; i < ROWS * COLS; i++)
+        x[i] = i / COLS == ROWS - 1 ? (tl_real)-INFINITY : (tl_real)(draw_int(c, -6, -1) * 1e37);
+    expect_maxima(c, t, x, ROWS, COLS);
+}
+
 CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
-    FOR_TARGETS (t)
-        FOR_SHAPES (rows, cols) expect_winners(c, t, rows, cols);
+    FOR_TARGETS (t) {
+        FOR_SHAPES (rows, cols) {
+            expect_winners(c, t, rows, cols);
+        }
+        expect_low_winners(c, t);
+    }
 }
 
 /* A net that has diverged must show: nothing is larger than a NaN, and of several the first counts.
@@ -318,14 +333,17 @@ static threads_result reduce_all(claim *c, const call_target *t, int which) {
 
 CLAIM_BITS_DO_NOT_DEPEND_ON_THREADS(lab1_reduce, reduce_all, 1)
 
+/* The last ones may only queue work. */
 static void reduce_small(claim *c, const call_target *t, int which) {
-    call_target failing = launches_failing(t);
+    call_target failing = launches_failing(t), recorded = queueing(t);
     if (which == 0) expect_sum(c, &failing, 700);
     if (which == 1)
         expect_sums(c, "sum_rows", call_sum_rows, oracle_sum_rows, true, 37, 331, &failing);
     if (which == 2)
         expect_sums(c, "sum_cols", call_sum_cols, oracle_sum_cols, false, 331, 41, &failing);
     if (which == 3) expect_winners(c, &failing, 5, 300);
+    if (which == 4) expect_all_sums(c, &recorded, 5, 7);
+    if (which == 5) expect_winners(c, &recorded, 5, 7);
 }
 
-CLAIM_NO_TWO_THREADS_MEET(lab1_reduce, reduce_small, 4)
+CLAIM_NO_TWO_THREADS_MEET(lab1_reduce, reduce_small, 6)
