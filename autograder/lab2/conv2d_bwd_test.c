@@ -26,7 +26,6 @@ static void expect_long_bias(claim *c, const call_target *t) {
     double n = (double)d.ys, want = n * (double)TL_R(0.1), one_by_one = naive;
     double bound = n / 32 * bound_unit() * want;
     gradient_call(c, t, &db, &d, OF_BIAS);
-    claim_trait(c, "long", true);
     expect_close(c, "db", &db, &want, &bound, gradient_shape(&d, OF_BIAS));
     if ((double)db == one_by_one) finding_pattern_of_case(c, "one_chain");
     if (sizeof(tl_real) == sizeof(float)) expect_sharp(c, &one_by_one, &want, &bound, 1);
