@@ -90,6 +90,7 @@ void gradient_call(claim *c, const call_target *t, tl_real *grad, const conv2d_d
     call_report r;
     conv2d_case(c, t, gradient_op[of], &d->g);
     if (of == OF_BIAS) claim_trait(c, "off_tile", d->g.p * d->g.q % 16 != 0);
+    if (of == OF_BIAS) claim_trait(c, "long", gradient_terms(d, of) > 1 << 16);
     if (of == OF_INPUT) call_conv2d_bwd_input(t, &r, grad, d->dy, d->w, &d->g);
     if (of == OF_WEIGHT) call_conv2d_bwd_weight(t, &r, grad, d->dy, d->x, &d->g);
     if (of == OF_BIAS) call_conv2d_bwd_bias(t, &r, grad, d->dy, &d->g);

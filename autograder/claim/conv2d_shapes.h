@@ -38,13 +38,6 @@ static inline tl_conv2d_geom conv2d_shape(claim *c, int s) {
     return g;
 }
 
-/* One channel with 2^20 outputs, for what is summed over all of them. */
-static inline tl_conv2d_geom conv2d_long_sum(claim *c) {
-    tl_conv2d_geom g = {4, 1, 512, 512, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0};
-    if (tl_conv2d_check(&g) != TL_OK) claim_fail(c, "the shape of a long sum: %s", tl_error());
-    return g;
-}
-
 /* A case of a convolution's operation, with the traits that failures may have in common. */
 static inline void conv2d_case(claim *c, const call_target *t, const char *op,
                                const tl_conv2d_geom *g) {

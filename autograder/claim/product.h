@@ -21,7 +21,8 @@ void expect_products(claim *c, const char *name, product_call call, int trans_a,
  * no zero that fills up a tile or a slice may meet it. */
 void expect_infinite_product(claim *c, const char *name, product_call call);
 
-/* The same for one size off every tile, also with launches that fail. */
+/* The same for one size off every tile, also with launches that fail, and where
+ * it may only queue work. */
 void expect_small_product(claim *c, const call_target *t, const char *name, product_call call);
 
 /* Products large enough for threads to share: wide, and with long sums (threads_call). */

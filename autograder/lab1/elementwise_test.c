@@ -156,7 +156,8 @@ static const char *const shared_name[] = {"into its first input", "into its seco
 typedef void (*of_two)(call_where, call_report *, tl_real *, const tl_real *, const tl_real *,
                        size_t);
 
-/* Elements are treated alone, so the same numbers give the same bits wherever the result goes. */
+/* Elements are treated alone, so the same numbers give the same bits wherever the result goes. The
+ * call in place may only queue work, too. */
 static void expect_in_place(claim *c, const call_target *t, const char *name, of_two call,
                             shared which, bool adds, size_t n) {
     call_report r;

@@ -239,6 +239,7 @@ void expect_maxima(claim *c, const call_target *t, const tl_real *x, int rows, i
         want[i] = wide[(size_t)i * (size_t)cols + (size_t)where[i]];
     }
     reduce_case(c, t, "max_cols", rows, cols);
+    claim_trait(c, "low", x[0] < TL_R(-1e36));
     call_max_cols(t, &r, y, x, rows, cols);
     expect_ok(c, &r);
     expect_equal(c, "y", y, want, SHAPE(rows));
@@ -247,6 +248,7 @@ void expect_maxima(claim *c, const call_target *t, const tl_real *x, int rows, i
         tell_last_unseen(c, y, wide, rows, cols);
     }
     reduce_case(c, t, "argmax_cols", rows, cols);
+    claim_trait(c, "low", x[0] < TL_R(-1e36));
     call_argmax_cols(t, &r, got, x, rows, cols);
     expect_ok(c, &r);
     expect_ints(c, "y", got, where, SHAPE(rows));
@@ -260,9 +262,22 @@ static void expect_winners(claim *c, const call_target *t, int rows, int cols) {
     expect_maxima(c, t, x, rows, cols);
 }
 
+/* Of numbers below any that a maximum may begin with, the last row of the least ones there are. */
+static void expect_low_winners(claim *c, const call_target *t) {
+    enum { ROWS = 4, COLS = 37 };
+    tl_real *x = reals(c, ROWS * COLS);
+    for (int i = 0; i < ROWS * COLS; i++)
+        x[i] = i / COLS == ROWS - 1 ? (tl_real)-INFINITY : (tl_real)(draw_int(c, -6, -1) * 1e37);
+    expect_maxima(c, t, x, ROWS, COLS);
+}
+
 CLAIM(lab1_reduce, max_and_argmax_name_the_first_winner) {
-    FOR_TARGETS (t)
-        FOR_SHAPES (rows, cols) expect_winners(c, t, rows, cols);
+    FOR_TARGETS (t) {
+        FOR_SHAPES (rows, cols) {
+            expect_winners(c, t, rows, cols);
+        }
+        expect_low_winners(c, t);
+    }
 }
 
 /* A net that has diverged must show: nothing is larger than a NaN, and of several the first counts.

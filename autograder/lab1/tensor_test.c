@@ -48,6 +48,7 @@ CLAIM(lab1_tensor, a_bad_shape_is_refused_and_leaves_nothing) {
                {5, {1, 1, 1, 1, 1}},
                {1, {0}},
                {2, {3, -1}},
+               {2, {-3, -4}}, /* 12 elements, if the product alone is looked at */
                {3, {2, 0, 2}},
                {4, {1, 1, 1, 0}},
                {1, {INT_MIN}},
@@ -95,22 +96,28 @@ CLAIM(lab1_tensor, a_view_shares_elements_under_another_shape) {
 
 CLAIM(lab1_tensor, a_view_of_another_size_is_refused) {
     const int from[] = {2, 6}, more[] = {13}, less[] = {11}, twice[] = {2, 2, 6}, none[] = {12, 0};
+    const int negative[] = {-2, -6}, five[] = {2, 1, 1, 1, 6};
+    const int wraps[] = {4, (1 << 30) + 3}; /* 2^32 + 12 elements, which an int takes for 12 */
     const struct {
         int ndim;
         const int *dim;
         tl_status status;
-    } to[] = {
-        {1, more, TL_ESHAPE}, {1, less, TL_ESHAPE}, {3, twice, TL_ESHAPE}, {2, none, TL_EINVAL}};
+    } to[] = {{1, more, TL_ESHAPE}, {1, less, TL_ESHAPE},     {3, twice, TL_ESHAPE},
+              {2, none, TL_EINVAL}, {2, negative, TL_EINVAL}, {5, five, TL_EINVAL},
+              {0, five, TL_EINVAL}, {2, wraps, TL_ESHAPE}};
     call_report r;
     FOR_TARGETS (t)
-        for (int s = 0; s < 4; s++) {
+        for (size_t s = 0; s < sizeof to / sizeof *to; s++) {
             int32_t fact[FACTS];
             claim_case(c, t, "view of [2,6] with %d dimensions, first %d", to[s].ndim,
                        to[s].dim[0]);
+            claim_trait(c, "wraps_to_int", to[s].dim == wraps);
             call_tensor_view(t, &r, fact, 2, from, to[s].ndim, to[s].dim);
-            /* sizes of 0 may be named as a bad size or as another number of elements */
-            bool either = to[s].status == TL_EINVAL && r.status == TL_ESHAPE;
-            expect_status(c, &r, either ? TL_ESHAPE : to[s].status);
+            /* a bad size may be named as that or as another number of elements, and so may a number
+             * that is too large */
+            bool either = (to[s].status == TL_EINVAL && r.status == TL_ESHAPE) ||
+                          (to[s].dim == wraps && r.status == TL_EINVAL);
+            expect_status(c, &r, either ? r.status : to[s].status);
             if (r.status == TL_ESHAPE)
                 expect_true(c, strstr(r.error, "[2,6]") != NULL, "the message names no shape: %s",
                             r.error);

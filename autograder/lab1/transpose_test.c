@@ -32,7 +32,8 @@ CLAIM(lab1_transpose, rows_become_columns) {
             expect_transposed(c, t, shapes[s][0], shapes[s][1]);
 }
 
-/* Five rows of tiles for three blocks: a block loads a tile over one that it has stored. */
+/* Five rows of tiles for three blocks: a block loads a tile over one that it has stored. The second
+ * call is recorded. */
 static void transpose_small(claim *c, const call_target *t, int which) {
     call_target failing = launches_failing(t), recorded = recorded_step(t);
     (void)which;

@@ -9,6 +9,8 @@
  *               says so (OPTIONAL in ops.def): TL_EINVAL, and the line names the operation and its
  *               pointers, of which one is NULL. Checks look at what the host can see; numbers in
  *               device memory are not looked at on a GPU.
+ *   waiting     On a GPU an operation only queues work on ctx->stream: it does not wait for the
+ *               device, copy to the host or allocate, so that a step can be captured.
  *   alignment   An array needs the alignment of its element and no more: tl_real its own size (4,
  *               or 8 in the double build), int32_t 4, uint8_t 1, tl_step and tl_metric_sums 8.
  *               Scratch (WORK in ops.def) is to be aligned to 256 bytes, as tl_alloc_get gives it.

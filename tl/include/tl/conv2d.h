@@ -70,8 +70,8 @@ tl_status tl_conv2d_bwd_input(tl_ctx *ctx, tl_real *dx, const tl_real *dy, const
 tl_status tl_conv2d_bwd_weight(tl_ctx *ctx, tl_real *dw, const tl_real *dy, const tl_real *x,
                                const tl_conv2d_geom *g, void *work);
 
-/* db[K] += sum over n,p,q of dy[n,k,p,q]: one bias, and one gradient, per output channel. A sum of
- * many terms is formed in parts, as tl_sum's is. */
+/* db[K] += sum over n,p,q of dy[n,k,p,q]: one bias, and one gradient, per output channel. Sums in
+ * parts, such as images, and never all places one after the other (see tl_sum). */
 tl_status tl_conv2d_bwd_bias(tl_ctx *ctx, tl_real *db, const tl_real *dy, const tl_conv2d_geom *g);
 
 #ifdef __cplusplus
