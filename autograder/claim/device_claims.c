@@ -11,6 +11,12 @@ call_target launches_failing(const call_target *t) {
     return failing;
 }
 
+call_target queueing(const call_target *t) {
+    call_target recorded = *t;
+    recorded.recorded = true;
+    return recorded;
+}
+
 call_target steps_failing(const call_target *t) {
     call_target failing = *t;
     failing.steps_fail = true;
@@ -49,8 +55,7 @@ void device_launches(claim *c, device_call call, int ops) {
 void device_waits(claim *c, device_call call, int ops, device_first first) {
     FOR_TARGETS (t)
         for (int op = 0; op < ops; op++) {
-            call_target recorded = *t;
-            recorded.recorded = true;
+            call_target recorded = queueing(t);
             if (first == WARM) call(c, t, op, 2);
             call(c, &recorded, op, 2);
         }

@@ -57,6 +57,10 @@ void threads_bits(claim *c, threads_call call, int cases);
  * it in another one. */
 call_target launches_failing(const call_target *t);
 
+/* The same target, where an operation may only queue work (CLAIM_NOTHING_WAITS): a task without
+ * that claim asks for it in another one. */
+call_target queueing(const call_target *t);
+
 /* The same target, where after each program its steps (call_step) are made to fail, one by one: it
  * must say so, and hold nothing afterwards, of the device nor of the host. */
 call_target steps_failing(const call_target *t);

@@ -127,7 +127,11 @@ static void expect_forward(claim *c, const call_target *t, drop_case of) {
 
 CLAIM(lab3_dropout, forward_drops_by_the_draws_and_scales_the_rest) {
     FOR_TARGETS (t)
-        for (int i = 0; i < CASES; i++) expect_forward(c, t, cases[i]);
+        for (int i = 0; i < CASES; i++) {
+            call_target recorded = queueing(t);
+            expect_forward(c, t, cases[i]);
+            if (i == 0) expect_forward(c, &recorded, cases[i]);
+        }
 }
 
 static void expect_backward(claim *c, const call_target *t, drop_case of) {
@@ -158,6 +162,8 @@ CLAIM(lab3_dropout, backward_makes_the_same_draws_and_accumulates) {
         for (int i = 0; i < CASES; i++) {
             call_target failing = launches_failing(t);
             expect_backward(c, &failing, cases[i]);
+            call_target recorded = queueing(t);
+            if (i == 0) expect_backward(c, &recorded, cases[i]);
         }
 }
 

@@ -143,6 +143,12 @@ CLAIM(lab3_relu, gradient_matches_numeric) {
         for (size_t i = 0; i < n; i++)
             want[i] = dy[i] * (fmax(x[i] + h, 0) - fmax(x[i] - h, 0)) / (2 * h);
         expect_equal(c, "dx", dx, want, SHAPE((int)n));
+        call_target recorded = queueing(t);
+        claim_case(c, &recorded, "relu_fwd and relu_bwd of [%zu], recorded in a step", n);
+        call_relu_fwd(&recorded, &r, y, x, n);
+        expect_ok(c, &r);
+        call_relu_bwd(&recorded, &r, dx, dy, y, n);
+        expect_ok(c, &r);
         refuse_arguments(c, t);
     }
 }
