@@ -156,6 +156,16 @@ static void refuse_arguments(claim *c, const call_target *t) {
     claim_case(c, t, "softmax_xent_bwd of 0 classes");
     call_softmax_xent_bwd(t, &r, d, &dloss, prob, label, ROWS, 0);
     expect_refusal(c, &r);
+    for (int k = 0; k < 4 && strcmp(t->device, "cpu") == 0; k++) { /* a GPU's cannot be looked at */
+        label[0] = k % 2 ? -1 : CLASSES;
+        claim_case(c, t, "%s of %d classes, where a label is %d",
+                   k < 2 ? "softmax_xent_fwd" : "softmax_xent_bwd", CLASSES, (int)label[0]);
+        if (k < 2)
+            call_softmax_xent_fwd(t, &r, &loss, each, prob, logits, label, ROWS, CLASSES);
+        else
+            call_softmax_xent_bwd(t, &r, d, &dloss, prob, label, ROWS, CLASSES);
+        expect_refusal(c, &r);
+    }
 }
 
 CLAIM(lab3_softmax_xent, one_class_costs_nothing) {
