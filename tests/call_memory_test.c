@@ -43,28 +43,45 @@ Test(call_memory, one_byte_behind_the_end_is_seen) {
     call_wire right = {.op = CALL_graph}, wrong = right;
     cr_assert_eq(run(clear_too_far, 0, &right), TL_OK);
     cr_assert_eq(right.overrun, 0);
-    cr_assert_eq(right.steps, 2);
     cr_assert_eq(run(clear_too_far, 1, &wrong), TL_OK);
     cr_assert_eq(wrong.overrun, 1);
     cr_assert_eq(wrong.overrun_of, 13);
 }
 
-Test(call_memory, the_step_that_is_asked_for_fails_alone) {
-    static const tl_status status[] = {TL_OK, TL_ENOMEM, TL_EDEVICE, TL_OK};
-    static const call_step refused[] = {CALL_NO_STEP, CALL_REQUEST, CALL_CLEARING, CALL_NO_STEP};
-    for (int n = 0; n < 4; n++) {
+/* Host memory that the allocator takes for its notes is a step, too, as often as it does. */
+Test(call_memory, each_step_fails_alone_and_by_a_status_of_its_own) {
+    call_wire whole = {.op = CALL_graph};
+    int seen[CALL_STEPS] = {0};
+    cr_assert_eq(run(clear_too_far, 0, &whole), TL_OK);
+    cr_assert_eq(whole.refused, CALL_NO_STEP);
+    for (int n = 1; n <= whole.steps + 1; n++) {
         call_wire w = {.op = CALL_graph, .failing_step = n};
-        cr_assert_eq(run(clear_too_far, 0, &w), status[n], "step %d", n);
-        cr_assert_eq(w.refused, refused[n]);
+        tl_status status = run(clear_too_far, 0, &w);
+        tl_status due = w.refused == CALL_NO_STEP    ? TL_OK
+                        : w.refused == CALL_CLEARING ? call_refusal(n)
+                                                     : TL_ENOMEM;
+        cr_assert_eq(status, due, "step %d", n);
         cr_assert_eq(w.host_blocks, 0);
+        seen[w.refused]++;
     }
+    cr_assert_eq(seen[CALL_REQUEST], 1);
+    cr_assert_eq(seen[CALL_CLEARING], 1);
+    cr_assert_eq(seen[CALL_NO_STEP], 1); /* beyond the last one */
 }
 
 Test(call_memory, host_memory_kept_on_the_way_out_is_counted) {
-    call_wire whole = {.op = CALL_graph}, refused = {.op = CALL_graph, .failing_step = 1};
+    call_wire whole = {.op = CALL_graph};
+    int requests = 0;
     cr_assert_eq(run(keep_on_the_way_out, 0, &whole), TL_OK);
     cr_assert_eq(whole.host_blocks, 0);
-    cr_assert_eq(run(keep_on_the_way_out, 0, &refused), TL_ENOMEM);
-    cr_assert_eq(refused.host_blocks, 1);
-    free(kept);
+    for (int n = 1; n <= whole.steps; n++) {
+        call_wire refused = {.op = CALL_graph, .failing_step = n};
+        tl_status status = run(keep_on_the_way_out, 0, &refused);
+        if (refused.refused != CALL_REQUEST) continue;
+        requests++;
+        cr_assert_eq(status, TL_ENOMEM);
+        cr_assert_eq(refused.host_blocks, 1);
+        free(kept);
+    }
+    cr_assert_eq(requests, 1);
 }
