@@ -17,7 +17,8 @@ void expect_golden(claim *c, const call_target *t, const char *op, optim_step ca
 /* Gradients that invite a special case: in turn usual ones, 0, a million times as large, a millionth,
  * and NaN, which is the formula's, too. */
 tl_real *draw_any_gradients(claim *c, int n);
-/* What a step makes of them; if usual ones went right and others wrong, the failure says so. */
+/* What a step makes of them; if usual ones went right and others wrong, or all from one
+ * on are wrong, the failure says so. */
 void expect_any_gradients(claim *c, const char *name, const tl_real *got, const double *want,
                           const double *bound, int n);
 

@@ -28,6 +28,7 @@ typedef struct course {
     tl_real *start; /* weights, then biases, without a gap */
     uint64_t seed;
     bool dropout; /* half of the pixels are dropped in training */
+    bool plain;   /* nothing is augmented, whatever pad is */
     /* what the replay keeps */
     tl_real *flat, *velocity, *grad;
     double loss; /* added image by image, like the sums on the device */
@@ -69,7 +70,7 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
                            [TRAIN_COUNT] = (int64_t)k->train.count,
                            [TRAIN_TEST_COUNT] = TESTS,
                            [TRAIN_BATCH] = k->batch,
-                           [TRAIN_AUGMENT] = 1,
+                           [TRAIN_AUGMENT] = !k->plain,
                            [TRAIN_PAD] = 1,
                            [TRAIN_SEED] = (int64_t)k->seed,
                            [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
@@ -165,6 +166,18 @@ static void expect_sums(claim *c, const tl_real *sums, const course *k) {
     expect_equal(c, "images counted", sums + 2, want + 1, SHAPE(1));
 }
 
+/* tr->augment says whether training images are augmented at all; pad alone does not. */
+static void expect_plain_gradients(claim *c, const call_target *t) {
+    course k = draw_course(c);
+    k.plain = true;
+    const tl_step step = {.seed = k.seed};
+    tl_real *out = RUN(c, t, &k, "gradients where nothing is to be augmented", FLAT,
+                       TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+    replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){BATCH, 1, 0, 0});
+    expect_same_bits(c, "gradients", out, k.grad, SHAPE(FLAT));
+    if (c->case_failed) finding_pattern_of_case(c, "unaugmented");
+}
+
 /* Twice, because gradients are zeroed first while sums go on. */
 CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
     FOR_TARGETS (t) {
@@ -179,6 +192,7 @@ CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
         expect_sums(c, out + FLAT, &k);
         const double start[] = {0, 0, 0};
         expect_equal(c, "epoch, image, step", out + FLAT + 3, start, SHAPE(3));
+        expect_plain_gradients(c, t);
     }
 }
 
@@ -225,7 +239,11 @@ void expect_two_epochs(claim *c, const call_target *t, int count, int batch) {
 }
 
 CLAIM(lab5_train, two_epochs_are_their_steps) {
-    FOR_TARGETS (t) expect_two_epochs(c, t, COUNT, BATCH);
+    FOR_TARGETS (t) {
+        expect_two_epochs(c, t, COUNT, BATCH);
+        expect_two_epochs(c, t, 2 * BATCH, BATCH); /* the last batch is a whole one */
+        expect_two_epochs(c, t, BATCH - 1, BATCH); /* and here the only one is not */
+    }
 }
 
 /* An epoch broken off after one step goes on where it stood. */
@@ -247,6 +265,16 @@ static void expect_recording_restored(claim *c, const call_target *t, int which)
     tl_real *out =
         RUN(c, t, &k, "an evaluation whose forward fails", 1, TRAIN_FAIL_EVALUATE, which);
     expect_equal(c, "recording after a failure", out, &on, SHAPE(1));
+}
+
+/* An evaluation in the middle of an epoch, after which this goes on. */
+static void expect_position_kept(claim *c, const call_target *t, int which) {
+    course k = draw_course(c);
+    tl_real *out = RUN(c, t, &k, "an evaluation in the middle of the second epoch", 6, TRAIN_EPOCH,
+                       TRAIN_STEP, BATCH, TRAIN_EVALUATE, which, TRAIN_READ_POSITION);
+    const double where[] = {1, BATCH, STEPS + 1};
+    expect_equal(c, "epoch, image, step", out + 3, where, SHAPE(3));
+    if (c->case_failed) finding_pattern_of_case(c, "by_an_evaluation");
 }
 
 /* The mean loss of an evaluation that shows the first images of its split in every batch, or
@@ -304,6 +332,7 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
                         (double)out[10 + FLAT]);
             if (good) finding_pattern_of_case(c, "read_in_every_batch");
             expect_recording_restored(c, t, which);
+            expect_position_kept(c, t, which);
         }
 }
 
@@ -359,6 +388,12 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
         replay_steps(c, t, &k, 1);
         expect_same_bits(c, "weights", out + 7, k.flat, SHAPE(FLAT));
         expect_sums(c, out + 7 + FLAT, &k);
+        const double none[] = {0, 0}, position[] = {1, 0, STEPS};
+        course quiet = draw_course(c);
+        out = RUN(c, t, &quiet, "an epoch without on_step", 5, TRAIN_NO_ON_STEP, TRAIN_EPOCH,
+                  TRAIN_READ_CALLS, TRAIN_READ_POSITION);
+        expect_equal(c, "calls and images", out, none, SHAPE(2));
+        expect_equal(c, "epoch, image, step", out + 2, position, SHAPE(3));
     }
 }
 
