@@ -20,7 +20,8 @@ enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the las
 /* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
 enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
 
-static const double number[TRAIN_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
+/* (no float is the first rate) */
+static const double number[TRAIN_NUMBERS] = {0.3, 0.5, 0.75, 0.01};
 
 typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
@@ -132,8 +133,9 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
     memcpy(c->call, judged, sizeof judged);
 }
 
-/* Epochs step by step; the rate of each is that of its number or, if `resting`, of step 0. */
-static void replay(claim *c, const call_target *t, course *k, int epochs, bool resting) {
+/* Epochs step by step; the rate of each is that of its number, or what a mistake makes of it. */
+typedef enum rate_told { RIGHT, OF_STEP_0, AS_FLOAT } rate_told;
+static void replay(claim *c, const call_target *t, course *k, int epochs, rate_told rate) {
     const int count = (int)k->train.count;
     uint64_t index = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
@@ -144,8 +146,9 @@ static void replay(claim *c, const call_target *t, course *k, int epochs, bool r
             double lr;
             const tl_schedule schedule = {TL_SCHEDULE_STEP, number[0], number[1], 2, 6};
             const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
-            call_schedule_lr(t, &r, &lr, 1, resting ? 0 : index, &schedule);
+            call_schedule_lr(t, &r, &lr, 1, rate == OF_STEP_0 ? 0 : index, &schedule);
             expect_ok(c, &r);
+            if (rate == AS_FLOAT) lr = (float)lr;
             const tl_step step = {k->seed, index, (uint32_t)epoch, (uint32_t)first, lr};
             int n = count - first < k->batch ? count - first : k->batch;
             replay_batch(c, t, k, &k->train, &step, &(tl_batch_geom){n, 1, 1, 1});
@@ -156,7 +159,7 @@ static void replay(claim *c, const call_target *t, course *k, int epochs, bool r
 }
 
 static void replay_steps(claim *c, const call_target *t, course *k, int epochs) {
-    replay(c, t, k, epochs, false);
+    replay(c, t, k, epochs, RIGHT);
 }
 
 /* Sums come back rounded once to tl_real. */
@@ -222,19 +225,23 @@ void expect_two_epochs(claim *c, const call_target *t, int count, int batch) {
     snprintf(what, sizeof what, "two epochs of %d images in batches of %d", count, batch);
     tl_real *out = RUN(c, t, &k, what, FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH, TRAIN_READ_WEIGHTS,
                        TRAIN_READ_SUMS, TRAIN_READ_POSITION);
-    course resting = k;
-    resting.flat = copy_reals(c, k.flat, FLAT);
-    resting.velocity = copy_reals(c, k.velocity, FLAT);
+    course mistaken[] = {[OF_STEP_0] = k, [AS_FLOAT] = k};
+    for (int i = OF_STEP_0; i <= AS_FLOAT; i++) {
+        mistaken[i].flat = copy_reals(c, k.flat, FLAT);
+        mistaken[i].velocity = copy_reals(c, k.velocity, FLAT);
+    }
     replay_steps(c, t, &k, 2);
     const bool wrong = memcmp(out, k.flat, FLAT * sizeof *out) != 0;
-    if (wrong) replay(c, t, &resting, 2, true);
+    for (int i = OF_STEP_0; wrong && i <= AS_FLOAT; i++)
+        replay(c, t, &mistaken[i], 2, (rate_told)i);
     const double images = (double)k.count; /* first, for it says most */
     const double position[] = {2, 0, 2 * ((count - 1) / batch + 1)};
     expect_equal(c, "images counted", out + FLAT + 2, &images, SHAPE(1));
     expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
     expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
-    if (wrong && memcmp(out, resting.flat, FLAT * sizeof *out) == 0)
-        finding_pattern_of_case(c, "rate_of_step_0");
+    for (int i = OF_STEP_0; wrong && i <= AS_FLOAT; i++)
+        if (memcmp(out, mistaken[i].flat, FLAT * sizeof *out) == 0)
+            finding_pattern_of_case(c, i == OF_STEP_0 ? "rate_of_step_0" : "rate_as_float");
     expect_sums(c, out + FLAT, &k);
 }
 
@@ -316,10 +323,10 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
                 stays = loss_of(c, t, &k, split, true, 0);
                 mirrored = loss_of(c, t, &k, split, false, 1);
             }
+            expect_equal(c, "images", out + 2, want + 1, SHAPE(1)); /* first, for it says most */
             expect_equal(c, "mean loss", out, want, SHAPE(1));
             if (c->case_failed && out[0] == stays) finding_pattern_of_case(c, "same_batch_again");
             if (c->case_failed && out[0] == mirrored) finding_pattern_of_case(c, "mirrored_too");
-            expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
             expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
             const double start[] = {0, 0, 0};
             expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
@@ -388,6 +395,11 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
         replay_steps(c, t, &k, 1);
         expect_same_bits(c, "weights", out + 7, k.flat, SHAPE(FLAT));
         expect_sums(c, out + 7 + FLAT, &k);
+        const double end[] = {0, COUNT, STEPS};
+        out = RUN(c, t, &k, "an epoch that on_step ends after its last step", 3, TRAIN_INTERRUPT,
+                  STEPS, TRAIN_READ_POSITION);
+        expect_equal(c, "epoch, image, step", out, end, SHAPE(3));
+        if (c->case_failed) finding_pattern_of_case(c, "at_the_last_step");
         const double none[] = {0, 0}, position[] = {1, 0, STEPS};
         course quiet = draw_course(c);
         out = RUN(c, t, &quiet, "an epoch without on_step", 5, TRAIN_NO_ON_STEP, TRAIN_EPOCH,
