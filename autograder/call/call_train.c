@@ -227,6 +227,9 @@ static tl_status run_next(machine *m) {
         return TL_OK;
     case TRAIN_INTERRUPT:
         return interrupt(m, o);
+    case TRAIN_NO_ON_STEP:
+        m->tr.on_step = NULL;
+        return TL_OK;
     case TRAIN_FAIL_EVALUATE:
         return fail_evaluate(m, o);
     case TRAIN_READ_MEMORY:

@@ -47,7 +47,8 @@ enum call_train_code {
                           * gives whether the tape records afterwards, as it did before */
     TRAIN_READ_RECORDED, /* gives how many forward passes outside of training left a node */
     TRAIN_READ_COPIES,   /* gives how often evaluations copied to the host */
-    TRAIN_READ_PEAK      /* gives the most bytes of device memory that were out at once */
+    TRAIN_READ_PEAK,     /* gives the most bytes of device memory that were out at once */
+    TRAIN_NO_ON_STEP     /* from here on there is no on_step to be called */
 };
 
 #endif

@@ -14,4 +14,12 @@ typedef void (*optim_step)(const call_target *t, call_report *r, tl_real *w, tl_
 void expect_golden(claim *c, const call_target *t, const char *op, optim_step call,
                    const optim_golden *run, double memory);
 
+/* Gradients that invite a special case: in turn usual, 0, a million times as large, a millionth
+ * of it, and NaN, which is the formula's, too. */
+tl_real *draw_any_gradients(claim *c, int n);
+/* What a step makes of them; if usual ones went right and others wrong, or all from one
+ * on are wrong, the failure says so. */
+void expect_any_gradients(claim *c, const char *name, const tl_real *got, const double *want,
+                          const double *bound, int n);
+
 #endif

@@ -68,6 +68,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "first_in_row_4_or_8": re.compile(r"never written, the first at \([48],0\)"),
     "behind_work": re.compile(r"\A\d+ elements behind the end of work were written to"),
     "reads": re.compile(r"hostcuda \[out-of-bounds\]: reads "),
+    "batch_of_0": re.compile(r"\bbatch of 0 images\b"),
     "empty_grid": re.compile(r": a grid of 0 blocks\b"),
 }
 # of the first line of a crash's trace: which function followed a pointer that is NULL

@@ -135,9 +135,37 @@ static void expect_corrections(claim *c, const call_target *t) {
         }
 }
 
+/* One step of any gradients, of more of them than a grid of three blocks has threads. */
+static void expect_special(claim *c, const call_target *t, const adam_run *run) {
+    enum { COUNT = 3500 };
+    const tl_adam_options *o = &run->o;
+    call_report r;
+    const tl_step step = {.index = 2, .lr = run->lr};
+    const oracle_adam definition = {step.lr, o->beta1, o->beta2, o->eps, o->weight_decay, 3};
+    tl_real *w = draw_reals(c, COUNT), *m = draw_reals(c, COUNT);
+    tl_real *v = draw_between(c, COUNT, 0.5, 1), *dw = draw_any_gradients(c, COUNT);
+    double *w_d = widen(c, w, COUNT), *m_d = widen(c, m, COUNT), *v_d = widen(c, v, COUNT);
+    double *w_bound = doubles(c, COUNT), *m_bound = doubles(c, COUNT), *v_bound = doubles(c, COUNT);
+    for (int k = 0; k < COUNT; k++) {
+        double w0 = w_d[k], m0 = m_d[k], v0 = v_d[k];
+        oracle_adam_step(&w_d[k], &m_d[k], &v_d[k], dw[k], &definition);
+        adam_bound b = bound_adam(w0, m0, v0, dw[k], m_d[k], v_d[k], &definition);
+        w_bound[k] = b.w;
+        m_bound[k] = b.m;
+        v_bound[k] = b.v;
+    }
+    claim_case(c, t, "adam_step of [%d], gradients usual, 0, huge, tiny, NaN in turn", (int)COUNT);
+    call_adam_step(t, &r, w, m, v, dw, COUNT, &step, o);
+    expect_ok(c, &r);
+    expect_any_gradients(c, "m", m, m_d, m_bound, COUNT);
+    expect_any_gradients(c, "v", v, v_d, v_bound, COUNT);
+    expect_any_gradients(c, "w", w, w_d, w_bound, COUNT);
+}
+
 CLAIM(lab5_adam, steps_follow_the_formula) {
     FOR_TARGETS (t) {
         for (int i = 0; i < ADAM_RUNS; i++) expect_adam(c, t, &adam_runs[i], N, STEPS);
+        expect_special(c, t, &adam_runs[1]);
         expect_corrections(c, t);
     }
 }

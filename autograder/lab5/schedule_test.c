@@ -14,6 +14,20 @@ static const tl_schedule schedules[] = {
     {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 20, 20}, {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 31, 20},
 };
 
+/* A kind reads its own numbers alone, and steps are 64 bits long; `first` is where three begin. */
+static const struct {
+    tl_schedule o;
+    uint64_t first;
+} unusual[] = {
+    {{TL_SCHEDULE_CONSTANT, 0.05, 0, 0, 0}, 0},
+    {{TL_SCHEDULE_STEP, 0.1, 0.5, 3, 0}, 2},
+    {{TL_SCHEDULE_COSINE, 0.1, 0, 0, 25}, 7},
+    {{TL_SCHEDULE_STEP, 0.1, 0.5, UINT64_C(3000000000), UINT64_C(9000000000)},
+     UINT64_C(2999999999)},
+    {{TL_SCHEDULE_TRIANGULAR, 0.2, 0, UINT64_C(3000000000), UINT64_C(9000000000)},
+     UINT64_C(6000000000)},
+};
+
 /* What their kind divides by is 0, or there is no such kind: the rate is NaN. */
 static const tl_schedule senseless[] = {
     {TL_SCHEDULE_STEP, 0.1, 0.1, 0, 30},    {TL_SCHEDULE_TRIANGULAR, 0.2, 0, 0, 20},
@@ -27,18 +41,20 @@ static const char *const kinds[] = {"constant", "step", "cosine", "triangular", 
 void expect_rates(claim *c, const tl_schedule *o, uint64_t first, uint64_t count) {
     double *lr = doubles(c, count), *want = doubles(c, count), *bound = doubles(c, count);
     call_report r;
-    claim_case(c, &claim_targets[0], "schedule kind %d (%s), turn %d, total %d", (int)o->kind,
-               kinds[o->kind], (int)o->turn, (int)o->total);
+    claim_case(c, &claim_targets[0], "schedule kind %d (%s), turn %llu, total %llu", (int)o->kind,
+               kinds[o->kind], (unsigned long long)o->turn, (unsigned long long)o->total);
     claim_trait(c, "cosine", o->kind == TL_SCHEDULE_COSINE);
     claim_trait(c, "triangular", o->kind == TL_SCHEDULE_TRIANGULAR);
     claim_trait(c, "steps", o->kind == TL_SCHEDULE_STEP);
+    claim_trait(c, "unread_number", o->turn == 0 || o->total == 0);
+    claim_trait(c, "long_run", o->total > UINT32_MAX);
     call_schedule_lr(&claim_targets[0], &r, lr, count, first, o);
     expect_ok(c, &r);
     for (uint64_t k = 0; k < count; k++) {
         uint64_t i = first + k;
         want[k] = oracle_schedule((int)o->kind, o->base, o->factor, o->turn, o->total, i);
-        bound[k] =
-            bound_double(16 + i / o->turn) * (o->kind == TL_SCHEDULE_STEP ? want[k] : o->base);
+        uint64_t turns = o->turn ? i / o->turn : 0;
+        bound[k] = bound_double(16 + turns) * (o->kind == TL_SCHEDULE_STEP ? want[k] : o->base);
     }
     expect_numbers(c, "learning rate", lr, want, bound, (int)count);
 }
@@ -46,6 +62,8 @@ void expect_rates(claim *c, const tl_schedule *o, uint64_t first, uint64_t count
 CLAIM(lab5_schedule, every_kind_follows_its_closed_form) {
     for (size_t s = 0; s < sizeof schedules / sizeof *schedules; s++)
         expect_rates(c, &schedules[s], 0, schedules[s].total);
+    for (size_t s = 0; s < sizeof unusual / sizeof *unusual; s++)
+        expect_rates(c, &unusual[s].o, unusual[s].first, 3);
     for (size_t s = 0; s < sizeof senseless / sizeof *senseless; s++) {
         const tl_schedule *o = &senseless[s];
         double lr[3];

@@ -64,17 +64,44 @@ void expect_sgd(claim *c, const call_target *t, const sgd_run *run, int n, int s
     }
 }
 
+/* One step of any gradients, of more of them than a grid of three blocks has threads. */
+static void expect_special(claim *c, const call_target *t, const sgd_run *run) {
+    enum { COUNT = 3500 };
+    const tl_sgd_options *o = &run->o;
+    call_report r;
+    const tl_step step = {.index = 2, .lr = run->lr};
+    const oracle_sgd definition = {step.lr, o->momentum, o->weight_decay, o->nesterov};
+    tl_real *w = draw_reals(c, COUNT), *v = draw_reals(c, COUNT);
+    tl_real *dw = draw_any_gradients(c, COUNT);
+    double *w_d = widen(c, w, COUNT), *v_d = widen(c, v, COUNT);
+    double *w_scale = doubles(c, COUNT), *v_scale = doubles(c, COUNT);
+    for (int k = 0; k < COUNT; k++)
+        oracle_sgd_step(&w_d[k], &v_d[k], dw[k], &definition, &w_scale[k], &v_scale[k]);
+    claim_case(c, t, "sgd_step of [%d], momentum %g, gradients usual, 0, huge, tiny, NaN in turn",
+               (int)COUNT, o->momentum);
+    call_sgd_step(t, &r, w, v, dw, COUNT, &step, o);
+    expect_ok(c, &r);
+    if (o->momentum > 0)
+        expect_any_gradients(c, "velocity", v, v_d, bound_of(c, v_scale, COUNT, 6), COUNT);
+    expect_any_gradients(c, "w", w, w_d, bound_of(c, w_scale, COUNT, 8), COUNT);
+}
+
 CLAIM(lab5_sgd, plain_steps_follow_the_formula) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
         for (int i = 0; i < 2; i++) {
             expect_sgd(c, t, &sgd_runs[i], N, STEPS,
                        false); /* no velocity needed without momentum */
             expect_sgd(c, t, &sgd_runs[i], N, STEPS, true);
         }
+        expect_special(c, t, &sgd_runs[0]);
+    }
 }
 CLAIM(lab5_sgd, momentum_and_nesterov_follow_the_formula) {
-    FOR_TARGETS (t)
+    FOR_TARGETS (t) {
         for (int i = 2; i < 4; i++) expect_sgd(c, t, &sgd_runs[i], N, STEPS, true);
+        expect_special(c, t, &sgd_runs[2]);
+        expect_special(c, t, &sgd_runs[3]);
+    }
 }
 CLAIM(lab5_sgd, weight_decay_is_added_to_the_gradient) {
     FOR_TARGETS (t) {

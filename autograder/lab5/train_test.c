@@ -21,7 +21,8 @@ enum { COUNT = 11, TESTS = 7, BATCH = 4, STEPS = 3 }; /* steps an epoch, the las
 /* the flat array: each parameter starts at a multiple of 64 (tl/params.h) */
 enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
 
-static const double number[TRAIN_NUMBERS] = {0.25, 0.5, 0.75, 0.01};
+/* (no float is the first rate) */
+static const double number[TRAIN_NUMBERS] = {0.3, 0.5, 0.75, 0.01};
 
 typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
@@ -29,6 +30,7 @@ typedef struct course {
     tl_real *start; /* weights, then biases, without a gap */
     uint64_t seed;
     bool dropout; /* half of the pixels are dropped in training */
+    bool plain;   /* nothing is augmented, whatever pad is */
     /* what the replay keeps */
     tl_real *flat, *velocity, *grad;
     double loss; /* added image by image, like the sums on the device */
@@ -70,7 +72,7 @@ static tl_real *run_program(claim *c, const call_target *t, const course *k, con
                            [TRAIN_COUNT] = (int64_t)k->train.count,
                            [TRAIN_TEST_COUNT] = TESTS,
                            [TRAIN_BATCH] = k->batch,
-                           [TRAIN_AUGMENT] = 1,
+                           [TRAIN_AUGMENT] = !k->plain,
                            [TRAIN_PAD] = 1,
                            [TRAIN_SEED] = (int64_t)k->seed,
                            [TRAIN_SCHEDULE] = TL_SCHEDULE_STEP,
@@ -132,8 +134,9 @@ static void replay_batch(claim *c, const call_target *t, course *k, const tl_dev
     memcpy(c->call, judged, sizeof judged);
 }
 
-/* Epochs step by step; the rate of each is that of its number or, if `resting`, of step 0. */
-static void replay(claim *c, const call_target *t, course *k, int epochs, bool resting) {
+/* Epochs step by step; the rate of each is that of its number, or what a mistake makes of it. */
+typedef enum rate_told { RIGHT, OF_STEP_0, AS_FLOAT } rate_told;
+static void replay(claim *c, const call_target *t, course *k, int epochs, rate_told rate) {
     const int count = (int)k->train.count;
     uint64_t index = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
@@ -144,8 +147,9 @@ static void replay(claim *c, const call_target *t, course *k, int epochs, bool r
             double lr;
             const tl_schedule schedule = {TL_SCHEDULE_STEP, number[0], number[1], 2, 6};
             const tl_sgd_options o = {.momentum = number[2], .weight_decay = number[3]};
-            call_schedule_lr(t, &r, &lr, 1, resting ? 0 : index, &schedule);
+            call_schedule_lr(t, &r, &lr, 1, rate == OF_STEP_0 ? 0 : index, &schedule);
             expect_ok(c, &r);
+            if (rate == AS_FLOAT) lr = (float)lr;
             const tl_step step = {k->seed, index, (uint32_t)epoch, (uint32_t)first, lr};
             int n = count - first < k->batch ? count - first : k->batch;
             replay_batch(c, t, k, &k->train, &step, &(tl_batch_geom){n, 1, 1, 1});
@@ -156,7 +160,7 @@ static void replay(claim *c, const call_target *t, course *k, int epochs, bool r
 }
 
 static void replay_steps(claim *c, const call_target *t, course *k, int epochs) {
-    replay(c, t, k, epochs, false);
+    replay(c, t, k, epochs, RIGHT);
 }
 
 /* Sums come back rounded once to tl_real. */
@@ -164,6 +168,18 @@ static void expect_sums(claim *c, const tl_real *sums, const course *k) {
     const double want[] = {(tl_real)k->loss, (double)k->count};
     expect_equal(c, "sum of losses", sums, want, SHAPE(1));
     expect_equal(c, "images counted", sums + 2, want + 1, SHAPE(1));
+}
+
+/* tr->augment says whether training images are augmented at all; pad alone does not. */
+static void expect_plain_gradients(claim *c, const call_target *t) {
+    course k = draw_course(c);
+    k.plain = true;
+    const tl_step step = {.seed = k.seed};
+    tl_real *out = RUN(c, t, &k, "gradients where nothing is to be augmented", FLAT,
+                       TRAIN_GRADIENTS, BATCH, TRAIN_READ_GRADS);
+    replay_batch(c, t, &k, &k.train, &step, &(tl_batch_geom){BATCH, 1, 0, 0});
+    expect_same_bits(c, "gradients", out, k.grad, SHAPE(FLAT));
+    if (c->case_failed) finding_pattern_of_case(c, "unaugmented");
 }
 
 /* Twice, because gradients are zeroed first while sums go on. */
@@ -180,6 +196,7 @@ CLAIM(lab5_train, gradients_are_those_of_the_next_batch) {
         expect_sums(c, out + FLAT, &k);
         const double start[] = {0, 0, 0};
         expect_equal(c, "epoch, image, step", out + FLAT + 3, start, SHAPE(3));
+        expect_plain_gradients(c, t);
     }
 }
 
@@ -211,24 +228,32 @@ void expect_two_epochs(claim *c, const call_target *t, int count, int batch) {
     call_target failing = steps_failing(t);
     tl_real *out = RUN(c, &failing, &k, what, FLAT + 6, TRAIN_EPOCH, TRAIN_EPOCH,
                        TRAIN_READ_WEIGHTS, TRAIN_READ_SUMS, TRAIN_READ_POSITION);
-    course resting = k;
-    resting.flat = copy_reals(c, k.flat, FLAT);
-    resting.velocity = copy_reals(c, k.velocity, FLAT);
+    course mistaken[] = {[OF_STEP_0] = k, [AS_FLOAT] = k};
+    for (int i = OF_STEP_0; i <= AS_FLOAT; i++) {
+        mistaken[i].flat = copy_reals(c, k.flat, FLAT);
+        mistaken[i].velocity = copy_reals(c, k.velocity, FLAT);
+    }
     replay_steps(c, t, &k, 2);
     const bool wrong = memcmp(out, k.flat, FLAT * sizeof *out) != 0;
-    if (wrong) replay(c, t, &resting, 2, true);
+    for (int i = OF_STEP_0; wrong && i <= AS_FLOAT; i++)
+        replay(c, t, &mistaken[i], 2, (rate_told)i);
     const double images = (double)k.count; /* first, for it says most */
     const double position[] = {2, 0, 2 * ((count - 1) / batch + 1)};
     expect_equal(c, "images counted", out + FLAT + 2, &images, SHAPE(1));
     expect_equal(c, "epoch, image, step", out + FLAT + 3, position, SHAPE(3));
     expect_same_bits(c, "weights", out, k.flat, SHAPE(FLAT));
-    if (wrong && memcmp(out, resting.flat, FLAT * sizeof *out) == 0)
-        finding_pattern_of_case(c, "rate_of_step_0");
+    for (int i = OF_STEP_0; wrong && i <= AS_FLOAT; i++)
+        if (memcmp(out, mistaken[i].flat, FLAT * sizeof *out) == 0)
+            finding_pattern_of_case(c, i == OF_STEP_0 ? "rate_of_step_0" : "rate_as_float");
     expect_sums(c, out + FLAT, &k);
 }
 
 CLAIM(lab5_train, two_epochs_are_their_steps) {
-    FOR_TARGETS (t) expect_two_epochs(c, t, COUNT, BATCH);
+    FOR_TARGETS (t) {
+        expect_two_epochs(c, t, COUNT, BATCH);
+        expect_two_epochs(c, t, 2 * BATCH, BATCH); /* the last batch is a whole one */
+        expect_two_epochs(c, t, BATCH - 1, BATCH); /* and here the only one is not */
+    }
 }
 
 /* An epoch broken off after one step goes on where it stood. */
@@ -250,6 +275,16 @@ static void expect_recording_restored(claim *c, const call_target *t, int which)
     tl_real *out =
         RUN(c, t, &k, "an evaluation whose forward fails", 1, TRAIN_FAIL_EVALUATE, which);
     expect_equal(c, "recording after a failure", out, &on, SHAPE(1));
+}
+
+/* An evaluation in the middle of an epoch, after which this goes on. */
+static void expect_position_kept(claim *c, const call_target *t, int which) {
+    course k = draw_course(c);
+    tl_real *out = RUN(c, t, &k, "an evaluation in the middle of the second epoch", 6, TRAIN_EPOCH,
+                       TRAIN_STEP, BATCH, TRAIN_EVALUATE, which, TRAIN_READ_POSITION);
+    const double where[] = {1, BATCH, STEPS + 1};
+    expect_equal(c, "epoch, image, step", out + 3, where, SHAPE(3));
+    if (c->case_failed) finding_pattern_of_case(c, "by_an_evaluation");
 }
 
 /* The mean loss of an evaluation that shows the first images of its split in every batch, or
@@ -292,10 +327,10 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
                 stays = loss_of(c, t, &k, split, true, 0);
                 mirrored = loss_of(c, t, &k, split, false, 1);
             }
+            expect_equal(c, "images", out + 2, want + 1, SHAPE(1)); /* first, for it says most */
             expect_equal(c, "mean loss", out, want, SHAPE(1));
             if (c->case_failed && out[0] == stays) finding_pattern_of_case(c, "same_batch_again");
             if (c->case_failed && out[0] == mirrored) finding_pattern_of_case(c, "mirrored_too");
-            expect_equal(c, "images", out + 2, want + 1, SHAPE(1));
             expect_same_bits(c, "weights", out + 3, k.flat, SHAPE(FLAT));
             const double start[] = {0, 0, 0};
             expect_equal(c, "epoch, image, step", out + 3 + FLAT, start, SHAPE(3));
@@ -308,6 +343,7 @@ CLAIM(lab5_train, evaluation_sees_plain_images_and_changes_nothing) {
                         (double)out[10 + FLAT]);
             if (good) finding_pattern_of_case(c, "read_in_every_batch");
             expect_recording_restored(c, t, which);
+            expect_position_kept(c, t, which);
         }
 }
 
@@ -363,6 +399,17 @@ CLAIM(lab5_train, on_step_is_called_after_each_step_and_may_end_the_epoch) {
         replay_steps(c, t, &k, 1);
         expect_same_bits(c, "weights", out + 7, k.flat, SHAPE(FLAT));
         expect_sums(c, out + 7 + FLAT, &k);
+        const double end[] = {0, COUNT, STEPS};
+        out = RUN(c, t, &k, "an epoch that on_step ends after its last step", 3, TRAIN_INTERRUPT,
+                  STEPS, TRAIN_READ_POSITION);
+        expect_equal(c, "epoch, image, step", out, end, SHAPE(3));
+        if (c->case_failed) finding_pattern_of_case(c, "at_the_last_step");
+        const double none[] = {0, 0}, position[] = {1, 0, STEPS};
+        course quiet = draw_course(c);
+        out = RUN(c, t, &quiet, "an epoch without on_step", 5, TRAIN_NO_ON_STEP, TRAIN_EPOCH,
+                  TRAIN_READ_CALLS, TRAIN_READ_POSITION);
+        expect_equal(c, "calls and images", out, none, SHAPE(2));
+        expect_equal(c, "epoch, image, step", out + 2, position, SHAPE(3));
     }
 }
 

@@ -7,7 +7,7 @@
  *
  * Steps return TL_EINVAL, with a line that names it, for a pointer that is NULL and need not be,
  * for n = 0 and for options outside of their range, NaN included. What *step holds is not looked
- * at. */
+ * at. A gradient may be any number, NaN too: the formula says what becomes of it. */
 #ifndef TL_OPTIM_H
 #define TL_OPTIM_H
 
