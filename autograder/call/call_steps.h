@@ -25,8 +25,8 @@ void call_steps_table(tl_backend *ops);
  * and the number of an operation. */
 tl_status call_step_now(int64_t which);
 
-/* While a program is in a step on a device, nothing may wait, nor be copied between host and device:
- * who asks the table for it is refused, by a line that holds CALL_IN_A_STEP. */
+/* While a program is in a step on a device, nothing may wait, nor be copied between host and
+ * device: who asks the table for it is refused, by a line that holds CALL_IN_A_STEP. */
 void call_set_in_step(bool on);
 
 /* What this thread does is ours, and no step, until false. */
