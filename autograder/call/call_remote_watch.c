@@ -110,17 +110,22 @@ remote_watch remote_watch_begin(bool opens_device) {
                           .still_limit = REMOTE_STILL_S * (factor > 1 ? factor : 1) + more};
 }
 
+/* Looks are 0.05 s apart, unless the machine keeps the grader waiting, too. */
+#define WATCHED_EVERY_S 0.5
+
 remote_event remote_watch_look(remote_watch *watch, const remote_worker *w) {
     bool wants;
     double now = remote_now(), cpu_s = look_at_family(w->pid, &wants);
     if (watch->cpu_first < 0) watch->cpu_first = watch->cpu_seen = cpu_s;
-    if (cpu_s > watch->cpu_seen) watch->still_since = now;
+    /* Who waits for a core is not still; and while nobody looked, nobody knows. */
+    if (cpu_s > watch->cpu_seen || wants || now - watch->looked > WATCHED_EVERY_S)
+        watch->still_since = now;
     watch->cpu_seen = cpu_s;
     watch->looked = now;
     if (cpu_s - watch->cpu_first > watch->cpu_limit) return REMOTE_TIMEOUT;
     /* a worker that serves one claim has spent it all on that claim */
     if (w->keeper < 0 && cpu_s > watch->claim_limit) return REMOTE_TIMEOUT;
-    if (!wants && now - watch->still_since > watch->still_limit) return REMOTE_STUCK;
+    if (now - watch->still_since > watch->still_limit) return REMOTE_STUCK;
     if (now - watch->began > REMOTE_MACHINE_S + watch->cpu_limit) return REMOTE_STARVED;
     return REMOTE_READY;
 }
