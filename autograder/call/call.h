@@ -139,7 +139,7 @@ extern const char *const call_counter_names[CALL_COUNTERS];
 /* In the line of a constructor that has failed and left its result set. */
 #define CALL_LEFT_SET "left *t set"
 
-/* In the line of what was refused in a step (call_memory.h). */
+/* In the line of what was refused in a step (call_steps.h). */
 #define CALL_IN_A_STEP " was called by an operation or a rule, which only queue work"
 
 /* A launch of a kernel, as the process of the judged code tells it: for messages alone. */

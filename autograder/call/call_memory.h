@@ -1,5 +1,4 @@
-/* call_memory.h: runs a program of the suite in fenced memory. Known to call_direct.c, which
- * runs programs, and to call_graph.c, which says what of one is a step.
+/* call_memory.h: runs a program of the suite in fenced memory. Known to call_direct.c alone.
  *
  * What a program takes while it runs (a tape's values, scratch of a rule, a tensor) is no buffer of
  * the call, and the allocator rounds it up: what is written behind its end would go unseen. So a
