@@ -30,27 +30,27 @@ void call_failing_launches(const call_target *target, const call_request *reques
 
 /* ---- steps ---- */
 
-/* What was made to fail, in words: "tl_gemm (step 2 of this call)". */
-static const char *told(const call_wire *w, int n) {
+/* What was made to fail, in words: "call 2 of tl_gemm", "copy 3 to the device". */
+static const char *told(const call_wire *w) {
     static const char *const step[CALL_STEPS] = {
-        "nothing",
-        "a request for memory of the device",
-        "a request for memory of the host (malloc and the like)",
-        "a copy to the device",
-        "a copy to the host",
-        "a copy on the device",
-        "the clearing of an array",
-        "step_set",
-        "tl_tape_wrap",
-        "tl_tape_record"};
+        "nothing (%lld)",
+        "request %lld for memory of the device",
+        "request %lld for memory of the host (malloc and the like)",
+        "copy %lld to the device",
+        "copy %lld to the host",
+        "copy %lld on the device",
+        "clearing %lld of an array",
+        "call %lld of step_set",
+        "call %lld of tl_tape_wrap",
+        "call %lld of tl_tape_record"};
     static char text[120];
-    int64_t of = w->refused;
+    int64_t of = w->refused; /* as the worker says: any number */
+    long long nth = w->refused_nth;
     const char *op = of >= CALL_STEPS ? call_op_name((call_op)(of - CALL_STEPS)) : NULL;
-    snprintf(text, sizeof text, "%s%s (step %d of this call)", op ? "tl_" : "",
-             op                          ? op
-             : of > 0 && of < CALL_STEPS ? step[of]
-                                         : step[0],
-             n);
+    if (op)
+        snprintf(text, sizeof text, "call %lld of tl_%s", nth, op);
+    else
+        snprintf(text, sizeof text, step[of > 0 && of < CALL_STEPS ? of : 0], nth);
     return text;
 }
 
@@ -70,24 +70,24 @@ static bool recovered(const call_request *q, const call_wire *w, const call_wire
 }
 
 /* The way out: what is kept, and what is given back twice. */
-static void judge_way_out(const call_wire *w, const call_wire *good, int n, call_report *report) {
+static void judge_way_out(const call_wire *w, const call_wire *good, call_report *report) {
     int64_t blocks = w->host_blocks - (call_is_of_table(w->op) ? good->host_blocks : 0);
     if (w->live_bytes)
         call_fault(report, "leak",
                    "%s was made to fail, and on the way out %lld bytes of device memory were not "
                    "given back",
-                   told(w, n), (long long)w->live_bytes);
+                   told(w), (long long)w->live_bytes);
     else if (blocks > 0 && w->op != CALL_train)
         call_fault(report, "leak",
                    "%s was made to fail, and on the way out %lld block%s of host memory %s not "
                    "freed",
-                   told(w, n), (long long)blocks, blocks == 1 ? "" : "s",
+                   told(w), (long long)blocks, blocks == 1 ? "" : "s",
                    blocks == 1 ? "was" : "were");
     else if (w->bad_puts > good->bad_puts)
         call_fault(report, "double_free",
                    "%s was made to fail, and on the way out memory was given to tl_alloc_put that "
                    "had been given back already, or never taken",
-                   told(w, n));
+                   told(w));
 }
 
 /* How a call that was refused its n-th step behaved. `good`: the same call when all went well. */
@@ -105,22 +105,22 @@ static void judge_refused(const call_request *q, const call_wire *w, const call_
             call_fault(report, "status_dropped",
                        "%s was made to fail, and the call returned TL_OK: its status has to be "
                        "returned",
-                       told(w, n));
+                       told(w));
     } else if (strstr(w->error, CALL_LEFT_SET)) {
         call_fault(report, "status",
                    "%s was made to fail, and the call said so, but left *t set: its caller would "
                    "free what was never made, or is freed already",
-                   told(w, n));
+                   told(w));
     } else if (w->status != due && !is_request(w)) {
         call_fault(report, "status_changed",
                    "%s was made to fail with the status %d, and the call returned %s (%d): %s",
-                   told(w, n), (int)due, tl_status_name(w->status), (int)w->status, w->error);
+                   told(w), (int)due, tl_status_name(w->status), (int)w->status, w->error);
     } else if (w->status != due) {
         call_fault(report, "status_changed",
-                   "%s was made to fail, and the call returned %s, not TL_ENOMEM", told(w, n),
+                   "%s was made to fail, and the call returned %s, not TL_ENOMEM", told(w),
                    tl_status_name(w->status));
     }
-    judge_way_out(w, good, n, report);
+    judge_way_out(w, good, report);
 }
 
 /* The call again, with one step after the other failing. */

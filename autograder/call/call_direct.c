@@ -292,7 +292,7 @@ void call_execute(call_wire *w) {
     w->status = TL_OK;
     w->reached = false;
     w->live_bytes = w->overrun = w->overrun_of = 0;
-    w->steps = w->refused = w->host_blocks = w->bad_puts = 0;
+    w->steps = w->refused = w->refused_nth = w->host_blocks = w->bad_puts = 0;
     for (int i = 0; i < CALL_COUNTERS; i++) w->counter[i] = -1;
     memset(w->error, 0, sizeof w->error);
     memset(&w->sites, 0, sizeof w->sites);

@@ -291,6 +291,7 @@ void call_execute(call_wire *w) {
     w->overrun_of = reply.overrun_of;
     w->steps = reply.steps;
     w->refused = reply.refused;
+    w->refused_nth = reply.refused_nth;
     w->host_blocks = reply.host_blocks;
     w->bad_puts = reply.bad_puts;
     memcpy(w->counter, reply.counter, sizeof w->counter);

@@ -11,14 +11,16 @@
 static struct {
     call_wire *w; /* NULL: nobody counts */
     const tl_backend *device;
-    _Atomic int64_t count, refused, bad_puts;
+    _Atomic int64_t count, refused, refused_nth, bad_puts;
+    _Atomic int64_t of_kind[CALL_STEPS + CALL_OPS]; /* as w->refused counts kinds */
     _Atomic bool entered; /* the call itself has been seen: what follows are steps */
+    bool in_step;
 } now;
 static _Thread_local bool paused;
-static bool in_step;
 
 void call_steps_begin(call_wire *w, const tl_backend *device) {
-    now.count = now.refused = now.bad_puts = 0;
+    now.count = now.refused = now.refused_nth = now.bad_puts = 0;
+    for (int i = 0; i < CALL_STEPS + CALL_OPS; i++) now.of_kind[i] = 0;
     now.entered = !call_is_of_table(w->op);
     now.device = device;
     now.w = w;
@@ -29,22 +31,24 @@ void call_steps_end(void) {
     now.w = NULL;
     w->steps = now.count;
     w->refused = now.refused;
+    w->refused_nth = now.refused_nth;
     w->bad_puts = now.bad_puts;
 }
 
 void call_steps_pause(bool pause) { paused = pause; }
 
-void call_set_in_step(bool on) { in_step = on; }
+void call_set_in_step(bool on) { now.in_step = on; }
 
 /* The cpu waits for nothing, and there all memory is one. */
-static bool must_not_wait(void) { return in_step && strcmp(now.device->name, "cpu") != 0; }
+static bool must_not_wait(void) { return now.in_step && strcmp(now.device->name, "cpu") != 0; }
 
 tl_status call_step_now(int64_t which) {
     if (!now.w || paused) return TL_OK;
     if (which == CALL_HOST_REQUEST && now.w->op == CALL_train) return TL_OK;
-    int64_t n = ++now.count;
+    int64_t n = ++now.count, nth = ++now.of_kind[which];
     if (n != now.w->failing_step) return TL_OK;
     now.refused = which;
+    now.refused_nth = nth;
     return call_refusal(n);
 }
 

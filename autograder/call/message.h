@@ -31,7 +31,8 @@ typedef struct message_request {
 typedef struct message_reply {
     uint64_t magic, serial;
     int32_t status, reached;
-    int64_t live_bytes, overrun, overrun_of, steps, refused, host_blocks, bad_puts;
+    int64_t live_bytes, overrun, overrun_of;
+    int64_t steps, refused, refused_nth, host_blocks, bad_puts;
     int64_t blocks; /* of MESSAGE_CLOSE */
     int64_t counter[CALL_COUNTERS];
     call_launch launch;

@@ -42,9 +42,10 @@ typedef struct call_wire {
     int64_t live_bytes;
     /* bytes written behind a block that the call took from the allocator, and its length */
     int64_t overrun, overrun_of;
-    /* its steps, which was made to fail (call_step), the blocks of host memory that it kept, and
-     * how often it gave back what was no block of the allocator (any more) */
-    int64_t steps, refused, host_blocks, bad_puts;
+    /* its steps, which was made to fail (call_step), how many of that kind there were up to it, the
+     * blocks of host memory that it kept, and how often it gave back what was no block of the
+     * allocator (any more) */
+    int64_t steps, refused, refused_nth, host_blocks, bad_puts;
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;

@@ -79,6 +79,7 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .overrun_of = w->overrun_of,
                            .steps = w->steps,
                            .refused = w->refused,
+                           .refused_nth = w->refused_nth,
                            .host_blocks = w->host_blocks,
                            .bad_puts = w->bad_puts,
                            .blocks = blocks};

@@ -16,6 +16,11 @@ def test_committed_mutants_fit_the_solution(number, monkeypatch):
     for mutant in found:
         assert mutants.mutated(mutant) != (ROOT / "solution" / mutant.file).read_text()
         assert mutant.task in [t.name for t in lab.tasks]
+    same = {}  # the same code under two names proves nothing twice
+    for mutant in found:
+        code = "".join(mutants.mutated(mutant).split())
+        same.setdefault((mutant.file, mutant.device, code), []).append(mutant.name)
+    assert [names for names in same.values() if len(names) > 1] == []
     sides = {(m.task, m.device) for m in found}
     # every file has at least one, but for extra credit
     for task in (task for task in lab.tasks if task.code):
