@@ -1,7 +1,8 @@
 /* train_replay.h: the training loop, replayed call by call.
  *
  * The net is one linear layer on flattened images. What the loop does is then a chain of calls that
- * other claims judge: batch_load, a small graph program, sgd_step. The loop must give their bits. */
+ * other claims judge: batch_load, a small graph program, sgd_step. The loop must give their bits.
+ */
 #ifndef CLAIM_TRAIN_REPLAY_H
 #define CLAIM_TRAIN_REPLAY_H
 
