@@ -62,8 +62,9 @@ call_target launches_failing(const call_target *t);
  * that asks for it in another one, after the same call made plainly. */
 call_target recorded_step(const call_target *t);
 
-/* The same target, where after each program its steps (call_step) are made to fail, one by one: it
- * must say so, and hold nothing afterwards, of the device nor of the host. */
+/* The same target, where after each call its steps (call_step) are made to fail, one by one, those
+ * of a program on the cpu alone: it must say so, and hold nothing afterwards, of the device nor of
+ * the host. */
 call_target steps_failing(const call_target *t);
 
 #endif

@@ -56,7 +56,9 @@ def hand_in(lab: int, folder: Path) -> None:
     """The solution, with a line in each file that it has never had."""
     for path in skeletons.sources(Path("solution")):
         if skeletons.lab_of(path) == lab:
-            data = path.read_bytes() + f"/* handed in at {time.time_ns()} */\n".encode()
+            line = f"handed in at {time.time_ns()}"
+            line = f"# {line}" if path.suffix == ".toml" else f"/* {line} */"
+            data = path.read_bytes() + f"{line}\n".encode()
             skeletons.replace(folder / path.parent.name / path.name, data)
 
 
