@@ -27,7 +27,7 @@ import make
 import options
 
 ROOT = hundred.ROOT
-TIMES = {"time", "wall_s", "seconds", "cpu_factor"}
+TIMES = {"time", "wall_s", "seconds", "cpu_s", "cpu_factor"}
 KEPT = ("class.csv", "grade.json", "refused.json")  # compared; of pages and logs there are names
 
 

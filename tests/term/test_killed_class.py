@@ -24,13 +24,16 @@ from classroom import Classroom  # noqa: E402 (found by the line above)
     ({}, True),
     ({"wall_s": 9.5, "time": "later"}, True),
     ({"runs": [{"device": "cpu", "seconds": 3}]}, True),
+    ({"claims": [{"failures": [{"kind": "crash", "cpu_s": 0.2}]}]}, True),
+    ({"claims": [{"failures": [{"kind": "leak", "cpu_s": 0.1}]}]}, False),
     ({"runs": [{"device": "cuda", "seconds": 2}]}, False),
     ({"score": {"points": 99}}, False),
     ({"seed": None}, False),
 ])
 def test_all_but_times_must_be_the_same(tmp_path, change, same):
     document = {"seed": 1, "score": {"points": 98}, "wall_s": 1.5, "time": "now",
-                "runs": [{"device": "cpu", "seconds": 2}]}
+                "runs": [{"device": "cpu", "seconds": 2}],
+                "claims": [{"failures": [{"kind": "crash", "cpu_s": 0.1}]}]}
     for name, what in (("calm", document), ("killed", document | change)):
         path = tmp_path / name / "ada/lab2/1/grade.json"
         path.parent.mkdir(parents=True)
