@@ -66,6 +66,8 @@ PATTERNS = {
     "zeros_left_out": "all of them should be 0",
     "bytes_from_128": "only where the byte is 128 or more",
     "unaugmented": "only where nothing is to be augmented",
+    "of_zero": "only where the value is 0",
+    "far_from_zero": "only where the numbers are far from 0",
     "by_an_evaluation": "moved by an evaluation",
     "labels_from_128": "labels from 128 on alone, each 256 too small",
     "at_the_last_step": "at the last step of an epoch",

@@ -20,10 +20,10 @@ static const struct {
     uint64_t first;
 } unusual[] = {
     {{TL_SCHEDULE_CONSTANT, 0.05, 0, 0, 0}, 0},
-    {{TL_SCHEDULE_STEP, 0.1, 0.5, 3, 0}, 2},
+    {{TL_SCHEDULE_STEP, 0.1, 0.5, 3, 0}, 5},
     {{TL_SCHEDULE_COSINE, 0.1, 0, 0, 25}, 7},
     {{TL_SCHEDULE_STEP, 0.1, 0.5, UINT64_C(3000000000), UINT64_C(9000000000)},
-     UINT64_C(2999999999)},
+     UINT64_C(5999999999)},
     {{TL_SCHEDULE_TRIANGULAR, 0.2, 0, UINT64_C(3000000000), UINT64_C(9000000000)},
      UINT64_C(6000000000)},
 };
