@@ -173,8 +173,9 @@ static bn_data draw_beside_a_power(claim *c, const tl_batchnorm_geom *g) {
     return d;
 }
 
-/* The mean of squares less the square of the mean loses all digits here (in float; in double as many
- * as a float would cost: so first near 0, where it costs none); squared differences do not. */
+/* The mean of squares less the square of the mean loses all digits here (in float; in double about
+ * as many as a float would cost: so first near 0, where it costs none); squared differences do
+ * not. */
 CLAIM(lab3_batchnorm, a_large_mean_does_not_spoil_the_variance) {
     FOR_TARGETS (t)
         for (int s = 0; s < SHAPES; s++) {
