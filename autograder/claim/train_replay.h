@@ -18,6 +18,8 @@ enum { BIAS = (WEIGHTS + 63) / 64 * 64, FLAT = BIAS + 64 };
 /* The first rate, its factor every 2 steps, momentum, weight decay. */
 extern const double train_number[TRAIN_NUMBERS];
 
+/* One training: what is drawn, and how far a replay of it has come. All arrays are the claim's
+ * memory: freed with it, and shared by copies of the struct. */
 typedef struct course {
     tl_device_split both, train, test; /* host arrays; both: the test images behind the others */
     int batch;
@@ -25,24 +27,25 @@ typedef struct course {
     uint64_t seed;
     bool dropout; /* half of the pixels are dropped in training */
     bool plain;   /* nothing is augmented, whatever pad is */
-    /* what the replay keeps */
+    /* what the replay keeps, FLAT numbers each */
     tl_real *flat, *velocity, *grad;
-    double loss; /* added image by image, like the sums on the device */
-    uint64_t count;
+    double loss;    /* added image by image, like the sums on the device */
+    uint64_t count; /* images */
 } course;
 
 course draw_course_of(claim *c, int count, int batch);
 course draw_course(claim *c); /* COUNT images in batches of BATCH */
 
-/* Runs the program after the header that all claims share; results must be `results` numbers. */
+/* Trains by `code` (call_train_code), after the header that all claims share, and returns what it
+ * reads, which must be `results` numbers; an error is a failure of the claim. */
 tl_real *run_training(claim *c, const call_target *t, const course *k, const char *what,
                       size_t results, const int64_t code[], size_t length);
 #define RUN(c, t, k, what, results, ...)                                                           \
     run_training((c), (t), (k), (what), (results), (const int64_t[]){__VA_ARGS__},                 \
                  sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
-/* Loss and gradients of one batch of n images, by calls. What is compared with them is the call
- * before, and a message names that. */
+/* Loss and gradients of one batch of b->n images of the split, by calls: k->grad, and added to
+ * k->loss and k->count. What is compared with them is the call before, and a message names that. */
 void replay_batch(claim *c, const call_target *t, course *k, const tl_device_split *split,
                   const tl_step *step, const tl_batch_geom *b);
 
@@ -50,7 +53,7 @@ void replay_batch(claim *c, const call_target *t, course *k, const tl_device_spl
 typedef enum rate_told { RIGHT, OF_STEP_0, AS_FLOAT } rate_told;
 void replay_epochs(claim *c, const call_target *t, course *k, int epochs, rate_told rate);
 
-/* Both sums: of losses, and of images counted. */
+/* sums[0], the sum of losses, and sums[2], of images counted, as TRAIN_READ_SUMS reads them. */
 void expect_sums(claim *c, const tl_real *sums, const course *k);
 
 #endif
