@@ -20,7 +20,8 @@ extern "C" {
 #endif
 
 /* Max pooling. y[n,c,p,q] is the largest x in the window, argmax[n,c,p,q] its offset h*W + w within
- * the image plane; of equal values the first in row-major order wins, and a NaN wins over numbers.
+ * the image plane; of equal values the first in row-major order wins, a NaN wins over numbers, and
+ * of several NaN the first.
  */
 tl_status tl_maxpool2d_fwd(tl_ctx *ctx, tl_real *y, int32_t *argmax, const tl_real *x,
                            const tl_pool2d_geom *g);

@@ -26,7 +26,8 @@ typedef struct tl_tensor {
 } tl_tensor;
 
 /* A new tensor with undefined content, memory from ctx->alloc.
- * TL_EINVAL if ndim is not 1..4 or a dim is below 1; TL_ENOMEM. On failure *t is NULL. */
+ * TL_EINVAL if ndim is not 1..4, a dim is below 1 or the bytes are more than half of what a size_t
+ * counts; TL_ENOMEM. On failure *t is NULL. */
 tl_status tl_tensor_new(tl_tensor **t, tl_ctx *ctx, int ndim, const int dim[]);
 
 /* Another shape over the same elements (no copy): the view shares `of`'s memory and must be freed
