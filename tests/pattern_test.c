@@ -161,6 +161,42 @@ CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
     expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
 }
 
+/* The first `done` of 900 are as they should be, the others as they were; one of them may be, too. */
+static finding find_done(claim *c, size_t done, bool one_more) {
+    enum { ALL = 900 };
+    double got[ALL], want[ALL], before[ALL];
+    const comparison x = {
+        .shape = SHAPE(ALL), .n = ALL, .got = got, .want = want, .before = before};
+    finding f;
+    finding_begin(&f, c, "mismatch");
+    for (size_t i = 0; i < ALL; i++) {
+        before[i] = draw_uniform(c, 1, 2);
+        want[i] = before[i] + (i % 5 ? draw_uniform(c, 1, 2) : 0); /* some get nothing */
+        got[i] = i < done || (one_more && i == ALL - 1) ? want[i] : before[i];
+        f.wrong += got[i] != want[i];
+        f.worst = got[i] != want[i] ? i : f.worst;
+    }
+    pattern_find(&f, &x);
+    return f;
+}
+
+static bool has_pattern(const finding *f, const char *name) {
+    for (int i = 0; i < f->patterns; i++)
+        if (strcmp(f->pattern[i], name) == 0) return true;
+    return false;
+}
+
+CLAIM(pattern, a_grid_that_ends_is_told) {
+    finding f = find_done(c, 768, false);
+    expect_true(c, has_pattern(&f, "behind_the_grid"), "three blocks: not told");
+    f = find_done(c, 512, false);
+    expect_true(c, !has_pattern(&f, "behind_the_grid"), "two blocks: told as three");
+    f = find_done(c, 800, false);
+    expect_true(c, !has_pattern(&f, "behind_the_grid"), "more than three blocks: told");
+    f = find_done(c, 768, true);
+    expect_true(c, !has_pattern(&f, "behind_the_grid"), "one is done behind them: told");
+}
+
 /* From a row or column on each holds what stands that far before, too. */
 CLAIM(pattern, what_is_kept_from_the_first_is_told) {
     enum { ROWS = 6, COLS = 20, ALL = ROWS * COLS };

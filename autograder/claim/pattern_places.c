@@ -89,6 +89,19 @@ static void find_blocks(finding *f, const comparison *x) {
     if (first == 0) finding_pattern(f, "first_block");
 }
 
+/* A student's kernel is compiled for at most three blocks (mk/workers.mk): one without a loop over
+ * its grid does the first elements and touches none behind them. */
+static void find_grid(finding *f, const comparison *x) {
+    enum { REACHED = 3 * 256 }; /* tl_blocks(n, TL_BLOCK) blocks of TL_BLOCK threads */
+    bool never_written = strcmp(f->kind, "never_written") == 0;
+    if (x->n <= REACHED || !(never_written || x->before)) return;
+    for (size_t i = 0; i < x->n; i++) {
+        bool untouched = never_written ? pattern_wrong(x, i) : x->got[i] == x->before[i];
+        if (i < REACHED ? pattern_wrong(x, i) : !untouched) return;
+    }
+    finding_pattern(f, "behind_the_grid");
+}
+
 /* From one column (row) on all are wrong, and none before: not from the second one on, where each
  * but the first is. */
 static void find_later(finding *f, const comparison *x, int dim, const char *name) {
@@ -103,6 +116,7 @@ static void find_later(finding *f, const comparison *x, int dim, const char *nam
 }
 
 void pattern_places(finding *f, const comparison *x) {
+    find_grid(f, x);
     find_in_batch(f, x);
     find_borders(f, x);
     find_blocks(f, x);

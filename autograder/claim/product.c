@@ -56,6 +56,12 @@ static void tell_slices(claim *c, const tl_real *C, const tl_real *C0, const dou
         }
 }
 
+static void begin_product(claim *c, const call_target *t, const char *name,
+                          const tl_matmul_geom *g) {
+    claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n, g->accumulate ? "+=" : "=",
+               g->trans_a ? "(transposed)" : "", g->trans_b ? "(transposed)" : "", g->k);
+}
+
 /* C starts as random numbers when it is added to, and poisoned when it is overwritten. */
 void expect_product(claim *c, const call_target *t, const char *name, product_call call,
                     const tl_matmul_geom *g) {
@@ -74,8 +80,7 @@ void expect_product(claim *c, const call_target *t, const char *name, product_ca
         coarse[i] += C0[i];
         scale[i] += fabs((double)C0[i]);
     }
-    claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n, g->accumulate ? "+=" : "=",
-               g->trans_a ? "(transposed)" : "", g->trans_b ? "(transposed)" : "", g->k);
+    begin_product(c, t, name, g);
     claim_trait(c, "transposed_operand", g->trans_a || g->trans_b);
     claim_trait(c, "nonsquare", g->m != g->n || g->n != g->k);
     claim_trait(c, "off_tile", g->m % 16 || g->n % 16 || g->k % 16);
@@ -148,7 +153,7 @@ threads_result product_of_threads(claim *c, const call_target *t, const char *na
     tl_real *A = draw_reals(c, (size_t)g->m * (size_t)g->k);
     tl_real *B = draw_reals(c, (size_t)g->k * (size_t)g->n);
     tl_real *C = reals(c, (size_t)g->m * (size_t)g->n);
-    claim_case(c, t, "%s C[%d,%d], k = %d", name, g->m, g->n, g->k);
+    begin_product(c, t, name, g);
     call(t, &r, C, A, B, g);
     expect_ok(c, &r);
     return (threads_result){"C", C, SHAPE(g->m, g->n)};

@@ -34,7 +34,8 @@ KINDS = {
                "error, and which status it has."),
     "crash": ("crash", "The program was ended by a signal. Where it says `in`, or in the first "
               "line of the trace that lies in your own file, is where it was noticed: the place or "
-              "the size used there may come from whoever called it."),
+              "the size used there may come from whoever called it. A pointer that cannot be NULL "
+              "and is was mostly written over, by an array beyond its end: SAN=1 finds that."),
     "not_refused": ("bad argument accepted", "A call with an argument that the contract rules out "
                     "must return TL_EINVAL at once. The checks that do it are given."),
     "timeout": ("out of time", "The call used up its CPU time, many times what it needs: a loop "

@@ -18,6 +18,8 @@ PATTERNS = {
     "one_channel": "only in one channel",
     "last_block": "only the last elements",
     "first_block": "only the first elements",
+    "behind_the_grid": "nothing behind the first 768 elements, which are those that three blocks "
+                       "of 256 threads reach",
     "later_rows": "only from one row on, in every column",
     "later_columns": "only from one column on, in every row",
     "first_again": "there the first elements come once more",

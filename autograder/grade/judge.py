@@ -363,8 +363,9 @@ def told_first(failed: list) -> dict:
 
 def next_to_mend(lab: table.Lab, results: list) -> dict | None:
     """The best thing to do next: of what is begun and wrong, the side of a task that wins most,
-    with what waits for it; if nothing is begun, the first one that is not written; and if all that
-    is not passed waits for a task that was not asked for (T=), that one."""
+    with what waits for it; if nothing is begun, the first one that is not written; extra credit
+    after all others; and if all that is not passed waits for a task that was not asked for (T=),
+    that one."""
     candidates = []
     for side in table.SIDES:
         for task in lab.tasks:
@@ -381,6 +382,8 @@ def next_to_mend(lab: table.Lab, results: list) -> dict | None:
                 "claim": first["claim"], "kind": first["kind"], "begun": begun,
                 "points": sum(r["max"] for r in failed),
                 "behind": sum(r["max"] for r in behind)})
+    extra = {t.name for t in lab.tasks if t.extra}
+    candidates = [c for c in candidates if c["task"] not in extra] or candidates
     begun = [c for c in candidates if c["begun"]]
     if begun:
         return max(begun, key=lambda c: c["points"] + c["behind"])

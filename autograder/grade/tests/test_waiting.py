@@ -5,7 +5,9 @@ written, or that do not compile or link.
 import re
 from pathlib import Path
 
+import judge
 import pytest
+import table
 from conftest import fail
 
 
@@ -201,3 +203,16 @@ def test_work_in_another_stream_is_told_before_the_values_that_it_spoils(stage, 
     out = capsys.readouterr().out
     assert "queued elsewhere" in out and "(T=one/first shows one in full" in out
     assert ", beginning with second" in out
+
+
+def unwritten(task: str, claim: str, extra: bool) -> dict:
+    return {"task": task, "claim": f"{task}/{claim}", "side": "c", "verdict": "fail", "max": 5,
+            "kind": "not_implemented", "extra": extra, "error": ""}
+
+
+def test_extra_credit_is_next_after_all_other_points():
+    lab = table.load(3)
+    extra = unwritten("batchnorm", "gradients_match_numeric", True)
+    cases = unwritten("cases", "broken_versions_are_noticed", False)
+    assert judge.next_to_mend(lab, [extra, cases])["task"] == "cases"
+    assert judge.next_to_mend(lab, [extra])["task"] == "batchnorm"
