@@ -139,7 +139,7 @@ grade: $(LAB_BUILT) $(GRADE_CATALOGUES)
 	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
 	    $(call given,$(filter-out LABS MINE CHECK LAB SUBMISSION,$(OPTIONS_grade)) V) $(grade_end)
 
-claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N T=task
+claims: ## a lab's tasks and claims, with their points and how each is judged: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)
 
 # (entr starts the command at once, and again when one of the files is saved)
