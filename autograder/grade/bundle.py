@@ -122,19 +122,21 @@ def parts(lab: int) -> dict:
     }
 
 
-def agreed(shown: dict) -> bool:
+def agreed(shown: dict, command: str) -> bool:
+    """Whether it may be written; `command` is what says so beforehand."""
     text.say(["what goes into it:", *(f"  {title}: {len(lines)} line{'s' * (len(lines) != 1)}"
                                       for title, lines in shown.items()),
               "your source does not, nor names or paths"])
     if not sys.stdin.isatty():
-        raise OptionError("nobody is here to be asked: YES=1 writes it")
+        raise OptionError(f"nobody is here to be asked; this writes it: {command}")
     return input("Write it? [Y/n] ").strip().lower() not in ("n", "no")
 
 
 def bundle(given: dict) -> int:
     lab = listing.number_of(given)
     made = parts(lab)
-    if given["YES"] != "1" and not agreed(made):
+    out = f" OUT={given['OUT']}" if given["OUT"] else ""
+    if given["YES"] != "1" and not agreed(made, f"make bundle LAB={lab}{out} YES=1"):
         print("nothing was written")
         return 0
     lines = [line for title, body in made.items() for line in ["", f"== {title}", *body]]

@@ -89,7 +89,9 @@ def test_a_copy_without_a_commit_is_known_by_its_hashes(lab, monkeypatch, has_gi
 def test_it_asks_first(lab, capsys, monkeypatch):
     assert bundle.main(["LAB=2"]) == 2  # nobody there
     said = capsys.readouterr()
-    assert "what goes into it:" in said.out and "YES=1 writes it" in said.err
+    assert "what goes into it:" in said.out and "make bundle LAB=2 YES=1" in said.err
+    assert bundle.main(["LAB=2", "OUT=mine.txt"]) == 2
+    assert "make bundle LAB=2 OUT=mine.txt YES=1" in capsys.readouterr().err
     terminal = io.StringIO("n\n")
     terminal.isatty = lambda: True
     monkeypatch.setattr("sys.stdin", terminal)
