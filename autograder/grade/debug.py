@@ -127,7 +127,8 @@ def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
 
 
 def gdb(worker: Path, kept: Path, *commands: str) -> list:
-    words = ["gdb", "-q", "-nx"]
+    # (a page that ends before the first stop would take the first command for its answer)
+    words = ["gdb", "-q", "-nx", "-ex", "set pagination off"]
     for name, value in ENVIRONMENT.items():
         words += ["-ex", f"set environment {name} {value}"]
     words += ["-ex", "set breakpoint pending on", "-ex", "set confirm off", "-ex",
@@ -215,7 +216,8 @@ def debug(given: dict) -> int:
                   f"another thread: break {inside[0]} if hc_blockIdx.x == 0 && "
                   "hc_threadIdx.x == 3"])
     commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
-                *(f"break {stop}" for stop in stops), f"source {script}", "continue"]
+                *(f"break {stop}" for stop in stops), f"source {script}", "continue",
+                "set pagination on"]
     sys.stdout.flush()
     return subprocess.run(gdb(worker, kept, *commands)).returncode
 

@@ -59,6 +59,11 @@ def test_gdb_stops_in_what_the_student_writes(side, stops):
     assert debug.functions(lab, claim, side) == stops
 
 
+def test_no_page_ends_before_gdb_has_stopped():
+    words = debug.gdb("worker", "kept", "break f", "run")
+    assert words.index("set pagination off") < words.index("break f")
+
+
 SOURCE = """// __global__ void no(int) {}
 /* __global__ void nor_this() */
 template <int N>
