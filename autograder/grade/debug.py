@@ -143,15 +143,19 @@ def run_command(kept: Path) -> str:
     return f"run {REQUESTS}<'{kept}' {REPLIES}>/dev/null {LINES}>/dev/null"
 
 
-def calls(worker: Path, kept: Path) -> int:
-    """How many calls the requests make, those of the failing case with them."""
-    done = subprocess.run([*gdb(worker, kept, f"break {CALL}", "ignore 1 1000000",
-                                run_command(kept), "info breakpoints"), "-batch"],
+def calls(worker: Path, kept: Path, stops: list) -> tuple:
+    """(how many calls the requests make, those of the failing case with them; the last of these
+    that enters one of the stops, or 0). Conditions count, and are never true."""
+    counting = ["set $calls = 0", "set $entered = 0", f"break {CALL} if ++$calls < 0",
+                *(f"break {stop} if ($entered = $calls) < 0" for stop in stops)]
+    done = subprocess.run([*gdb(worker, kept, *counting, run_command(kept),
+                                'printf "calls %d, entered %d\\n", $calls, $entered'), "-batch"],
                           capture_output=True, text=True, errors="replace", timeout=300,
                           stdin=subprocess.DEVNULL)  # fmt: skip
-    if not (hit := re.search(r"already hit (\d+) time", done.stdout)):
+    found = re.search(r"^calls ([1-9]\d*), entered (\d+)$", done.stdout, re.M)
+    if not found:
         raise Nothing(f"gdb reaches no call of {worker}: {text.visible(done.stdout[-200:])}")
-    return int(hit[1])
+    return int(found[1]), int(found[2])
 
 
 def functions(lab: table.Lab, claim: table.Claim, side: str) -> list:
@@ -202,12 +206,16 @@ def debug(given: dict) -> int:
         raise Nothing(f"T={given['T']}: cases are data, and none of your code runs them: make "
                       f"grade T={given['T']} says what they notice")
     claim, run, worker, kept, record = failing(lab, wanted, given)
-    count = calls(worker, kept)
     stops = functions(lab, claim, table.SIDE_OF[run.device])
+    count, last = calls(worker, kept, stops)
+    if not last:
+        raise Nothing(f"none of the {count} calls up to the one that fails enters "
+                      f"{', '.join(stops)}: there is nothing of yours to stop in")
     text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "
               f"{text.visible(record.get('call', record.get('text', '')), 300)}",
               f"call {count} of {count} fails{place_told(record)}; "
-              f"gdb stops in {', '.join(stops)}"])
+              + f"it enters nothing of yours: call {last} is the last that does; " * (last < count)
+              + f"gdb stops in {', '.join(stops)}"])
     inside = kernels(lab, claim) if run.device == "hostcuda" else []
     script = kept.with_suffix(".gdb")
     script.write_text(stops_in_kernels(inside))
@@ -215,7 +223,7 @@ def debug(given: dict) -> int:
         text.say([f"and, after continue, in the first thread to run of {', '.join(inside)}",
                   f"another thread: break {inside[0]} if hc_blockIdx.x == 0 && "
                   "hc_threadIdx.x == 3"])
-    commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
+    commands = [f"tbreak {CALL}", f"ignore 1 {last - 1}", run_command(kept),
                 *(f"break {stop}" for stop in stops), f"source {script}", "continue",
                 "set pagination on"]
     sys.stdout.flush()
