@@ -158,7 +158,7 @@ debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEV
 	@env -u CHECK -u SAN $(LAB_MAKE_AFRESH) lab$(WATCHED_LAB) DEBUG=1 \
 	    $(call given,T DEVICES CC CXX PYTHON) >/dev/null
 	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=$(SUFFIX) \
-	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
+	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T DEVICES)
 
 bundle: ## what to attach to a question; no source, no names: LAB=N YES=1
 	@$(LAB_PYTHON) autograder/grade/bundle.py $(call given,LAB OUT YES)
