@@ -135,7 +135,8 @@ grade: $(LAB_BUILT) $(GRADE_CATALOGUES)
 	    $(if $(LAB_OFFICIAL),GRADLAB_SNAPSHOT=$(LABS)) $(grade_exec) $(MAKE) grade LAB=$(LAB_N) \
 	        TASKWISE=1 $(grade_end); fi
 	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
-	$(grade_exec) $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) CC=$(call quote,$(CC)) \
+	$(grade_exec) $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
+	    $(if $(LAB_MINE),MINE=1) CC=$(call quote,$(CC)) \
 	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
 	    $(call given,$(filter-out LABS MINE CHECK LAB SUBMISSION,$(OPTIONS_grade)) V) $(grade_end)
 

@@ -79,13 +79,19 @@ def failures(grade: dict) -> list:
 
 
 def last_grade(lab: int) -> dict:
-    """The latest of a lab, whole or of a part."""
-    there = [p for name in ("grade.json", "part.json")
+    """The latest of a lab, whole or of a part, with MINE=1 or without."""
+    there = [p for name in ("grade.json", "grade-mine.json", "part.json")
              if (p := Path(f"build/grade/lab{lab}", name)).exists()]
     if not there:
         raise OptionError(f"lab {lab} has not been graded here: make grade LAB={lab} first")
     newest = max(there, key=lambda p: p.stat().st_mtime)
     return json.loads(newest.read_text(encoding="utf-8"))
+
+
+def conditions(grade: dict) -> str:
+    """ with MINE=1 T=im2col: what was typed for another grade than the lab's usual one."""
+    typed = dict.fromkeys([*grade.get("build", ()), *grade.get("filter", "").split()])
+    return f" with {' '.join(typed)}" if typed else ""
 
 
 def hashes(lab: int) -> list:
@@ -113,8 +119,8 @@ def parts(lab: int) -> dict:
     score = grade["score"]
     return {
         "version": version(grade),
-        "last grade": [f"lab {lab}: {score['points']}/{score['max']}, seed {grade['seed']}, on "
-                       f"{', '.join(grade['devices'])}"],
+        "last grade": [f"lab {lab}: {score['points']}/{score['max']}{conditions(grade)}, seed "
+                       f"{grade['seed']}, on {', '.join(grade['devices'])}"],
         "what failed": failures(grade),
         "compilers": [f"{k}: {v}" for k, v in (grade.get("compilers") or {}).items()],
         "hashes of your files": hashes(lab),
