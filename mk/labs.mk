@@ -135,11 +135,12 @@ grade: $(LAB_BUILT) $(GRADE_CATALOGUES)
 	    $(if $(LAB_OFFICIAL),GRADLAB_SNAPSHOT=$(LABS)) $(grade_exec) $(MAKE) grade LAB=$(LAB_N) \
 	        TASKWISE=1 $(grade_end); fi
 	@if $(lab_not_whole); then exit 0; fi; $(lab_say_once); \
-	$(grade_exec) $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) CC=$(call quote,$(CC)) \
+	$(grade_exec) $(LAB_PYTHON) autograder/grade/grade.py $(LAB_PROGRAMS) \
+	    $(if $(LAB_MINE),MINE=1) CC=$(call quote,$(CC)) \
 	    CXX=$(call quote,$(CXX)) $(if $(LAB_OFFICIAL),SUBMISSION=$(call quote,$(value SUBMISSION))) \
 	    $(call given,$(filter-out LABS MINE CHECK LAB SUBMISSION,$(OPTIONS_grade)) V) $(grade_end)
 
-claims: ## a lab's tasks and claims, with their points and what each asks: LAB=N T=task
+claims: ## a lab's tasks and claims, with their points and how each is judged: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)
 
 # (entr starts the command at once, and again when one of the files is saved)
@@ -158,7 +159,7 @@ debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEV
 	@env -u CHECK -u SAN $(LAB_MAKE_AFRESH) lab$(WATCHED_LAB) DEBUG=1 \
 	    $(call given,T DEVICES CC CXX PYTHON) >/dev/null
 	@$(LAB_PYTHON) autograder/grade/debug.py LAB=$(WATCHED_LAB) SUFFIX=$(SUFFIX) \
-	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T SEED DEVICES)
+	    WORKER='build/{mode}/lab$(WATCHED_LAB)/{variant}/worker' $(call given,T DEVICES)
 
 bundle: ## what to attach to a question; no source, no names: LAB=N YES=1
 	@$(LAB_PYTHON) autograder/grade/bundle.py $(call given,LAB OUT YES)

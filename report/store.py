@@ -279,7 +279,7 @@ def read(root, places):
         if path.is_dir():
             grades += sorted(path.rglob("grade*.json"))
     _join_runs(results)
-    for file in [*grades, *sorted(root.glob("build/grade/lab*/grade.json"))]:
+    for file in [*grades, *sorted(root.glob("build/grade/lab*/grade*.json"))]:
         _read_grade(results, file, _name(root, file))
     return results
 

@@ -79,13 +79,19 @@ def failures(grade: dict) -> list:
 
 
 def last_grade(lab: int) -> dict:
-    """The latest of a lab, whole or of a part."""
-    there = [p for name in ("grade.json", "part.json")
+    """The latest of a lab, whole or of a part, with MINE=1 or without."""
+    there = [p for name in ("grade.json", "grade-mine.json", "part.json")
              if (p := Path(f"build/grade/lab{lab}", name)).exists()]
     if not there:
         raise OptionError(f"lab {lab} has not been graded here: make grade LAB={lab} first")
     newest = max(there, key=lambda p: p.stat().st_mtime)
     return json.loads(newest.read_text(encoding="utf-8"))
+
+
+def conditions(grade: dict) -> str:
+    """ with MINE=1 T=im2col: what was typed for another grade than the lab's usual one."""
+    typed = dict.fromkeys([*grade.get("build", ()), *grade.get("filter", "").split()])
+    return f" with {' '.join(typed)}" if typed else ""
 
 
 def hashes(lab: int) -> list:
@@ -113,8 +119,8 @@ def parts(lab: int) -> dict:
     score = grade["score"]
     return {
         "version": version(grade),
-        "last grade": [f"lab {lab}: {score['points']}/{score['max']}, seed {grade['seed']}, on "
-                       f"{', '.join(grade['devices'])}"],
+        "last grade": [f"lab {lab}: {score['points']}/{score['max']}{conditions(grade)}, seed "
+                       f"{grade['seed']}, on {', '.join(grade['devices'])}"],
         "what failed": failures(grade),
         "compilers": [f"{k}: {v}" for k, v in (grade.get("compilers") or {}).items()],
         "hashes of your files": hashes(lab),
@@ -122,19 +128,21 @@ def parts(lab: int) -> dict:
     }
 
 
-def agreed(shown: dict) -> bool:
+def agreed(shown: dict, command: str) -> bool:
+    """Whether it may be written; `command` is what says so beforehand."""
     text.say(["what goes into it:", *(f"  {title}: {len(lines)} line{'s' * (len(lines) != 1)}"
                                       for title, lines in shown.items()),
               "your source does not, nor names or paths"])
     if not sys.stdin.isatty():
-        raise OptionError("nobody is here to be asked: YES=1 writes it")
+        raise OptionError(f"nobody is here to be asked; this writes it: {command}")
     return input("Write it? [Y/n] ").strip().lower() not in ("n", "no")
 
 
 def bundle(given: dict) -> int:
     lab = listing.number_of(given)
     made = parts(lab)
-    if given["YES"] != "1" and not agreed(made):
+    out = f" OUT={given['OUT']}" if given["OUT"] else ""
+    if given["YES"] != "1" and not agreed(made, f"make bundle LAB={lab}{out} YES=1"):
         print("nothing was written")
         return 0
     lines = [line for title, body in made.items() for line in ["", f"== {title}", *body]]

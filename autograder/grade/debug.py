@@ -1,8 +1,9 @@
-"""debug.py LAB=n T=task/claim [SEED=s] [DEVICES=cpu|hostcuda] [SUFFIX=…] WORKER=…: stops in
-the call that fails, under gdb.
+"""debug.py LAB=n T=task/claim [DEVICES=cpu|hostcuda] [SUFFIX=…] WORKER=…: stops in the call that
+fails, under gdb.
 
-A worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with
-a recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
+Of what T= names it takes the failure that the last grade, of a moment ago, has shown in full. A
+worker waits for a grader with deadlines, so gdb cannot hold it. Instead the claim runs once with a
+recorder in the worker's place: it passes the requests on and keeps them. Then gdb starts the
 worker of the build for debuggers (DEBUG=1) with these requests as its input, as often as one
 likes: the same inputs, the same call. A claim is judged as `make grade` does, so on hostcuda under
 the checkers, which that build has not; it ends with the first failure, so the last call is the one.
@@ -17,18 +18,19 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import bundle
 import execute
+import failure_kinds
 import grants
+import judge
 import listing
-import machine
 import options
 import plan
-import seeds
 import table
 import text
 from options import OptionError
 
-OPTIONS = {"LAB": "", "T": "", "SEED": "", "DEVICES": "", "SUFFIX": "", "WORKER": "",
+OPTIONS = {"LAB": "", "T": "", "DEVICES": "", "SUFFIX": "", "WORKER": "",
            "LABS": "labs"}  # fmt: skip
 KEPT = Path("build/debug")
 FACTOR = 5  # deadlines of code that is not optimised
@@ -94,40 +96,58 @@ def keep_requests(programs: execute.Programs, claim: table.Claim, run: execute.R
                    stderr=subprocess.DEVNULL)
 
 
+def replayed(result: dict, devices: list) -> dict | None:
+    """Of a grade's result the first record whose call can be made once more."""
+    return next((r for r in result.get("failures", ()) if r.get("device") in devices
+                 and r["kind"] not in failure_kinds.OF_A_FILE), None)
+
+
+def shown_in_full(results: list, devices: list) -> dict | None:
+    """Of those that can be made once more the failure that a grade shows in full, and first: what
+    is not written comes behind, and last what waits for something else."""
+    there = [r for r in results if replayed(r, devices)]
+    first = [judge.told_first(group) for group in judge.failures_told(there).values()]
+    written = [r for r in first if r["kind"] != "not_implemented"]
+    waiting = [r for r in there if r["verdict"] == "waiting"]
+    return next(iter(written + first + waiting), None)
+
+
 def failing(lab: table.Lab, claims: list, given: dict) -> tuple:
-    """(claim, run, the worker for gdb, its requests, record) of these claims' first failure."""
+    """(claim, run, the worker for gdb, its requests, record) of the failure of these claims that
+    the last grade shows in full."""
     KEPT.mkdir(parents=True, exist_ok=True)
     programs = execute.Programs(execute.grader_of_lab(lab.number), given["WORKER"],
                                 given["SUFFIX"])
     for_gdb = replace(programs, suffix="-debug")
-    devices = [given["DEVICES"]] if given["DEVICES"] else ["cpu", "hostcuda"]
-    seed, _ = seeds.choose({"SUBMISSION": "", "SECRET": "", "REGRADE": "", **given}, None)
-    unjudged = []
-    for claim in claims:
-        for run in execute.plan([claim], devices, False, given["SUFFIX"]):
-            worker = programs.worker_of(run)
-            kept = KEPT / f"{claim.suite}-{claim.name}-{run.device}-{run.real}.requests"
-            kept.unlink(missing_ok=True)
+    devices = given["DEVICES"].split(",") if given["DEVICES"] else ["cpu", "hostcuda"]
+    named = {claim.short_name: claim for claim in claims}
+    results = [r for r in bundle.last_grade(lab.number)["claims"] if r["claim"] in named]
+    if not (result := shown_in_full(results, devices)):
+        none_to_stop_in(claims, results, devices)
+    claim, record = named[result["claim"]], replayed(result, devices)
+    run = next(run for run in execute.plan([claim], [record["device"]], False, given["SUFFIX"])
+               if run.real == record["real"])
+    kept = KEPT / f"{claim.suite}-{claim.name}-{run.device}-{run.real}.requests"
+    kept.unlink(missing_ok=True)
+    keep_requests(programs, claim, run, record["seed"], recorder(programs.worker_of(run), kept))
+    return claim, run, for_gdb.worker_of(replace(run, build="")), kept, record
 
-            runner = execute.Runner(programs, seed, FACTOR * machine.cpu_factor(KEPT))
-            try:
-                records, *_ = runner.one(run, [claim], 1)
-            finally:
-                runner.close()
-            record = records.get(claim.full_name, {"verdict": "missing"})
-            if record["verdict"] == "fail":
-                keep_requests(programs, claim, run, seed, recorder(worker, kept))
-                return claim, run, for_gdb.worker_of(replace(run, build="")), kept, record
-            if record["verdict"] != "pass":
-                unjudged.append(f"{claim.short_name} on {run.device}")
+
+def none_to_stop_in(claims: list, results: list, devices: list) -> None:
+    """Raises why there is no failure to stop in."""
+    judged = {r["claim"] for r in results}
+    unknown = [claim.short_name for claim in claims if claim.short_name not in judged]
+    unjudged = [r["claim"] for r in results if r["verdict"] != "pass"] + unknown
     if unjudged:
-        raise Nothing(f"{unjudged[0]} could not be run: mend first what the grade above says")
+        raise Nothing(f"{unjudged[0]}: gdb has no call of it to stop in: mend first what the grade "
+                      "above says")
     raise AllHold(f"{claims[0].task}: no failure, so there is nothing to stop in (these claims "
                   "hold on " + ", ".join(devices) + ")")
 
 
 def gdb(worker: Path, kept: Path, *commands: str) -> list:
-    words = ["gdb", "-q", "-nx"]
+    # (a page that ends before the first stop would take the first command for its answer)
+    words = ["gdb", "-q", "-nx", "-ex", "set pagination off"]
     for name, value in ENVIRONMENT.items():
         words += ["-ex", f"set environment {name} {value}"]
     words += ["-ex", "set breakpoint pending on", "-ex", "set confirm off", "-ex",
@@ -142,15 +162,19 @@ def run_command(kept: Path) -> str:
     return f"run {REQUESTS}<'{kept}' {REPLIES}>/dev/null {LINES}>/dev/null"
 
 
-def calls(worker: Path, kept: Path) -> int:
-    """How many calls the requests make, those of the failing case with them."""
-    done = subprocess.run([*gdb(worker, kept, f"break {CALL}", "ignore 1 1000000",
-                                run_command(kept), "info breakpoints"), "-batch"],
+def calls(worker: Path, kept: Path, stops: list) -> tuple:
+    """(how many calls the requests make, those of the failing case with them; the last of these
+    that enters one of the stops, or 0). Conditions count, and are never true."""
+    counting = ["set $calls = 0", "set $entered = 0", f"break {CALL} if ++$calls < 0",
+                *(f"break {stop} if ($entered = $calls) < 0" for stop in stops)]
+    done = subprocess.run([*gdb(worker, kept, *counting, run_command(kept),
+                                'printf "calls %d, entered %d\\n", $calls, $entered'), "-batch"],
                           capture_output=True, text=True, errors="replace", timeout=300,
                           stdin=subprocess.DEVNULL)  # fmt: skip
-    if not (hit := re.search(r"already hit (\d+) time", done.stdout)):
+    found = re.search(r"^calls ([1-9]\d*), entered (\d+)$", done.stdout, re.M)
+    if not found:
         raise Nothing(f"gdb reaches no call of {worker}: {text.visible(done.stdout[-200:])}")
-    return int(hit[1])
+    return int(found[1]), int(found[2])
 
 
 def functions(lab: table.Lab, claim: table.Claim, side: str) -> list:
@@ -201,12 +225,16 @@ def debug(given: dict) -> int:
         raise Nothing(f"T={given['T']}: cases are data, and none of your code runs them: make "
                       f"grade T={given['T']} says what they notice")
     claim, run, worker, kept, record = failing(lab, wanted, given)
-    count = calls(worker, kept)
     stops = functions(lab, claim, table.SIDE_OF[run.device])
+    count, last = calls(worker, kept, stops)
+    if not last:
+        raise Nothing(f"none of the {count} calls up to the one that fails enters "
+                      f"{', '.join(stops)}: there is nothing of yours to stop in")
     text.say(["", f"{claim.short_name} on {run.device}, {run.real}: "
               f"{text.visible(record.get('call', record.get('text', '')), 300)}",
               f"call {count} of {count} fails{place_told(record)}; "
-              f"gdb stops in {', '.join(stops)}"])
+              + f"it enters nothing of yours: call {last} is the last that does; " * (last < count)
+              + f"gdb stops in {', '.join(stops)}"])
     inside = kernels(lab, claim) if run.device == "hostcuda" else []
     script = kept.with_suffix(".gdb")
     script.write_text(stops_in_kernels(inside))
@@ -214,8 +242,9 @@ def debug(given: dict) -> int:
         text.say([f"and, after continue, in the first thread to run of {', '.join(inside)}",
                   f"another thread: break {inside[0]} if hc_blockIdx.x == 0 && "
                   "hc_threadIdx.x == 3"])
-    commands = [f"tbreak {CALL}", f"ignore 1 {count - 1}", run_command(kept),
-                *(f"break {stop}" for stop in stops), f"source {script}", "continue"]
+    commands = [f"tbreak {CALL}", f"ignore 1 {last - 1}", run_command(kept),
+                *(f"break {stop}" for stop in stops), f"source {script}", "continue",
+                "set pagination on"]
     sys.stdout.flush()
     return subprocess.run(gdb(worker, kept, *commands)).returncode
 

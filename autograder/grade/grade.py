@@ -105,6 +105,12 @@ def out_folder(given: dict) -> Path:
     return Path("build/grade", other, f"lab{given['LAB']}")
 
 
+def whole_file(given: dict) -> str:
+    """Where the last run of the whole lab is kept: with one's own files of other labs it is not to
+    be compared with one without."""
+    return "grade-mine.json" if given["MINE"] else "grade.json"
+
+
 def show(result: dict, changes: list, given: dict, last: str, page: Path | None = None) -> None:
     """Text or JSON on stdout, the other forms where they were asked for."""
     own, hints = given["LABS"] == "labs", hints_of(given)
@@ -158,6 +164,7 @@ def speak(asked: str, lab: table.Lab) -> None:
 def typed(given: dict) -> list:
     """What of the command line has to be typed again for the same build on the same devices."""
     modes = [f"{mode.upper()}=1" for mode in given["SUFFIX"].split("-") if mode]
+    modes += ["MINE=1"] if given["MINE"] else []
     return modes + ([f"DEVICES={given['DEVICES']}"] if given["DEVICES"] else [])
 
 
@@ -216,7 +223,7 @@ def grade(given: dict) -> int:
         graders=list(graders), seconds=outcome.seconds, wall_s=time.monotonic() - begin,
         findings=findings, build=typed(given),
         compilers=machine.compilers(c=given["CC"], cuda=given["CXX"]))
-    path = out / ("part.json" if result["filter"] else "grade.json")
+    path = out / ("part.json" if result["filter"] else whole_file(given))
     # (a part is no such run: what it says of the last one may be long over)
     changes = [] if result["filter"] else document.changes(result, document.read(path))
     document.write(path, result)

@@ -351,6 +351,18 @@ def state_of(results: list) -> str:
     return "unjudged" if "unjudged" in verdicts else "waiting"
 
 
+def failures_told(results: list) -> dict:
+    """(task, side) -> its failures but those of whole files, in the order in which they are told:
+    C before CUDA."""
+    groups = {}
+    for result in results:
+        if result["verdict"] == "fail" and result["kind"] not in failure_kinds.OF_A_FILE:
+            groups.setdefault((result["task"], result["side"]), []).append(result)
+    tasks = list(dict.fromkeys(task for task, _ in groups))
+    return {key: groups[key] for task in tasks for side in table.SIDES
+            if (key := (task, side)) in groups}
+
+
 def told_first(failed: list) -> dict:
     """Of a task's failures the one that is told in full and to begin with: the first that is
     written; but what threads share, and work in another stream, come before the values that they

@@ -1,6 +1,6 @@
 """listing.py LAB=n [T=filter]: the tasks and claims of a lab, a line each: its points on each side,
-and what it asks. A claim's name is a sentence that the grader tries to refute; hints and diagnoses
-stay with the grader.
+and how it is judged. A claim's name is a sentence that the grader tries to refute; hints and
+diagnoses stay with the grader.
 
 Without LAB= the lab built last. What T= may name is looked up here, for grading, too.
 """

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import execute
@@ -247,6 +247,11 @@ def write(order: Order, folder: Path) -> Path:
     return path
 
 
+def with_replays(runs: list, suffix: str) -> list:
+    """These runs, and for debuggers those in which gdb replays what checkers judge (debug.py)."""
+    return runs + [replace(run, build="") for run in runs if run.build and "-debug" in suffix]
+
+
 def order_of(lab: int, runs, devices: list, suffix: str, mine: bool) -> Order:
     """The same with the files of the tree in which we are."""
     files = [name.removeprefix("labs/") for name in skeletons.read_manifest(Path())
@@ -254,5 +259,5 @@ def order_of(lab: int, runs, devices: list, suffix: str, mine: bool) -> Order:
     # (a handout has them ready-made)
     broken = [f"lab{lab}/{task}.c" for t in table.load(lab).tasks if t.cases
               for task in t.cases.versions] if Path(f"solution/lab{lab}").is_dir() else []
-    return Order(lab, list(runs), files, grants.of_tree(lab, files), devices, suffix, mine,
-                 tuple(broken))
+    return Order(lab, with_replays(list(runs), suffix), files, grants.of_tree(lab, files),
+                 devices, suffix, mine, tuple(broken))

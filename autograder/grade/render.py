@@ -52,10 +52,7 @@ class Report(Page):
         """By task and side: one in full, the others in a line each. A side of which nothing is
         written yet has its line in the table; what C that runs on a device, too, has done wrong on
         the cpu already is not told in full again."""
-        groups = {}
-        for result in self.document["claims"]:
-            if result["verdict"] == "fail" and result["kind"] not in failure_kinds.OF_A_FILE:
-                groups.setdefault((result["task"], result["side"]), []).append(result)
+        groups = judge.failures_told(self.document["claims"])
         for group in groups.values():
             written = [r for r in group if r["kind"] != "not_implemented"]
             if not written and not self.everything:

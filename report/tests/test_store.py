@@ -122,5 +122,6 @@ def test_of_each_lab_the_latest_grade_counts(lab):
     grade(lab, "results/local/grade-lab1.json", 90, "2026-11-20T10:00:00Z", schema=3)
     grade(lab, "build/grade/lab1/grade.json", 100, "2026-11-21T10:00:00Z", schema=4)
     grade(lab, "results/local/grade-lab2.json", 80, "2026-11-22T10:00:00Z", number=2)
+    grade(lab, "build/grade/lab3/grade-mine.json", 70, "2026-11-22T11:00:00Z", number=3)
     points = {d["lab"]: d["score"]["points"] for _, d in read(lab).grades}
-    assert points == {1: 100, 2: 80}
+    assert points == {1: 100, 2: 80, 3: 70}

@@ -11,7 +11,7 @@ import bundle
 
 GRADE = {
     "grader": {"rules": "0123456789abcdef"}, "contract": "fedcba9876543210",
-    "devices": ["cpu"], "seed": 7, "score": {"points": 3, "max": 100},
+    "devices": ["cpu"], "seed": 7, "build": [], "filter": "", "score": {"points": 3, "max": 100},
     "compilers": {"c": "gcc 12 in /opt/tools/bin/gcc"},
     "claims": [{"claim": "im2col/a", "side": "c", "verdict": "pass"},
                {"claim": "im2col/b", "side": "c", "verdict": "fail", "kind": "mismatch",
@@ -56,6 +56,16 @@ def test_it_holds_what_somebody_has_to_know(lab):
     assert "im2col/a" not in said
 
 
+@pytest.mark.parametrize("name, typed, said", [
+    ("part.json", {"filter": "T=im2col DEVICES=cpu", "build": ["DEVICES=cpu"]},
+     "lab 2: 3/100 with DEVICES=cpu T=im2col, seed 7"),
+    ("grade-mine.json", {"build": ["MINE=1"]}, "lab 2: 3/100 with MINE=1, seed 7")])
+def test_what_was_typed_for_the_last_grade_is_said(lab, name, typed, said):
+    (lab / "build/grade/lab2/part.json").unlink()
+    (lab / "build/grade/lab2" / name).write_text(json.dumps(GRADE | typed))
+    assert said in written(lab)
+
+
 def test_neither_source_nor_names_nor_paths_are_in_it(lab, tmp_path):
     said = written(lab)
     for part in ["my_own_idea", "secret", "hello", "mia", "tower", str(tmp_path), "/opt", "/srv"]:
@@ -89,7 +99,9 @@ def test_a_copy_without_a_commit_is_known_by_its_hashes(lab, monkeypatch, has_gi
 def test_it_asks_first(lab, capsys, monkeypatch):
     assert bundle.main(["LAB=2"]) == 2  # nobody there
     said = capsys.readouterr()
-    assert "what goes into it:" in said.out and "YES=1 writes it" in said.err
+    assert "what goes into it:" in said.out and "make bundle LAB=2 YES=1" in said.err
+    assert bundle.main(["LAB=2", "OUT=mine.txt"]) == 2
+    assert "make bundle LAB=2 OUT=mine.txt YES=1" in capsys.readouterr().err
     terminal = io.StringIO("n\n")
     terminal.isatty = lambda: True
     monkeypatch.setattr("sys.stdin", terminal)

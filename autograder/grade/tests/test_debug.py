@@ -1,6 +1,7 @@
 """`make debug`: the recorder keeps what a worker is asked and changes nothing; gdb stops in what
 the student writes; what is missing is said in a line."""
 
+import json
 import os
 import re
 import shutil
@@ -59,6 +60,11 @@ def test_gdb_stops_in_what_the_student_writes(side, stops):
     assert debug.functions(lab, claim, side) == stops
 
 
+def test_no_page_ends_before_gdb_has_stopped():
+    words = debug.gdb("worker", "kept", "break f", "run")
+    assert words.index("set pagination off") < words.index("break f")
+
+
 SOURCE = """// __global__ void no(int) {}
 /* __global__ void nor_this() */
 template <int N>
@@ -107,47 +113,115 @@ def test_gdb_stops_in_the_first_thread_of_a_kernel_and_shows_which(tmp_path):
     assert shown == sum(where, []), done.stdout + done.stderr
 
 
-if not shutil.which("gdb"):  # (it would be skipped, and named: make setup installs none)
+CALLS = """static int mine(int x) { return x + 1; }
+static int call_execute(int n) { return n < 3 ? mine(mine(n)) : n; }
+int main() {
+    for (int n = 1; n <= 4; n++) call_execute(n);
+}
+"""
+
+
+@pytest.mark.parametrize("stop, entered", [("calls.c:mine", 2), ("calls.c:main", 0)])
+def test_the_last_call_that_enters_the_students_functions_is_found(tmp_path, stop, entered):
+    """The one that fails may be one that compares alone what earlier ones have made."""
+    (tmp_path / "calls.c").write_text(CALLS)
+    worker = tmp_path / "calls"
+    subprocess.run(["gcc", "-g", "calls.c", "-o", "calls"], cwd=tmp_path, check=True)
+    (tmp_path / "kept").touch()
+    try:
+        assert debug.calls(worker, tmp_path / "kept", [stop]) == (4, entered)
+    except debug.Nothing as error:
+        if "Operation not permitted" not in str(error):
+            raise
+        pytest.skip("gdb may not trace here")
+
+
+if not shutil.which("gdb"):  # (they would be skipped, and named: make setup installs none)
     del test_gdb_stops_in_the_first_thread_of_a_kernel_and_shows_which
+    del test_the_last_call_that_enters_the_students_functions_is_found
 
 
-@pytest.mark.parametrize("verdict, status, said", [
-    ("missing", 2, "im2col/columns_hold_receptive_fields on cpu could not be run: mend first what"),
-    ("pass", 0, "im2col: no failure, so there is nothing to stop in")])
-def test_what_was_not_built_is_no_claim_that_holds(monkeypatch, tmp_path, capsys, verdict, status,
-                                                   said):
+@pytest.fixture
+def graded(monkeypatch, tmp_path):
+    """Takes (claim, side, verdict, records) for what `make grade LAB=2` has just found."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(debug.shutil, "which", lambda name: name)
+    monkeypatch.setattr(debug, "keep_requests", lambda *arguments: recorded_with.append(arguments))
+    recorded_with = []
 
-    def one(runner, run, claims, _):
-        return {claims[0].full_name: {"verdict": verdict}} if verdict == "pass" else {}, None
+    real_of = {claim.short_name: claim.real[0] for claim in table.load(2).claims}
 
-    monkeypatch.setattr(debug.execute.Runner, "one", one)
-    monkeypatch.setattr(debug.machine, "cpu_factor", lambda folder: 1.0)
+    def write(*results):
+        path = tmp_path / "build/grade/lab2/part.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"claims": [
+            {"claim": claim, "task": claim.split("/")[0], "side": side, "verdict": verdict,
+             "kind": (records or [{}])[0].get("kind", ""),
+             "failures": [{"real": real_of[claim]} | r for r in records]}
+            for claim, side, verdict, records in results]}))
+        return recorded_with
+
+    return write
+
+
+def record(kind: str, device: str, **more) -> dict:
+    return {"kind": kind, "device": device, "seed": 7, **more}
+
+
+IM2COL = ("im2col/columns_hold_receptive_fields", "im2col/padding_becomes_zero")
+
+
+@pytest.mark.parametrize("results, status, said", [
+    ([], 2, "columns_hold_receptive_fields: gdb has no call of it to stop in: mend first what"),
+    ([(IM2COL[0], "c", "fail", [record("compile", "cpu")])], 2, "gdb has no call of it to stop in"),
+    ([(c.short_name, "c", "pass", []) for c in table.load(2).task("im2col").claims], 0,
+     "im2col: no failure, so there is nothing to stop in")])
+def test_what_was_not_built_is_no_claim_that_holds(graded, capsys, results, status, said):
+    graded(*results)
     words = ["LAB=2", "T=im2col", "DEVICES=cpu", "WORKER=build/{mode}/{variant}/worker"]
     assert debug.main(words) == status
     out = capsys.readouterr()
-    assert f"debug: {said}" in " ".join((out.err if status else out.out).split())
+    assert said in " ".join((out.err if status else out.out).split())
 
 
-def test_on_hostcuda_the_checkers_judge_and_the_build_for_gdb_replays(monkeypatch, tmp_path):
-    """What only a checker sees is found as by a grade, and stopped in where gdb sees variables."""
-    monkeypatch.chdir(tmp_path)
-    judged, lab = [], table.load(2)
-
-    def one(runner, run, claims, _):
-        judged.append(runner.programs.worker_of(run))
-        return {claims[0].full_name: {"verdict": "fail", "file": "im2col.cu", "line": 7}}, None
-
-    monkeypatch.setattr(debug.execute.Runner, "one", one)
-    monkeypatch.setattr(debug.machine, "cpu_factor", lambda folder: 1.0)
-    monkeypatch.setattr(debug, "keep_requests", lambda *arguments: None)
-    given = {"LAB": "2", "T": "im2col", "SEED": "", "DEVICES": "hostcuda", "SUFFIX": "",
+def found(given: dict) -> tuple:
+    lab = table.load(2)
+    words = {"LAB": "2", "T": "im2col", "DEVICES": "", "SUFFIX": "",
              "WORKER": "build/{mode}/{variant}/worker", "LABS": "labs"}
-    _, run, worker, _, record = debug.failing(lab, lab.task("im2col").claims, given)
-    assert [path.parts[1] for path in judged] == [f"{run.real}-check"]
+    return debug.failing(lab, lab.task("im2col").claims, words | given)
+
+
+def test_on_hostcuda_the_checkers_judge_and_the_build_for_gdb_replays(graded):
+    """What only a checker sees is found as by a grade, and stopped in where gdb sees variables."""
+    asked = graded((IM2COL[0], "cuda", "fail",
+                    [record("race", "hostcuda", file="im2col.cu", line=7)]))
+    _, run, worker, _, told = found({"DEVICES": "hostcuda"})
+    (programs, _, recorded_run, seed, _), = asked
+    assert programs.worker_of(recorded_run).parts[1] == f"{run.real}-check" and seed == 7
     assert worker.parts[1] == f"{run.real}-debug"
-    assert debug.place_told(record) == " at im2col.cu:7"
+    assert debug.place_told(told) == " at im2col.cu:7"
+
+
+@pytest.mark.parametrize("results, claim, device", [
+    # what is not written on one side waits for what is wrong on the other
+    ([(IM2COL[0], "cuda", "fail", [record("not_implemented", "hostcuda")]),
+      (IM2COL[1], "c", "fail", [record("mismatch", "cpu")]),
+      (IM2COL[1], "cuda", "fail", [record("not_implemented", "hostcuda")])], IM2COL[1], "cpu"),
+    # C before CUDA, also where the first claim fails in CUDA alone
+    ([(IM2COL[0], "cuda", "fail", [record("mismatch", "hostcuda")]),
+      (IM2COL[1], "c", "fail", [record("mismatch", "cpu")])], IM2COL[1], "cpu"),
+    # whoever waits for another task's file is not at fault
+    ([(IM2COL[0], "c", "waiting", [record("not_implemented", "cpu")]),
+      (IM2COL[1], "c", "fail", [record("mismatch", "cpu")])], IM2COL[1], "cpu"),
+    # nothing is written
+    ([(IM2COL[0], "c", "fail", [record("not_implemented", "cpu")])], IM2COL[0], "cpu"),
+    # what only the source shows has no call
+    ([(IM2COL[0], "c", "fail", [{"kind": "openmp"}]),
+      (IM2COL[1], "c", "fail", [record("mismatch", "cpu")])], IM2COL[1], "cpu")])
+def test_the_failure_is_the_one_that_the_grade_shows_in_full(graded, results, claim, device):
+    graded(*results)
+    stopped, run, *_ = found({})
+    assert (stopped.short_name, run.device) == (claim, device)
 
 
 def test_without_gdb_one_line_says_what_installs_it(monkeypatch, capsys):

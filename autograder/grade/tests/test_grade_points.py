@@ -284,6 +284,19 @@ def test_of_a_part_nothing_is_said_of_the_last_whole_run(stage, capsys):
     assert "since the last run" not in capsys.readouterr().out
 
 
+def test_a_run_with_ones_own_other_labs_is_compared_with_its_like(stage, capsys):
+    """What of another lab is the reference's, or one's own, decides points, too."""
+    stage.says["lab9_two/third"] = fail()
+    stage.grade("MINE=1")
+    del stage.says["lab9_two/third"]
+    capsys.readouterr()
+    stage.grade()
+    assert "since the last run" not in capsys.readouterr().out
+    stage.grade("MINE=1")
+    assert "since the last run of the whole lab: +30" in capsys.readouterr().out
+    assert stage.result()["build"] == []
+
+
 def test_json_is_the_document(stage, capsys):
     assert stage.grade("JSON=1") == 0
     out = capsys.readouterr()

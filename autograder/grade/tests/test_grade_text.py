@@ -294,7 +294,9 @@ def test_a_sanitizer_is_quoted_in_full_and_once(stage, capsys, output, line, wha
 def test_again_is_the_same_build_on_the_same_devices(stage, capsys):
     stage.says["lab9_one/second"] = fail()
     assert "T=one/second SEED=1 DEVICES=cpu\n" in shown(stage, capsys, "DEVICES=cpu")
-    assert grade.typed({"SUFFIX": "-san-debug", "DEVICES": ""}) == ["SAN=1", "DEBUG=1"]
+    given = {"SUFFIX": "-san-debug", "DEVICES": "", "MINE": ""}
+    assert grade.typed(given) == ["SAN=1", "DEBUG=1"]
+    assert grade.typed(given | {"MINE": "1"}) == ["SAN=1", "DEBUG=1", "MINE=1"]
     document = {"lab": 9, "taskwise": False, "build": ["CHECK=1"]}
     assert failure.rerun_command(document, {"claim": "one/second"}).endswith("second CHECK=1")
 

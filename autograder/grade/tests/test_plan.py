@@ -127,6 +127,20 @@ def test_a_sanitised_build_leaves_the_checkers_theirs():
                                    "build/float-check/$(LAB_FROM)lab2/all-cuda/worker"]
 
 
+def test_for_gdb_a_claim_of_the_checkers_has_its_worker_in_the_debug_mode():
+    """gdb replays it in a build without checkers, of the claim's own precision."""
+    lab = table.load(5)
+    claims = [c for c in lab.task("conv3x3").claims if c.build == "check"]
+    suffix = "-debug"
+    order = plan.order_of(5, execute.plan(claims, ["hostcuda"], False, suffix), ["hostcuda"],
+                          suffix, False)
+    text = plan.makefile(order)
+    for name in ("worker", "libtl_hostcuda.so"):
+        for real in {real for c in claims for real in c.real}:
+            assert f"build/{real}-debug/$(LAB_FROM)lab5/all-cuda/{name}:" in text
+    assert plan.with_replays(order.runs[:1], "-san") == order.runs[:1]
+
+
 @pytest.mark.parametrize("name", ["lab2/$(shell touch hit).c", "lab2/a b.c", "lab2/a:.c",
                                   "lab2/%.c", "lab2/a#.c", "lab2/\u00e9.c", "lab2/.c\n"])
 def test_a_name_that_make_would_not_take_as_it_stands_is_refused(name):
