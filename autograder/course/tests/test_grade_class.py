@@ -41,6 +41,17 @@ def test_a_class_is_graded_and_its_disk_given_back(room):
     assert len(room.graded()) == 4 and room.tree() == before
 
 
+def test_the_archive_of_another_lab_is_told_and_has_no_points(room):
+    with zipfile.ZipFile(room.handed_in / "ada.zip", "w") as archive:
+        archive.writestr("lab1/gemm.c", "points 55")
+        archive.writestr("lab1/cases.toml", "")
+    said = " ".join(room.grade().split())
+    row = room.rows()["2", "ada"]
+    assert (row["status"], row["points"]) == ("not graded", "")
+    assert "no file of lab 2" in row["note"] and "files of lab 1 are there" in row["note"]
+    assert "ada: not graded: " in said and "files of lab 1 are there" in said
+
+
 def test_what_a_program_printed_is_text_in_every_page(room):
     room.hand_in("ada", "points 3")
     room.grade()
