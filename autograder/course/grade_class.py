@@ -126,12 +126,14 @@ def grade_class(given: dict) -> int:
     found, nobodys = handed.of_shard(found, nobodys, known, lab, given["SHARD"])
     shard = given["SHARD"] if folder else ledger.labs(out)[lab].get("shard", "")
     note_lab(out, lab, given["DUE"], policy, shard)
-    for line in handed.times_too_late(out, lab, found):
+    for line in handed.times_later(out, lab, found):
         say(line)
     new, graded = handed.numbered(out, lab, found)
     if len(found) > len(new):
         say(f"lab {lab}: {len(found) - len(new)} are graded already")
     if line := handed.times_of_files(new):
+        say(line)
+    for line in handed.without_time(new) if ledger.labs(out)[lab]["due"] else ():
         say(line)
     for attempt in (a for a in new if a.refused):
         keep_refused(out, lab, attempt)

@@ -5,7 +5,8 @@ that are made of it.
         grade.json       as `make grade` wrote it, with student, attempt and how it was handed in
         feedback.md, feedback.html, log
         files/lab<N>/    what was graded, to grade or replay it once more
-    OUT/<student>/lab<N>/<attempt>.1/ …     the same files graded again (regrade.py)
+    OUT/<student>/lab<N>/<attempt>.1/ …     the same files graded again (regrade.py), or
+                         with a time that was not known at first (attempts.py)
     OUT/labs.json        of each lab when it was due, by which policy, and of a part which it is
     OUT/roster.csv       the one that was given last
     OUT/manual.csv, withdrawn.csv   yours to write (points.py)

@@ -124,6 +124,36 @@ def test_a_time_that_comes_after_the_grade_is_not_passed_over_in_silence(room):
     assert "TIMES: ada's attempt 1 was noted with the time 2026-01-01T00:00:00+00:00" in said
 
 
+def test_a_time_that_was_not_known_at_first_is_taken_later(room):
+    roster, times = room.root / "roster.csv", room.root / "times.csv"
+    roster.write_text("id,aliases\nada,11\nbob,12\ncleo,13\n")
+    for name in ("adal_LATE_11_900_lab2.tar.gz", "bobb_12_901_lab2.tar.gz"):
+        with tarfile.open(room.handed_in / name, "w:gz") as archive:
+            archive.add(room.hand_in("../one", f"points {len(name)}"), "lab2")
+    words = (f"ROSTER={roster}", "DUE=2026-01-01T18:00+00:00")
+    said = " ".join(room.grade(*words).split())
+    assert "late by the system's word, which does not say by how much, counted as in time" in said
+    assert "says when they came: ada when they came is not known" in said
+    assert "says when they came: bob lab 2: 2 to grade" in said
+    assert "TIMES=" in room.rows()["2", "ada"]["note"]
+    first = room.tree(room.out / "ada")
+    times.write_text("id,time\nada,2026-01-02T08:00+00:00\n")
+    said = " ".join(room.grade(f"TIMES={times}").split())
+    assert ("TIMES: ada's attempt 1 was noted with no time: as 1.1 it has "
+            "2026-01-02T08:00:00+00:00") in said
+    assert "says when" not in said and len(room.graded()) == 2  # (nothing is graded for it)
+    row = room.rows()["2", "ada"]
+    assert (row["attempt"], row["late_days_used"], row["time_from"], row["note"]) == (
+        "ada/1.1", "1", "TIMES", "")
+    assert "2026-01-02T08:00" in (room.out / "ada/lab2/1.1/feedback.html").read_text()
+    assert {k: v for k, v in room.tree(room.out / "ada").items() if k in first} == first
+    assert "TIMES: " not in room.grade(f"TIMES={times}")
+    times.write_text("id,time\nada,2026-01-01T08:00+00:00\n")
+    assert "and that stays" in room.grade(f"TIMES={times}")
+    assert "same verdicts" in room.run("replay", f"OUT={room.out}", "LAB=2", "STUDENT=ada")
+    assert "2 same" in room.run("regrade", f"OUT={room.out}", "LAB=2")
+
+
 def test_a_later_submission_is_a_new_attempt(room):
     room.hand_in("ada", "points 30")
     room.grade()
