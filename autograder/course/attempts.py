@@ -12,6 +12,7 @@ from pathlib import Path
 
 import downloads
 import intake
+import leave
 import ledger
 import roster
 import run
@@ -19,6 +20,8 @@ import submission
 import text
 from forgotten import Forgotten
 from skeletons import Refused
+
+MOST_NAMED = 20
 
 
 @dataclass
@@ -136,19 +139,51 @@ def numbered(out: Path, lab: int, attempts: list) -> tuple:
     return new, graded
 
 
-def times_too_late(out: Path, lab: int, attempts: list) -> list:
-    """A line for each of them that was noted with another time than TIMES= now gives it."""
+def note_time(out: Path, entry: ledger.Entry, time: str) -> str:
+    """The same attempt with a time, beside the one without: nothing in OUT is written over."""
+    document = leave.stored(entry.folder)
+    document["handed_in"] |= {"time": time, "time_from": "TIMES"}
+    files = {str(p.relative_to(entry.folder)): p.read_bytes()
+             for p in entry.folder.rglob("*") if p.is_file()}
+    name = f"{entry.attempt}.{entry.regrade + 1}"
+    ledger.publish(out, entry.student, entry.lab, name, files | leave.pages(document))
+    return name
+
+
+def times_later(out: Path, lab: int, attempts: list) -> list:
+    """Of those that are graded already: a time is taken where none was noted; one that was stays,
+    and a line says so."""
     lines = []
     for attempt in (a for a in attempts if a.found.time_from == "TIMES"):
         key, now = (attempt.found.ref, attempt.digest), attempt.found.time.isoformat()
         for entry in ledger.entries(out, attempt.student, lab):
             noted = entry.document["handed_in"]["time"]
-            if entry.key == key and noted != now:
-                lines.append(f"TIMES: {attempt.student}'s attempt {entry.attempt} was noted with "
-                             f"{f'the time {noted}' if noted else 'no time'}, and that stays: an "
-                             "extension in the roster, or points by hand (manual.csv), say "
-                             "otherwise")
+            if entry.key != key or noted == now:
+                continue
+            who = f"TIMES: {attempt.student}'s attempt {entry.attempt} was noted with"
+            if not noted:
+                lines.append(f"{who} no time: as {note_time(out, entry, now)} it has {now}")
+            else:
+                lines.append(f"{who} the time {noted}, and that stays: an extension in the roster, "
+                             "or points by hand (manual.csv), say otherwise")
     return lines
+
+
+def listed(attempts: list) -> str:
+    names = list(dict.fromkeys(a.student for a in attempts))
+    more = [f"{len(names) - MOST_NAMED} more"] * (len(names) > MOST_NAMED)
+    return ", ".join([*names[:MOST_NAMED], *more])
+
+
+def without_time(attempts: list) -> list:
+    """Lines about those whose system does not say when they came: first who is late by its word."""
+    unknown = [a for a in attempts if not a.found.time]
+    late = [a for a in unknown if a.found.late]
+    rest = [a for a in unknown if not a.found.late]
+    what = "counted as in time until TIMES=csv (id,time) with this line says when they came"
+    return [f"{why}, {what}: {listed(some)}" for why, some in (
+        ("late by the system's word, which does not say by how much", late),
+        ("when they came is not known", rest)) if some]
 
 
 def times_of_files(attempts: list) -> str:

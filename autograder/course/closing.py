@@ -6,6 +6,7 @@ what.
 import csv
 from pathlib import Path
 
+import ledger
 import points
 import roster
 import skeletons
@@ -83,5 +84,8 @@ def summary(rows: list, lab: int, nobodys: list, left: list, out: Path, graded: 
     states = ", ".join(f"{n} {named.get(status, status)}" for status, n in counts.items() if n)
     open_ = f", {len(left)} could not be graded: type it again" if left else ""
     stray = f", {len(nobodys)} nobody's" if nobodys else ""
+    if shard := ledger.labs(out)[lab].get("shard"):
+        say(f"this is part {shard}: who is not in its class.csv is in another part, or has handed "
+            "in nothing; make merge says which")
     print(f"lab{lab}: {states or 'nobody'}{stray}{open_}; see {out / 'class.html'}, class.csv")
     return 1 if left or nobodys else 0

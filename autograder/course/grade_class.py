@@ -9,7 +9,6 @@ what the roster, DUE, policy, manual.csv and withdrawn.csv say now. Exit 0: all 
 something could not be, and is named; 2: nothing was done.
 """
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -36,16 +35,16 @@ OPTIONS = dict.fromkeys(("SUBMISSIONS", "LAB", "OUT", "ROSTER", "DUE", "TIMES", 
                          "JOBS", "SECRET", "SHARD", "BOARD"), "")
 
 
-def note_lab(out: Path, lab: int, due: str, policy: lateness.Policy) -> None:
-    """Late days of a term depend on every lab's DUE, so it is kept; said anew, it holds anew."""
+def note_lab(out: Path, lab: int, due: str, policy: lateness.Policy, shard: str = "") -> None:
+    """Late days of a term depend on every lab's DUE, so it is kept; said anew, it holds anew. Of a
+    part it is kept that it is one: it cannot tell who has handed in nothing."""
     known = ledger.labs(out)
     before = known.get(lab, {})
     when = downloads.moment(due).isoformat() if due else before.get("due", "")
     if before.get("due") and when != before["due"]:
         say(f"lab {lab} is now due at {when}; it was {before['due']}")
-    known[lab] = {"due": when, "policy": asdict(policy)}
-    ledger.write(out / "labs.json", json.dumps({str(k): known[k] for k in sorted(known)}, indent=1)
-                 + "\n")
+    known[lab] = {"due": when, "policy": asdict(policy)} | ({"shard": shard} if shard else {})
+    ledger.write_labs(out, known)
 
 
 def keep(out: Path, lab: int, attempt: handed.Attempt, document: dict, log: bytes,
@@ -125,13 +124,16 @@ def grade_class(given: dict) -> int:
         raise Refused(f"SUBMISSIONS={folder}: nothing is in it")
     # (of a small class a part may be empty: its machine has done what it had to do)
     found, nobodys = handed.of_shard(found, nobodys, known, lab, given["SHARD"])
-    note_lab(out, lab, given["DUE"], policy)
-    for line in handed.times_too_late(out, lab, found):
+    shard = given["SHARD"] if folder else ledger.labs(out)[lab].get("shard", "")
+    note_lab(out, lab, given["DUE"], policy, shard)
+    for line in handed.times_later(out, lab, found):
         say(line)
     new, graded = handed.numbered(out, lab, found)
     if len(found) > len(new):
         say(f"lab {lab}: {len(found) - len(new)} are graded already")
     if line := handed.times_of_files(new):
+        say(line)
+    for line in handed.without_time(new) if ledger.labs(out)[lab]["due"] else ():
         say(line)
     for attempt in (a for a in new if a.refused):
         keep_refused(out, lab, attempt)

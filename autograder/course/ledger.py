@@ -5,8 +5,9 @@ that are made of it.
         grade.json       as `make grade` wrote it, with student, attempt and how it was handed in
         feedback.md, feedback.html, log
         files/lab<N>/    what was graded, to grade or replay it once more
-    OUT/<student>/lab<N>/<attempt>.1/ …     the same files graded again (regrade.py)
-    OUT/labs.json        of each lab when it was due, and by which policy
+    OUT/<student>/lab<N>/<attempt>.1/ …     the same files graded again (regrade.py), or
+                         with a time that was not known at first (attempts.py)
+    OUT/labs.json        of each lab when it was due, by which policy, and of a part which it is
     OUT/roster.csv       the one that was given last
     OUT/manual.csv, withdrawn.csv   yours to write (points.py)
     OUT/class.csv, class.html       made of all this
@@ -170,7 +171,7 @@ def write(path: Path, text: str) -> None:
 
 
 def labs(out: Path) -> dict:
-    """lab -> {due, policy}, of labs.json."""
+    """lab -> {due, policy, and of a part of the class shard}, of labs.json."""
     try:
         found = json.loads((out / "labs.json").read_text(encoding="utf-8"))
         return {int(lab): row for lab, row in found.items()}
@@ -178,6 +179,11 @@ def labs(out: Path) -> dict:
         return {}
     except (OSError, ValueError, AttributeError) as error:
         raise Refused(f"{out / 'labs.json'} was changed or damaged: {error}") from None
+
+
+def write_labs(out: Path, known: dict) -> None:
+    write(out / "labs.json",
+          json.dumps({str(k): known[k] for k in sorted(known)}, indent=1) + "\n")
 
 
 def hold(path: Path, waiting) -> int:

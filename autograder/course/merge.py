@@ -5,7 +5,6 @@ been graded by the same dues and policies; an attempt that two of them have must
 and all. Typed again it adds what is new.
 """
 
-import json
 import sys
 from pathlib import Path
 
@@ -39,6 +38,7 @@ def labs_of(parts: list, out: Path) -> dict:
     labs = ledger.labs(out)
     for part in parts:
         for lab, row in ledger.labs(part).items():
+            row.pop("shard", "")
             if labs.setdefault(lab, row) != row:
                 raise Refused(f"{part} has graded lab {lab} by another DUE or policy: {row}, not "
                               f"{labs[lab]}")
@@ -85,8 +85,7 @@ def merge(given: dict) -> int:
             elif content(to) != files:
                 raise Refused(f"{part / where} and {to} differ: one student's work was graded in "
                               "two parts; merge them before the next is graded")
-    ledger.write(out / "labs.json",
-                 json.dumps({str(k): labs[k] for k in sorted(labs)}, indent=1) + "\n")
+    ledger.write_labs(out, labs)
     known = common.known_students(out, "")
     rows = page.update(out, known)
     for lab in sorted(labs):  # (which no part could tell alone)

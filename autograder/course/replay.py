@@ -2,8 +2,8 @@
 
 Runs one attempt of OUT once more, before the student's eyes: the same files, the same seed, all
 of what `make grade` says. Then it is compared with the grade that was given, claim by claim.
-Nothing is written. Exit 0: the same verdicts; 1: other ones, which are named; 2: it could not be
-graded.
+Without ATTEMPT= it is the last one. Nothing is written. Exit 0: the same verdicts; 1: other ones,
+which are named; 2: it could not be graded.
 """
 
 import sys
@@ -55,6 +55,18 @@ def in_class(out: Path, entry: ledger.Entry) -> list:
     return lines
 
 
+def whether_it_counts(out: Path, entry: ledger.Entry) -> str:
+    """Without ATTEMPT= it is the last one, which need not be the one that has the points."""
+    counting = [row for row in points.rows(out, common.known_students(out, ""), {})
+                if row.lab == entry.lab and row.status == points.GRADED]
+    whose = [row.student.id for row in counting if row.entry.folder == entry.folder]
+    if whose:
+        return f"it is the attempt that counts for {' and '.join(whose)}"
+    other = [f"{row.entry.student}/{row.entry.folder.name}" for row in counting
+             if row.student.id == entry.student]
+    return f"it is not the attempt that counts{f': that is {other[0]}' if other else ''}"
+
+
 def the_one(given: dict) -> tuple:
     """(OUT, the attempt that is meant: the last one if none was said)"""
     for name in ("OUT", "LAB", "STUDENT"):
@@ -79,6 +91,7 @@ def replay(given: dict) -> int:
     files, fds = ledger.files_of(entry), common.started(out)
     print(f"{entry.student}, lab {entry.lab}, attempt {entry.folder.name}: files "
           f"{entry.document['submission']['sha256']}, seed {entry.document['seed']}", flush=True)
+    print(whether_it_counts(out, entry), flush=True)
     try:
         now, log = run.grade(run.Makes(fds), entry.lab, files,
                              entry.document["submission"]["sha256"],

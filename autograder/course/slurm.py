@@ -27,7 +27,6 @@ from skeletons import Refused
 OPTIONS = {name: "" for name in (*grade_class.OPTIONS, "SHARDS", "ONLY")
            if name not in ("SHARD", "BOARD")}
 FILES = ("SUBMISSIONS", "TIMES", "ROSTER", "POLICY")
-KEPT = ("roster.csv", "labs.json")  # in OUT: what of the options is said once
 JOBS = Path(__file__).with_name("slurm")
 MOST = 1000  # tasks: Slurm's own MaxArraySize
 
@@ -94,9 +93,10 @@ def begun(given: dict, lab: int, out: Path, policy, number: int) -> Path:
         part = parts / f"{i}-of-{number}"
         fds.append(ledger.hold(part / ".lock", lambda i=i: common.say(
             f"part {i} is being graded: waiting for that")))
-        for name in KEPT:
-            if (out / name).exists():
-                ledger.write(part / name, (out / name).read_text(encoding="utf-8"))
+        if (out / "roster.csv").exists():
+            ledger.write(part / "roster.csv", (out / "roster.csv").read_text(encoding="utf-8"))
+        ledger.write_labs(part, {n: row | {"shard": f"{i}/{number}"}
+                                 for n, row in ledger.labs(out).items()})
     for fd in fds:
         os.close(fd)
     return parts

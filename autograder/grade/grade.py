@@ -203,6 +203,8 @@ def grade(given: dict) -> int:
         if open_because and others_wrote(given):
             raise execute.CannotGrade("a submission is graded in a sandbox alone, for others wrote "
                                    f"it: {open_because}")
+        if others_wrote(given):  # (stdout may be JSON)
+            say([f"sandbox: tier {sandbox.tier()}"], sys.stderr)
         outcome, findings = run(runner, lab, runs, given["LABS"])
     finally:
         runner.close()

@@ -60,6 +60,17 @@ def roots(source) -> list:
     return [[()], [(name,) for name in inside]]
 
 
+def of_another_lab(source, place: tuple, there: dict) -> bool:
+    """Whether a place that does not say its lab has code, and none of this lab: every lab has a
+    cases.toml."""
+    return not any(is_code(name) for name in there) and any(
+        is_code(name) for name, is_folder in source.names(place).items() if not is_folder)
+
+
+def is_code(name: str) -> bool:
+    return name.endswith((".c", ".cu"))
+
+
 def located(source, names: list, lab: int) -> tuple:
     """(root, place, what was found there, why folders were not followed), of the first place that
     has a file of the lab; two equal ones, as two copies of the lab, are told apart by nobody."""
@@ -70,6 +81,8 @@ def located(source, names: list, lab: int) -> tuple:
             for place in places(lab):
                 try:
                     there = source.read((*root, *place), names)
+                    if there and not place and of_another_lab(source, root, there):
+                        continue
                 except intake.Unfit as why:
                     linked.append(f"{'/'.join((*root, *place))}: {why}, not followed")
                     continue
@@ -82,6 +95,20 @@ def located(source, names: list, lab: int) -> tuple:
         if found:
             return *found[0], linked
     return (), (), {}, linked
+
+
+def other_labs(source, lab: int) -> str:
+    """What somebody who has handed in another lab's archive wants to read."""
+    labs = sorted({int(Path(name).parent.name.removeprefix("lab"))
+                   for name in skeletons.read_manifest(ROOT)} - {lab})
+    there = []
+    for n in labs:
+        try:
+            found = located(source, skeletons.code_files(ROOT, n), n)[2]
+        except Refused:  # two copies of it
+            found = True
+        there += [str(n)] * bool(found)
+    return f"files of lab {' and '.join(there)} are there" if there else ""
 
 
 def left_behind(source, root: tuple, place: tuple, names: list) -> list:
@@ -113,9 +140,11 @@ def collect(path: Path, lab: int) -> tuple:
         root, place, found, linked = located(source, names, lab)
         if not found:
             tried = ", ".join(str(path.joinpath(*place)) for place in places(lab))
-            said = (f"{path}: no file of lab {lab} ({', '.join(names[:3])} …) in {tried}, nor one "
+            code = skeletons.code_files(ROOT, lab)
+            said = (f"{path}: no file of lab {lab} ({', '.join(code[:3])} …) in {tried}, nor one "
                     "folder deeper")
-            raise NothingOfTheLab("; ".join([said, *linked]))
+            others = other_labs(source, lab)
+            raise NothingOfTheLab("; ".join(filter(None, [said, others, *linked])))
         said = [f"{path.joinpath(*place, name)}: {why}, not taken" for name, why in found.items()
                 if isinstance(why, intake.Unfit)]
         said += left_behind(source, root, place, names)

@@ -39,7 +39,7 @@ class Book:
         """A line about rows that got none; whose lack of points was told is not in it."""
         named = [f"row {row + 1} ({text.visible(self.sheet.get(row, self.columns[0]), 60)})"
                  for row in self.empty]
-        return [f"nobody with points in lab {self.lab} is in: {', '.join(named)}"] if named else []
+        return [f"no points in lab {self.lab} for {', '.join(named)}"] if named else []
 
     def pairs(self, rows: list) -> list:
         """[(row, student)] of those with points; no guess is made where two rows fit a student, or

@@ -41,6 +41,17 @@ def test_a_class_is_graded_and_its_disk_given_back(room):
     assert len(room.graded()) == 4 and room.tree() == before
 
 
+def test_the_archive_of_another_lab_is_told_and_has_no_points(room):
+    with zipfile.ZipFile(room.handed_in / "ada.zip", "w") as archive:
+        archive.writestr("lab1/gemm.c", "points 55")
+        archive.writestr("lab1/cases.toml", "")
+    said = " ".join(room.grade().split())
+    row = room.rows()["2", "ada"]
+    assert (row["status"], row["points"]) == ("not graded", "")
+    assert "no file of lab 2" in row["note"] and "files of lab 1 are there" in row["note"]
+    assert "ada: not graded: " in said and "files of lab 1 are there" in said
+
+
 def test_what_a_program_printed_is_text_in_every_page(room):
     room.hand_in("ada", "points 3")
     room.grade()
@@ -111,6 +122,36 @@ def test_a_time_that_comes_after_the_grade_is_not_passed_over_in_silence(room):
     (room.root / "times.csv").write_text("id,time\nada,2026-01-02T00:00+00:00\n")
     said = room.grade(times)
     assert "TIMES: ada's attempt 1 was noted with the time 2026-01-01T00:00:00+00:00" in said
+
+
+def test_a_time_that_was_not_known_at_first_is_taken_later(room):
+    roster, times = room.root / "roster.csv", room.root / "times.csv"
+    roster.write_text("id,aliases\nada,11\nbob,12\ncleo,13\n")
+    for name in ("adal_LATE_11_900_lab2.tar.gz", "bobb_12_901_lab2.tar.gz"):
+        with tarfile.open(room.handed_in / name, "w:gz") as archive:
+            archive.add(room.hand_in("../one", f"points {len(name)}"), "lab2")
+    words = (f"ROSTER={roster}", "DUE=2026-01-01T18:00+00:00")
+    said = " ".join(room.grade(*words).split())
+    assert "late by the system's word, which does not say by how much, counted as in time" in said
+    assert "says when they came: ada when they came is not known" in said
+    assert "says when they came: bob lab 2: 2 to grade" in said
+    assert "TIMES=" in room.rows()["2", "ada"]["note"]
+    first = room.tree(room.out / "ada")
+    times.write_text("id,time\nada,2026-01-02T08:00+00:00\n")
+    said = " ".join(room.grade(f"TIMES={times}").split())
+    assert ("TIMES: ada's attempt 1 was noted with no time: as 1.1 it has "
+            "2026-01-02T08:00:00+00:00") in said
+    assert "says when" not in said and len(room.graded()) == 2  # (nothing is graded for it)
+    row = room.rows()["2", "ada"]
+    assert (row["attempt"], row["late_days_used"], row["time_from"], row["note"]) == (
+        "ada/1.1", "1", "TIMES", "")
+    assert "2026-01-02T08:00" in (room.out / "ada/lab2/1.1/feedback.html").read_text()
+    assert {k: v for k, v in room.tree(room.out / "ada").items() if k in first} == first
+    assert "TIMES: " not in room.grade(f"TIMES={times}")
+    times.write_text("id,time\nada,2026-01-01T08:00+00:00\n")
+    assert "and that stays" in room.grade(f"TIMES={times}")
+    assert "same verdicts" in room.run("replay", f"OUT={room.out}", "LAB=2", "STUDENT=ada")
+    assert "2 same" in room.run("regrade", f"OUT={room.out}", "LAB=2")
 
 
 def test_a_later_submission_is_a_new_attempt(room):

@@ -158,3 +158,14 @@ def test_a_closed_lab_is_here_in_a_handout_that_was_made_without_nvcc(tmp_path):
         path.touch()
     files = ["lab1/gemm.c", "lab1/gemm.cu", "lab2/im2col.cu"]
     assert grants.without_reference(tmp_path, files) == {"lab2/im2col.cu"}
+
+
+@pytest.mark.parametrize("closed, said", [("1, 2", True), ("none", False)])
+def test_its_check_names_the_labs_that_it_leaves_alone(tmp_path, closed, said):
+    """A handout with nothing else in it, so the check goes no further than that."""
+    (tmp_path / "given" / platform.machine()).mkdir(parents=True)
+    (tmp_path / "VERSION").write_text(f"gradlab x of y\nlabs    0\nclosed  {closed}\n")
+    done = subprocess.run([ROOT / "autograder/course/handout_check.sh", tmp_path,
+                           ROOT / "solution"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert ("closed, and so not done: 1, 2\n" in done.stdout) == said

@@ -85,6 +85,21 @@ def test_a_replay_says_what_the_class_has_of_it(room):
     assert "class.csv has 65 for ada: +5: questions\n" in said
 
 
+def test_a_replay_says_whether_its_attempt_counts(room):
+    roster = room.root / "roster.csv"
+    roster.write_text("id,group\nada,g1\nbob,g1\n")
+    for number in ("60", "30"):
+        room.hand_in("ada", f"points {number}")
+        room.grade(f"ROSTER={roster}", "ATTEMPT=best")
+    words = ["replay", f"OUT={room.out}", "LAB=2", "STUDENT=ada"]
+    said = room.run(*words)
+    assert "ada, lab 2, attempt 2: " in said
+    assert "it is not the attempt that counts: that is ada/1\n" in said
+    assert "it is the attempt that counts for ada and bob\n" in room.run(*words, "ATTEMPT=1")
+    room.grade("DUE=2020-01-01 18:00+00:00")
+    assert "it is not the attempt that counts\n" in room.run(*words)
+
+
 def test_a_replay_names_the_partner_who_handed_in(room):
     room.hand_in("ada", "points 100")
     roster = room.root / "roster.csv"

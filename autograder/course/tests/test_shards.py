@@ -54,6 +54,26 @@ def test_equal_files_that_no_part_could_see_are_said_when_they_are_merged(room):
         f"equal files: {', '.join(sorted((one, other)))} (lab 2)"]
 
 
+def test_a_part_says_of_nobody_that_nothing_was_handed_in(room):
+    roster = room.root / "roster.csv"
+    roster.write_text("id\n" + "".join(f"s{n}\n" for n in range(8)))
+    for n in range(7):
+        room.hand_in(f"s{n}", f"points {n}")
+    outs, there = [room.root / f"out{i}" for i in (1, 2)], []
+    for i, out in enumerate(outs, 1):
+        said = room.grade(f"SHARD={i}/2", f"ROSTER={roster}", out=out)
+        assert f"this is part {i}/2: " in said and "nothing handed in" not in said
+        assert "nothing handed in" not in room.run("grade_class", "LAB=2", f"OUT={out}")
+        lines = (out / "class.csv").read_text().splitlines()[1:]
+        there += [line.split(",")[1].strip('"') for line in lines]
+    assert sorted(there) == [f"s{n}" for n in range(7)]
+    room.run("merge", f"FROM={outs[0]},{outs[1]}", f"OUT={room.out}")
+    assert room.rows()["2", "s7"]["status"] == "nothing handed in"
+    assert len(room.rows()) == 8
+    said = room.run("grade_class", "LAB=2", f"OUT={room.out}")
+    assert "this is part" not in said and "7 counted anew, 1 nothing handed in" in said
+
+
 def test_an_empty_part_is_no_mistake_and_one_part_says_what_is_nobodys(room):
     room.hand_in("ada", "points 30")
     (room.handed_in / "link").symlink_to(room.root)

@@ -133,5 +133,5 @@ def test_a_student_is_not(stage, capsys):
 def test_a_grade_says_that_it_ran_in_one(stage, capsys):
     stage.no_sandbox = ""
     assert stage.grade("LABS=build/submissions/ada-01", "OUT=build/grade/lab9") == 0
-    assert "sandbox" not in capsys.readouterr().err
+    assert f"sandbox: tier {sandbox.tier()}\n" in capsys.readouterr().err
     assert stage.result()["sandbox"] == sandbox.tier()

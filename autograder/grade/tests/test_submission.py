@@ -326,6 +326,22 @@ def test_nothing_to_grade_is_an_error(given, lab, words):
         submission.collect(given, lab)
 
 
+@pytest.mark.parametrize("place", ["", "lab2", "labs/lab2", "hand in/lab2"])
+def test_another_labs_files_are_none_of_this_one(given, place):
+    """Every lab has a cases.toml."""
+    (given / place).mkdir(parents=True, exist_ok=True)
+    for name in ("cases.toml", "im2col.c"):
+        (given / place / name).write_text("x\n")
+    with pytest.raises(submission.Refused, match="no file of lab 1 .*; files of lab 2 are there"):
+        submission.collect(given, 1)
+    assert sorted(submission.collect(given, 2)[0]) == ["cases.toml", "im2col.c"]
+
+
+def test_cases_alone_are_files_of_the_lab(given):
+    (given / "cases.toml").write_text("x\n")
+    assert list(submission.collect(given, 1)[0]) == ["cases.toml"]
+
+
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(submission.Refused, match="no such folder"):
         submission.collect(tmp_path / "none", 2)
