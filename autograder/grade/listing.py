@@ -51,6 +51,17 @@ def wanted(lab: table.Lab, pattern: str) -> list:
         f"T={task.name} is all of them, T={task.claims[0].short_name} one, * stands for anything"]))
 
 
+def with_witnesses(lab: table.Lab, claims: list) -> list:
+    """Those, and of their tasks the claims whose verdicts their diagnoses ask for ("ok=name",
+    "elsewhere=race"): so one claim by itself is explained as it is among the others."""
+    parts = [(c.task, *part.partition("=")) for c in claims for pattern in c.diagnosis
+             for part in pattern.split("+")]
+    named = {(task, name) for task, key, _, name in parts if key in ("ok", "bad")}
+    raced = {task for task, key, _, _ in parts if key == "elsewhere"}
+    return [c for c in lab.claims if c in claims or (c.task, c.name) in named
+            or c.task in raced and c.build == "check"]
+
+
 def asked(claim: table.Claim) -> str:
     """How a claim is judged, as far as its name does not say."""
     said = [", ".join(claim.real)]
