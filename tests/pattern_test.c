@@ -161,7 +161,7 @@ CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
     expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
 }
 
-/* The first `done` of 900 are as they should be, the others as they were; one of them may be, too. */
+/* The first `done` of 900 are as they should be, the others as they were, but for the last one. */
 static finding find_done(claim *c, size_t done, bool one_more) {
     enum { ALL = 900 };
     double got[ALL], want[ALL], before[ALL];

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import judge
+import listing
 import pytest
 import table
 from conftest import fail
@@ -216,3 +217,11 @@ def test_extra_credit_is_next_after_all_other_points():
     cases = unwritten("cases", "broken_versions_are_noticed", False)
     assert judge.next_to_mend(lab, [extra, cases])["task"] == "cases"
     assert judge.next_to_mend(lab, [extra])["task"] == "batchnorm"
+
+
+def test_a_claim_by_itself_has_those_beside_it_that_its_diagnoses_ask_about():
+    lab = table.load(3)
+    [alone] = listing.wanted(lab, "maxpool2d/nan_wins_over_numbers")
+    beside = [c.name for c in listing.with_witnesses(lab, [alone])]
+    assert {"forward_takes_the_largest", "nan_wins_over_numbers"} <= set(beside)
+    assert listing.with_witnesses(lab, lab.claims) == lab.claims
