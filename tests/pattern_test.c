@@ -150,17 +150,6 @@ static finding find_later_part(claim *c, expect_shape shape, int row, int col, b
     return f;
 }
 
-CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
-    finding f = find_later_part(c, SHAPE(6, 20), 0, 8, false);
-    expect_patterns(c, "columns", &f, "later_columns");
-    f = find_later_part(c, SHAPE(6, 20), 0, 1, false); /* a step between rows does that, too */
-    expect_patterns(c, "all but the first column", &f, "last_block");
-    f = find_later_part(c, SHAPE(6, 20), 4, 0, false);
-    expect_patterns(c, "rows", &f, "last_block later_rows");
-    f = find_later_part(c, SHAPE(120), 2, 0, true);
-    expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
-}
-
 /* The first `done` of 900 are as they should be, the others as they were, but for the last one. */
 static finding find_done(claim *c, size_t done, bool one_more) {
     enum { ALL = 900 };
@@ -186,8 +175,16 @@ static bool has_pattern(const finding *f, const char *name) {
     return false;
 }
 
-CLAIM(pattern, a_grid_that_ends_is_told) {
-    finding f = find_done(c, 768, false);
+CLAIM(pattern, what_begins_at_a_row_or_column_is_told) {
+    finding f = find_later_part(c, SHAPE(6, 20), 0, 8, false);
+    expect_patterns(c, "columns", &f, "later_columns");
+    f = find_later_part(c, SHAPE(6, 20), 0, 1, false); /* a step between rows does that, too */
+    expect_patterns(c, "all but the first column", &f, "last_block");
+    f = find_later_part(c, SHAPE(6, 20), 4, 0, false);
+    expect_patterns(c, "rows", &f, "last_block later_rows");
+    f = find_later_part(c, SHAPE(120), 2, 0, true);
+    expect_patterns(c, "a list that begins anew", &f, "last_block first_again");
+    f = find_done(c, 768, false);
     expect_true(c, has_pattern(&f, "behind_the_grid"), "three blocks: not told");
     f = find_done(c, 512, false);
     expect_true(c, !has_pattern(&f, "behind_the_grid"), "two blocks: told as three");
