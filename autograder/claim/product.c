@@ -56,6 +56,7 @@ static void tell_slices(claim *c, const tl_real *C, const tl_real *C0, const dou
         }
 }
 
+/* A new case, in words: its sizes, what is stored transposed, and whether C is added to. */
 static void begin_product(claim *c, const call_target *t, const char *name,
                           const tl_matmul_geom *g) {
     claim_case(c, t, "%s C[%d,%d] %s A%s B%s, k = %d", name, g->m, g->n, g->accumulate ? "+=" : "=",

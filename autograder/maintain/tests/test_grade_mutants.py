@@ -1,5 +1,8 @@
 """The committed mutants still fit the solution, and a mutant is judged by its first message."""
 
+import re
+
+import failure_patterns
 import mutants
 import pytest
 import table
@@ -72,3 +75,13 @@ def test_an_old_text_stands_once(monkeypatch):
         mutant = mutants.Mutant("a", "lab2/im2col.c", [old], ["y"], "misread", "hint")
         with pytest.raises(mutants.MutantError, match="times in lab2/im2col.c"):
             mutants.mutated(mutant)
+
+
+def test_the_grid_that_is_told_is_the_one_that_is_graded():
+    """claim/pattern_places.c, and the texts, speak of the blocks that mk/workers.mk allows."""
+    graded = re.search(r"-DTL_MAX_BLOCKS=(\d+)", (ROOT / "mk/workers.mk").read_text())[1]
+    told = (ROOT / "autograder/claim/pattern_places.c").read_text()
+    assert f"REACHED = {graded} * 256 " in told
+    words = str(int(graded) * 256)
+    assert words in failure_patterns.PATTERNS["behind_the_grid"]
+    assert words in table.load(2).diagnoses["kernel_without_a_loop"]
