@@ -2,6 +2,7 @@
  * folder with files of the official size; most are sparse, for a loader must find what is wrong
  * with a file of 30 MB whose other bytes are all zero. */
 #include "temp_folder.h"
+#include "autograder/claim/claim.h"
 
 #include "tl/backend.h"
 #include "tl/data.h"
@@ -187,7 +188,7 @@ Test(data, unbalanced_labels_are_refused) {
                    "GRADLAB_DATA");
 }
 
-Test(data, folder_pipe_and_locked_file_are_refused, .timeout = 60) {
+Test(data, folder_pipe_and_locked_file_are_refused, .timeout = CLAIM_LIMIT_S) {
     make_empty_cifar10();
     char *path = temp_path("cifar10/data_batch_1.bin");
     cr_assert(unlink(path) == 0 && mkdir(path, 0755) == 0);

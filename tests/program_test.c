@@ -1,5 +1,6 @@
 /* program_test.c: the program `train` as a person meets it: bad input gets one clear line. */
 #include "temp_folder.h"
+#include "autograder/claim/claim.h"
 
 #include <limits.h>
 #include <string.h>
@@ -87,7 +88,7 @@ Test(program, says_where_missing_data_belong) {
     expect_refused(temp_root, "DATASET=imagenet", "imagenet");
 }
 
-Test(program, refuses_what_it_can_not_run_on_or_write_to, .timeout = 120) {
+Test(program, refuses_what_it_can_not_run_on_or_write_to, .timeout = CLAIM_LIMIT_S) {
     char arguments[PATH_MAX];
     const char *root = temp_root;
     cr_assert_eq(tl_shapes10_write(root, TL_SHAPES10_SEED), TL_OK, "%s", tl_error());

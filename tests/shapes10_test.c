@@ -1,6 +1,7 @@
 /* shapes10_test.c: claims about the drawn data set shapes10 (tl/data.h): the same bytes everywhere,
  * sound files or none. */
 #include "temp_folder.h"
+#include "autograder/claim/claim.h"
 
 #include "tl/data.h"
 
@@ -151,7 +152,7 @@ static void draw_and_be_killed(void) {
 }
 
 /* One long test, for drawing the set takes seconds. */
-Test(shapes10, written_set_loads_and_is_guarded_by_its_version, .timeout = 120) {
+Test(shapes10, written_set_loads_and_is_guarded_by_its_version, .timeout = CLAIM_LIMIT_S) {
     cr_expect_eq(tl_dataset_exists("shapes10", temp_root), 0);
     draw_and_be_killed();
     cr_expect_eq(count_parts(), 1);
