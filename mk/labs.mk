@@ -143,11 +143,13 @@ grade: $(LAB_BUILT) $(GRADE_CATALOGUES)
 claims: ## a lab's tasks and claims, with their points and how each is judged: LAB=N T=task
 	@$(LAB_PYTHON) autograder/grade/listing.py $(call given,LAB T)
 
-# (entr starts the command at once, and again when one of the files is saved)
 WATCHED_LAB = $(or $(LAB),$(if $(wildcard build/lab),$(file <build/lab)))
+lab_is_said = [ -d 'labs/lab$(WATCHED_LAB)' ] || { \
+	echo '$@: say which lab: make $@ LAB=2$(if $(T), T=$(T))' >&2; exit 2; }
+
+# (entr starts the command at once, and again when one of the files is saved)
 watch: ## grade again whenever you save a file of the lab: LAB=N T=task
-	@[ -d 'labs/lab$(WATCHED_LAB)' ] || { echo 'watch: say which lab: make watch LAB=2' >&2; exit 2; }; \
-	printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_LISTED:%=labs/%)) | \
+	@$(lab_is_said); printf '%s\n' $(filter labs/lab$(WATCHED_LAB)/%,$(LAB_LISTED:%=labs/%)) | \
 	entr -n $(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,$(filter-out \
 	    LAB SUBMISSION SECRET REGRADE,$(OPTIONS_grade)) V SAN DEBUG CC CXX PYTHON)
 
@@ -155,6 +157,7 @@ watch: ## grade again whenever you save a file of the lab: LAB=N T=task
 # the checkers. gdb then stops in the same call of an unoptimised build. What was typed for the first
 # is in the environment, too, and not for the second.)
 debug: ## into a failing claim with gdb, inputs replayed: LAB=N T=task/claim DEVICES=hostcuda
+	@$(lab_is_said)
 	@$(LAB_MAKE_AFRESH) grade LAB=$(WATCHED_LAB) $(call given,T SEED DEVICES CHECK SAN CC CXX PYTHON)
 	@env -u CHECK -u SAN $(LAB_MAKE_AFRESH) lab$(WATCHED_LAB) DEBUG=1 \
 	    $(call given,T DEVICES CC CXX PYTHON) >/dev/null

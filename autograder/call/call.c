@@ -282,9 +282,13 @@ void call_run(const call_target *target, const call_request *request, call_repor
     if (target->launches_fail && report->status == TL_OK && !report->fault[0])
         call_failing_launches(target, request, report);
     bool keeps_none = !call_is_of_table(request->op) && request->op != CALL_train;
-    if (target->steps_fail && report->status == TL_OK && keeps_none && wire.host_blocks > 0)
-        call_fault(report, "leak", "%lld block%s of host memory not freed at the end",
-                   (long long)wire.host_blocks, wire.host_blocks == 1 ? " was" : "s were");
+    if (target->steps_fail && report->status == TL_OK && keeps_none && wire.host_blocks > 0) {
+        char taken[CALL_TEXT];
+        call_say_kept(&wire, NULL, taken);
+        call_fault(report, "leak", "%lld block%s of host memory %s not freed at the end%.200s",
+                   (long long)wire.host_blocks, wire.host_blocks == 1 ? "" : "s",
+                   wire.host_blocks == 1 ? "was" : "were", taken);
+    }
     if (target->steps_fail && report->status == TL_OK && !report->fault[0])
         call_failing_steps(target, request, &wire, report);
     if (report->status == TL_OK && !report->ended) take_results(request, &wire);

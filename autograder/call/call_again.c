@@ -72,18 +72,20 @@ static bool recovered(const call_request *q, const call_wire *w, const call_wire
 /* The way out: what is kept, and what is given back twice. */
 static void judge_way_out(const call_wire *w, const call_wire *good, call_report *report) {
     int64_t blocks = w->host_blocks - (call_is_of_table(w->op) ? good->host_blocks : 0);
+    char taken[CALL_TEXT];
     if (w->live_bytes)
         call_fault(report, "leak",
                    "%s was made to fail, and on the way out %lld bytes of device memory were not "
                    "given back",
                    told(w), (long long)w->live_bytes);
-    else if (blocks > 0 && w->op != CALL_train)
+    else if (blocks > 0 && w->op != CALL_train) {
+        call_say_kept(w, good, taken);
         call_fault(report, "leak",
                    "%s was made to fail, and on the way out %lld block%s of host memory %s not "
-                   "freed",
-                   told(w), (long long)blocks, blocks == 1 ? "" : "s",
-                   blocks == 1 ? "was" : "were");
-    else if (w->bad_puts > good->bad_puts)
+                   "freed%.200s",
+                   told(w), (long long)blocks, blocks == 1 ? "" : "s", blocks == 1 ? "was" : "were",
+                   taken);
+    } else if (w->bad_puts > good->bad_puts)
         call_fault(report, "double_free",
                    "%s was made to fail, and on the way out memory was given to tl_alloc_put that "
                    "had been given back already, or never taken",

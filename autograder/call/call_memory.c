@@ -122,9 +122,11 @@ tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments
     /* (each block that ctx has anew of its source has a note on the host, which stays) */
     size_t notes = tl_alloc_read_stats(ctx->alloc).source_calls;
     int64_t before = call_host_blocks();
+    call_host_forget();
     if (status == TL_OK) status = run(&m, row, arguments);
     notes = tl_alloc_read_stats(ctx->alloc).source_calls - notes;
     w->host_blocks = call_host_blocks() - before - (int64_t)notes;
+    if (w->host_blocks > 0) call_host_kept(w->kept);
     tl_status judged = m.count ? judge_collected(&m) : TL_OK;
     if (status == TL_OK) status = judged;
     tl_alloc_put(ctx->alloc, m.pattern);

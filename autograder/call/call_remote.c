@@ -294,6 +294,7 @@ void call_execute(call_wire *w) {
     w->refused_nth = reply.refused_nth;
     w->host_blocks = reply.host_blocks;
     w->bad_puts = reply.bad_puts;
+    for (int i = 0; i < CALL_KEPT; i++) w->kept[i] = (size_t)reply.kept[i];
     memcpy(w->counter, reply.counter, sizeof w->counter);
     w->launch = reply.launch;
     w->launch.kernel[sizeof w->launch.kernel - 1] = '\0';

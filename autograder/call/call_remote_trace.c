@@ -123,6 +123,38 @@ static void look_up(call_evidence *e, const char *module, remote_offset offset[]
     waitpid(child, NULL, 0);
 }
 
+/* The innermost function at this place and its line, out of the student's hands or not. */
+static bool name_place(const char *module, size_t at, char function[1000], char place[1000]) {
+    remote_offset offset;
+    pid_t child;
+    snprintf(offset, sizeof offset, "0x%zx", at);
+    FILE *answer = remote_ask_lines(module, "-fiC", &offset, 1, &child);
+    if (!answer) return false;
+    bool told = fgets(function, 1000, answer) && fgets(place, 1000, answer);
+    fclose(answer);
+    waitpid(child, NULL, 0);
+    function[told ? strcspn(function, "\n") : 0] = place[told ? strcspn(place, "\n ") : 0] = '\0';
+    return told && place[0] != '?';
+}
+
+static bool is_among(size_t at, const size_t kept[CALL_KEPT]) {
+    for (int i = 0; i < CALL_KEPT; i++)
+        if (kept[i] == at) return true;
+    return false;
+}
+
+void call_say_kept(const call_wire *w, const call_wire *good, char text[CALL_TEXT]) {
+    char function[1000], place[1000];
+    const char *worker = getenv("GRADLAB_WORKER");
+    text[0] = '\0';
+    for (int i = 0; i < CALL_KEPT && w->kept[i] && worker && !text[0]; i++) {
+        if (good && is_among(w->kept[i], good->kept)) continue;
+        if (!name_place(base(worker), w->kept[i], function, place)) continue;
+        if (strstr(place, "autograder/") || strstr(place, "tl/")) continue;
+        snprintf(text, CALL_TEXT, ", taken by %.100s (%.90s)", function, base(place));
+    }
+}
+
 /* "im2col.cu:17: hostcuda [kind]: text" or with a folder in front, which is left out. */
 static void add_checker(call_evidence *e, const char *line) {
     if (e->checkers == CALL_LINES) return;

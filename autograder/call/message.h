@@ -33,6 +33,7 @@ typedef struct message_reply {
     int32_t status, reached;
     int64_t live_bytes, overrun, overrun_of;
     int64_t steps, refused, refused_nth, host_blocks, bad_puts;
+    uint64_t kept[CALL_KEPT];
     int64_t blocks; /* of MESSAGE_CLOSE */
     int64_t counter[CALL_COUNTERS];
     call_launch launch;

@@ -10,6 +10,9 @@
 /* Keeps the data as aligned as the allocator's blocks are. */
 enum { CALL_FENCE = 256 };
 
+/* Of the places at which host memory was taken that a call keeps. */
+enum { CALL_KEPT = 8 };
+
 /* What single instructions of the plug-in cost, the dearest, in a counted call. */
 enum { CALL_SITES = 64 };
 typedef struct call_site {
@@ -46,6 +49,7 @@ typedef struct call_wire {
      * blocks of host memory that it kept, and how often it gave back what was no block of the
      * allocator (any more) */
     int64_t steps, refused, refused_nth, host_blocks, bad_puts;
+    size_t kept[CALL_KEPT]; /* where these blocks were taken: addresses in the program; 0: none */
     int64_t counter[CALL_COUNTERS];
     call_launch launch;
     call_sites sites;
@@ -68,6 +72,10 @@ tl_status call_open(const call_target *target);
 /* In a worker: from now on who does the work of an operation is counted, where hostcuda can tell,
  * and the operation's host code is guarded. call_direct.c */
 void call_watch_work(void);
+
+/* ", taken by new_param (module.c:33)", of blocks that one call keeps and `good` (NULL: none) does
+ * not; "" where that cannot be told. In this process it cannot. */
+void call_say_kept(const call_wire *w, const call_wire *good, char text[CALL_TEXT]);
 
 /* Runs the call: call_direct.c in this process, call_remote.c in a process of its own. */
 void call_execute(call_wire *wire);

@@ -191,7 +191,7 @@ class Page:
         ratio = f" ({small(record['ratio'])})" if "ratio" in record else ""
         said = [failure_patterns.pattern_text(p, dimensions)
                 for p in failure_patterns.patterns_told(record)][:4]
-        where = [text.visible(told(w), 80) + ratio * w.endswith("constant factor") for w in said]
+        where = [text.visible(told(w), 160) + ratio * w.endswith("constant factor") for w in said]
         where *= self.tells(record["kind"], 1)
         if (limit := failure_patterns.limit_text(record)) and self.tells(record["kind"], 1):
             where.append(limit)

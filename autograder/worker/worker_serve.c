@@ -83,6 +83,7 @@ static bool reply_with(const call_wire *w, uint64_t serial, int64_t blocks) {
                            .host_blocks = w->host_blocks,
                            .bad_puts = w->bad_puts,
                            .blocks = blocks};
+    for (int i = 0; i < CALL_KEPT; i++) reply.kept[i] = w->kept[i];
     memcpy(reply.counter, w->counter, sizeof reply.counter);
     reply.launch = w->launch;
     reply.sites = w->sites;

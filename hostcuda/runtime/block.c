@@ -148,8 +148,9 @@ static __attribute__((noinline, cold)) void others_exited(hc_worker *w) {
     hc_report_thread(&t);
     hc_add(&t, " waits");
     if (returned) hc_add(&t, "; the last to return was (%u,%u,%u)", last.x, last.y, last.z);
-    hc_report_likely(&t, "a `return` that only some threads take stands before the barrier; keep "
-                         "all threads alive and guard the work instead: `if (i < n) { ... }  "
+    hc_report_likely(&t, "a `return` that only some threads take stands before the barrier, or the "
+                         "barrier stands within an `if`; keep all threads alive and guard the work "
+                         "alone: `if (i < n) { ... }  "
                          "__syncthreads();`. A GPU from sm_70 on lets the others go on, an older "
                          "one may hang; HOSTCUDA_EXITED=1 lets them go on here");
     hc_report_end(&t);
