@@ -145,7 +145,7 @@ claims: ## a lab's tasks and claims, with their points and how each is judged: L
 
 WATCHED_LAB = $(or $(LAB),$(if $(wildcard build/lab),$(file <build/lab)))
 lab_is_said = [ -d 'labs/lab$(WATCHED_LAB)' ] || { \
-	echo '$@: say which lab: make $@ LAB=2$(if $(T), T=$(T))' >&2; exit 2; }
+	echo $(call quote,$@: say which lab: make $@ LAB=2$(if $(T), T=$(value T))) >&2; exit 2; }
 
 # (entr starts the command at once, and again when one of the files is saved)
 watch: ## grade again whenever you save a file of the lab: LAB=N T=task

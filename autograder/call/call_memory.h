@@ -21,8 +21,10 @@ tl_status call_run_fenced(const call_row *row, const tl_ctx *ctx, call_arguments
 /* Blocks of host memory that objects of this program have taken and not freed. call_host.c */
 int64_t call_host_blocks(void);
 
-/* Who took those that were taken since call_host_forget and are still out, as wire.h says it. */
+/* Who took those that were taken since call_host_forget and are still out: up to CALL_KEPT places,
+ * as addresses from the program's beginning on, then zeros. call_host.c */
 void call_host_kept(size_t kept[CALL_KEPT]);
+/* What is out now belongs to nobody's call any more. */
 void call_host_forget(void);
 
 #endif
