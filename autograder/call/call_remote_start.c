@@ -31,7 +31,6 @@ static char *const fixed[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                               "HOSTCUDA_TIMEOUT=1",
                               "HOSTCUDA_WORKERS=2",
                               "HOSTCUDA_MEMORY=1073741824",
-                              "ASAN_OPTIONS=exitcode=119",
                               "UBSAN_OPTIONS=exitcode=119"};
 enum { FIXED = sizeof fixed / sizeof *fixed };
 /* and what a GPU's driver needs */
@@ -42,8 +41,8 @@ enum { PASSED = sizeof passed / sizeof *passed };
 #define RACES "HOSTCUDA_RACES"
 
 /* Room for the strings that outlive the fork: the child may not allocate. */
-static char *environment[FIXED + PASSED + 3];
-static void make_environment(int number, bool gpu) {
+static char *environment[FIXED + PASSED + 4];
+static void make_environment(int number, const char *device, bool gpu) {
     int count = FIXED;
     memcpy(environment, fixed, sizeof fixed);
     for (int i = 0; gpu && i < PASSED; i++) {
@@ -57,6 +56,11 @@ static void make_environment(int number, bool gpu) {
     const char *asked = getenv(RACES);
     if (asked && strcmp(asked, "0") == 0) races[sizeof races - 2] = '0';
     environment[count++] = races;
+    /* (hostcuda's kernels have arguments that lie on the stack of whoever launches them, and such
+     * a stack may only be where hostcuda knows it) */
+    static char address[] = "ASAN_OPTIONS=exitcode=119:detect_stack_use_after_return=1";
+    address[sizeof address - 2] = strcmp(device, "cpu") == 0 ? '1' : '0';
+    environment[count++] = address;
     /* by which hostcuda draws the order of blocks and threads: a sum by atomics has other bits */
     static char seed[32];
     snprintf(seed, sizeof seed, "HOSTCUDA_SEED=%d", number + 1);
@@ -142,7 +146,7 @@ bool remote_start(remote_worker *w, int number, const char *device, char error[C
         return false;
     }
     bool gpu = strcmp(device, "cuda") == 0;
-    make_environment(number, gpu);
+    make_environment(number, device, gpu);
     if (!open_files(file)) {
         snprintf(error, CALL_TEXT, "no pipes for a worker: %s", strerror(errno));
         return false;

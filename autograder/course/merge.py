@@ -2,7 +2,8 @@
 
 Puts the parts of a class that several machines have graded (SHARD=i/n) into one OUT. They must have
 been graded by the same dues and policies; an attempt that two of them have must be the same, bytes
-and all. Typed again it adds what is new.
+and all. Typed again it adds what is new. While a part is missing OUT is itself a part, and says of
+nobody that they handed in nothing.
 """
 
 import sys
@@ -34,15 +35,35 @@ def same_or_first(path: Path, to: Path) -> None:
         raise Refused(f"{path} and {to} differ: make them the same first")
 
 
+def joined(shards: list) -> str:
+    """["1,2/4", "3/4"] -> "1,2,3/4": what they are together; "" if that is all of a class."""
+    if "" in shards:
+        return ""
+    have = {}
+    for shard in shards:
+        numbers, of = shard.split("/")
+        have.setdefault(int(of), set()).update(int(n) for n in numbers.split(","))
+    if any(len(numbers) == of for of, numbers in have.items()):
+        return ""
+    of = max(have, key=lambda n: len(have[n]) / n)
+    return f"{','.join(str(n) for n in sorted(have[of]))}/{of}"
+
+
 def labs_of(parts: list, out: Path) -> dict:
-    labs = ledger.labs(out)
-    for part in parts:
+    labs, shards = {}, {}
+    for part in [out, *parts]:
         for lab, row in ledger.labs(part).items():
-            row.pop("shard", "")
+            shards.setdefault(lab, []).append(row.pop("shard", ""))
             if labs.setdefault(lab, row) != row:
                 raise Refused(f"{part} has graded lab {lab} by another DUE or policy: {row}, not "
                               f"{labs[lab]}")
-    return labs
+    return {lab: row | ({"shard": shard} if (shard := joined(shards[lab])) else {})
+            for lab, row in labs.items()}
+
+
+def missing(shard: str) -> str:
+    numbers, of = shard.split("/")
+    return ", ".join(f"{n}/{of}" for n in range(1, int(of) + 1) if str(n) not in numbers.split(","))
 
 
 def attempts(part: Path) -> list:
@@ -90,6 +111,9 @@ def merge(given: dict) -> int:
     rows = page.update(out, known)
     for lab in sorted(labs):  # (which no part could tell alone)
         common.say(*closing.equal_files(rows, lab, known))
+        if shard := labs[lab].get("shard"):
+            common.say(f"lab {lab}: part {missing(shard)} is missing: merge that, too, to see who "
+                       "has handed in nothing")
     print(f"{added} attempts of {len(parts)} parts are new in {out}; see {out / 'class.html'}")
     return 0
 

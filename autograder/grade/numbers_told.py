@@ -63,6 +63,7 @@ OF_TEXT = {  # which refusal it is, or which one is missing
     "pool_without_sizes": re.compile(r"\bpool2d: n is 0\b"),
     "on_the_way_out": re.compile(r" was made to fail, and on the way out "),
     "should_fail": re.compile(r"\Ashould fail with "),
+    "module_kept": re.compile(r", taken by new_module \("),
     "not_refused_as_nan": re.compile(r"\Athe learning rate of step \d+ is "),
     "leaves_an_array": re.compile(r"\ban index leads out of its array\b"),
     "first_in_row_4_or_8": re.compile(r"never written, the first at \([48],0\)"),

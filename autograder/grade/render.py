@@ -163,10 +163,10 @@ class Report(Page):
         if not self.changes:
             return
         total = sum(c["points"] for c in self.changes)
-        shown = [f"{c['points']:+d} {c['claim']} ({SIDE_NAMES[c['side']]})"
+        shown = [f"{c['claim']} ({SIDE_NAMES[c['side']]}) {c['points']:+d}"
                  for c in self.changes[: len(self.changes) if self.everything else 4]]
         more = len(self.changes) - len(shown)
-        self.paragraph("since the last run of the whole lab: ", f"{total:+d} in all: "
+        self.paragraph("since the last run of the whole lab: ", f"{total:+d} in all, "
                        + ", ".join(shown) + (f" and {more} more" if more else ""))
 
     def what_next(self) -> None:
@@ -199,15 +199,17 @@ class Report(Page):
         self.paragraph("next: ", f"{action} ({', and '.join(wins)})")
 
     def after_all(self) -> None:
-        """All points of a lab of one's own: what to look at, and how the next lab begins."""
+        """All points of a lab of one's own: what to look at, what hands it in, and how the next lab
+        begins."""
         d, score = self.document, self.document["score"]
         if d["filter"] or d["submission"] or score["points"] < score["max"] or score["unjudged"]:
             return
         labs = table.numbers()
-        show = [f"make show LAB={d['lab']}"] * (d["lab"] in labs and not d.get("steps"))
-        later = [f"make lab{d['lab'] + 1} && make grade"] * (d["lab"] + 1 in labs)
-        if show or later:
-            self.paragraph("next: ", ", then ".join(show + later))
+        known = d["lab"] in labs and not d.get("steps")
+        steps = [f"make {goal} LAB={d['lab']}" for goal in ("show", "submit") if known]
+        steps += [f"make lab{d['lab'] + 1} && make grade"] * (d["lab"] + 1 in labs)
+        if steps:
+            self.paragraph("next: ", ", then ".join(steps))
 
     def passed(self) -> None:
         for result in self.document["claims"]:

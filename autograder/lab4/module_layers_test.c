@@ -39,6 +39,10 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         graph_read(&g, GRAPH_READ_FLAGS, v[0]);
         size_t sizes = g.out_count;
         graph_read(&g, GRAPH_READ_SHAPE, v[0]);
+        int mean = GRAPH(&g, SHAPE(3), GRAPH_NET_PARAMETER, PARAMETERS, 0);
+        int variance = GRAPH(&g, SHAPE(3), GRAPH_NET_PARAMETER, PARAMETERS + 1, 0);
+        graph_read(&g, GRAPH_READ_VALUE, mean);
+        graph_read(&g, GRAPH_READ_VALUE, variance);
         call_report r;
         call_target failing = steps_failing(t);
         graph_run(&g, &failing, &r,
@@ -52,6 +56,8 @@ CLAIM(lab4_module_layers, biases_start_at_zero_and_gradients_too) {
         expect_equal(c, "a weight: has gradient, needs one, has node", g.out + flags, want,
                      SHAPE(3));
         expect_equal(c, "ndim, dim[4] of a weight's gradient", g.out + sizes, sizes_of_v, SHAPE(5));
+        expect_equal(c, "running mean", graph_result(&g, mean), zero, SHAPE(3));
+        expect_equal(c, "running variance", graph_result(&g, variance), ones, SHAPE(3));
     }
 }
 

@@ -140,6 +140,21 @@ static void expect_batchnorm_unrecorded(claim *c, const call_target *t) {
     expect_unrecorded(c, &g, t, out, "batchnorm in training, recording is off");
 }
 
+/* In evaluation, where no rule could pass on what the loss sends. */
+static void expect_evaluation_refused(claim *c, const call_target *t) {
+    tl_real *x = draw_reals(c, 21), *of_channels = draw_between(c, 3, 0.5, 2);
+    call_report r;
+    graph g = graph_new(c, 30, 100);
+    int lx = graph_input_of(&g, SHAPE(7, 3), x, false);
+    int lg = graph_parameter_of(&g, SHAPE(3), of_channels);
+    int lb = graph_parameter_of(&g, SHAPE(3), of_channels);
+    int bm = graph_buffer_of(&g, SHAPE(3), of_channels);
+    int bv = graph_buffer_of(&g, SHAPE(3), of_channels);
+    GRAPH(&g, SHAPE(7, 3), GRAPH_BATCHNORM, lx, lg, lb, bm, bv, 1, 1000, 1, 4, 0);
+    graph_run(&g, t, &r, "batchnorm in evaluation, recording is on");
+    expect_status(c, &r, TL_EINVAL);
+}
+
 CLAIM(lab4_ops_regularise, batchnorm_passes_its_own_gradients) {
     FOR_TARGETS (t) {
         expect_batchnorm_unrecorded(c, t);
@@ -149,5 +164,6 @@ CLAIM(lab4_ops_regularise, batchnorm_passes_its_own_gradients) {
         /* first as behind the pixels of a net */
         for (int wants = ALL - 1; wants > 0; wants--)
             expect_batchnorm(c, t, SHAPE(7, 3), 7, 1, wants);
+        expect_evaluation_refused(c, t);
     }
 }

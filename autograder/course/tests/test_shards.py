@@ -74,6 +74,22 @@ def test_a_part_says_of_nobody_that_nothing_was_handed_in(room):
     assert "this is part" not in said and "7 counted anew, 1 nothing handed in" in said
 
 
+def test_while_a_part_is_missing_the_merge_is_one(room):
+    roster = room.root / "roster.csv"
+    roster.write_text("id\n" + "".join(f"s{n}\n" for n in range(8)))
+    for n in range(7):
+        room.hand_in(f"s{n}", f"points {n}")
+    outs = [room.root / f"out{i}" for i in (1, 2, 3)]
+    for i, out in enumerate(outs, 1):
+        room.grade(f"SHARD={i}/3", f"ROSTER={roster}", out=out)
+    said = room.run("merge", f"FROM={outs[2]},{outs[0]}", f"OUT={room.out}")
+    assert "lab 2: part 2/3 is missing" in said
+    assert {row["status"] for row in room.rows().values()} == {"graded"}
+    said = room.run("merge", f"FROM={outs[1]}", f"OUT={room.out}")
+    assert "is missing" not in said and len(room.rows()) == 8
+    assert room.rows()["2", "s7"]["status"] == "nothing handed in"
+
+
 def test_an_empty_part_is_no_mistake_and_one_part_says_what_is_nobodys(room):
     room.hand_in("ada", "points 30")
     (room.handed_in / "link").symlink_to(room.root)

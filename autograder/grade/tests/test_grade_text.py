@@ -277,11 +277,17 @@ READ of size 4 at 0x602000000018 thread T0
     #0 0x7f21 in memcpy ../../../../src/libsanitizer/sanitizer_common/interceptors.inc:827
     #1 0x5571 in tl_one labs/lab9/one.c:12
 """
+TWICE = """==7==ERROR: AddressSanitizer: attempting double-free on 0x60600 in thread T0:
+    #0 0x7f08 in __interceptor_free ../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:52
+    #1 0x5571 in __wrap_free autograder/call/call_host.c:99
+    #2 0x5572 in tl_one labs/lab9/one.c:30
+"""
 
 
 @pytest.mark.parametrize("output, line, what", [
     (UNDEFINED, 31, UNDEFINED.strip()),
-    (ADDRESS, 12, "labs/lab9/one.c:12: AddressSanitizer: heap-buffer-overflow, READ of size 4")])
+    (ADDRESS, 12, "labs/lab9/one.c:12: AddressSanitizer: heap-buffer-overflow, READ of size 4"),
+    (TWICE, 30, "labs/lab9/one.c:30: AddressSanitizer: attempting double-free")])
 def test_a_sanitizer_is_quoted_in_full_and_once(stage, capsys, output, line, what):
     """It has ended the program, not the code, and its line says where."""
     stage.says["lab9_one/second"] = fail("sanitizer", text="a sanitizer stopped it", output=output)
@@ -317,7 +323,8 @@ def test_what_a_checker_says_is_not_what_the_program_printed():
 
 
 @pytest.mark.parametrize("there, said", [
-    ([9], "next: make show LAB=9"), ([9, 10], "next: make show LAB=9, then make lab10 && make"),
+    ([9], "next: make show LAB=9, then make submit LAB=9"),
+    ([9, 10], "next: make show LAB=9, then make submit LAB=9, then make lab10 && make"),
     ([8], "")])
 def test_all_points_lead_on(stage, capsys, monkeypatch, there, said):
     monkeypatch.setattr(render.table, "numbers", lambda: there)

@@ -219,6 +219,16 @@ def test_extra_credit_is_next_after_all_other_points():
     assert judge.next_to_mend(lab, [extra])["task"] == "batchnorm"
 
 
+def test_a_slow_kernel_that_is_given_is_not_begun():
+    lab = table.load(5)
+    slow = unwritten("conv3x3", "pixels_come_from_shared_memory", False) | {
+        "side": "cuda", "kind": "sectors"}
+    step = unwritten("sgd", "steps_follow_the_formula", False)
+    assert judge.next_to_mend(lab, [step, slow])["task"] == "sgd"
+    first = slow | {"claim": "conv3x3/a_pixel_serves_several_channels", "verdict": "pass"}
+    assert judge.next_to_mend(lab, [step, slow, first])["task"] == "conv3x3"
+
+
 def test_a_claim_by_itself_has_those_beside_it_that_its_diagnoses_ask_about():
     lab = table.load(3)
     [alone] = listing.wanted(lab, "maxpool2d/nan_wins_over_numbers")
