@@ -56,8 +56,9 @@ static void make_environment(int number, const char *device, bool gpu) {
     const char *asked = getenv(RACES);
     if (asked && strcmp(asked, "0") == 0) races[sizeof races - 2] = '0';
     environment[count++] = races;
-    /* (hostcuda's kernels have arguments that lie on the stack of whoever launches them, and such
-     * a stack may only be where hostcuda knows it) */
+    /* A local that is used after its function has returned is looked for on the cpu alone: ASan
+     * then keeps locals outside of the stack, and hostcuda takes a kernel's arguments there for a
+     * wild pointer. */
     static char address[] = "ASAN_OPTIONS=exitcode=119:detect_stack_use_after_return=1";
     address[sizeof address - 2] = strcmp(device, "cpu") == 0 ? '1' : '0';
     environment[count++] = address;

@@ -171,7 +171,7 @@ def write(path: Path, text: str) -> None:
 
 
 def labs(out: Path) -> dict:
-    """lab -> {due, policy, and of a part of the class shard}, of labs.json."""
+    """lab -> {due, policy, and of a part of the class shard ("3/4", merged "1,3/4")}: labs.json."""
     try:
         found = json.loads((out / "labs.json").read_text(encoding="utf-8"))
         return {int(lab): row for lab, row in found.items()}
